@@ -8,6 +8,8 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -223,6 +225,23 @@ def share(value: float) -> str:
     """
     rest = min(value, 1 - value)
     return f"{value:.{max(0, -2 - math.floor(math.log10(rest))) if rest > 0 else 0}%}"
+
+
+class _Typeset(Formatter):
+    """The format of sentences, whose negative numbers have a minus sign."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = str(super().format_field(value, format_spec))
+        return text.replace("-", "−", 1) if isinstance(value, Real) and value < 0 else text
+
+
+def filled(sentence: str, facts: Mapping[str, object]) -> str:
+    """A sentence with these facts in its braces.
+
+    >>> filled("from {low:g} to {high:g}", {"low": -8.79, "high": 14.5})
+    'from −8.79 to 14.5'
+    """
+    return _Typeset().vformat(sentence, (), facts)
 
 
 # Counts and names in sentences --------------------------------------------------------------------

@@ -139,8 +139,8 @@ def test_the_strip_has_the_values_and_the_differences_of_the_tables():
     assert values == pytest.approx(study.estimates[["value", "low", "high"]].to_numpy(), abs=5e-3)
     lead = study.headline[["difference", "low", "high"]].to_numpy()
     differences = [row[2].numbers for row in table.rows[1:3]]
-    # of the system from the leader
-    assert differences == pytest.approx(-lead[:, [0, 2, 1]], abs=5e-3)
+    # of the leader from the system, as in the table of differences
+    assert differences == pytest.approx(lead, abs=5e-3)
     assert [row[3].text for row in table.rows] == ["lowest", "worse", "worse", ""]
 
 

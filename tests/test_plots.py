@@ -144,15 +144,16 @@ def test_titles_of_segments_do_not_overlap(across, name):
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(2 * across)]
+    slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(across)]
     frame = pd.DataFrame(
         {"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567}
     )
     with rc_context(figures.STYLE):
-        figure = Figure(figsize=(7.6, 0.5 + 2 * 1.02), layout="constrained")
+        figure = Figure(figsize=(7.6, 0.5 + 1.02), layout="constrained")
         canvas = FigureCanvasAgg(figure)
-        axes = figure.subplots(2, across, sharex=True, sharey=True, squeeze=False)
+        axes = figure.subplots(1, across, sharex=True, sharey=True, squeeze=False)
         plots.multiples(frame, axes, label="roc_auc")
+        figures._make_room(axes)
         canvas.draw()
         titles = [
             ax.findobj(

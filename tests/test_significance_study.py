@@ -41,6 +41,14 @@ def test_the_family_is_counted_and_adjusted_as_one(sample):
     )
 
 
+def test_what_a_pair_would_show_is_one_number_whatever_else_is_compared(sample):
+    """In the ranking report of the same lists, and beside other metrics."""
+    pair = ["metric", "first", "second"]
+    lists = ranking.read(metrics="ndcg@10").comparisons.set_index(pair)["detectable"]
+    together = sample.comparisons.set_index(pair)["detectable"]
+    assert together[lists.index].to_numpy() == pytest.approx(lists.to_numpy(), rel=1e-12)
+
+
 def test_every_way_to_test_is_named():
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
     how = "sign flip, exact enumeration; or sign flip, importance sampling with 8,192 draws"

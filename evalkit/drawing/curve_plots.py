@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from evalkit.drawing import figures as marks, plots
-from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, legend, note, said, short
+from evalkit.drawing.figures import characters
+from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, above, legend, note, said, short
 from evalkit.numbers import decimals, number, signed
 
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
 HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 DIAGONAL = ((0.0, 1.0), (0.0, 1.0))
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
-WORDS = 42  # characters that fit above a panel, or beside it
-NAME = 28
+WORDS = 42  # characters that fit beside a panel
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 # cells of a confusion table stay so pale that this ink is read on them, in the dark too
@@ -26,9 +26,10 @@ INK, PALE = (
     "#000",
     2.5,
 )
+GAP = 2  # characters between names below an axis
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
-SMALL = 7.5
+SMALL = "small"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Panel:
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating
     points and others. reference: the ends of a dotted line. steps: how the points of a line are
     joined, straight or in steps. keys: the words of each system in a legend of the panel's own;
-    none for that below the last panel.
+    none for that below the last panel. caption: of a figure of this panel alone.
     """
 
     lines: pd.DataFrame
@@ -51,6 +52,7 @@ class Panel:
     steps: str = "default"
     circles: pd.DataFrame | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    caption: str = ""
 
     @property
     def band_steps(self) -> str | None:
@@ -77,7 +79,7 @@ def panels(frames: Sequence[Panel], axes: Any) -> Any:
     its own.
     """
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
-    for panel, ax in zip(frames, axes.flat, strict=True):
+    for panel, ax in zip(frames, axes.flat, strict=False):
         lines = _panel(panel, ax, systems)
         if panel.keys or (panel is frames[-1] and len(systems) > 1):
             legend(ax, lines, panel.keys)
@@ -117,7 +119,7 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     if panel.reference is not None:
         (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
-    ax.set(xlabel=panel.xlabel, ylabel=short(panel.ylabel, WORDS), title=short(panel.title, WORDS))
+    ax.set(xlabel=panel.xlabel, ylabel=short(panel.ylabel, WORDS), title=above(panel.title, ax))
     ax.grid(**GRID)
     return lines
 
@@ -146,7 +148,8 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
             ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=INK)
     ticks = np.arange(len(classes)) + 0.5
     names = [short(name, 16) for name in classes]
-    ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
+    wide = sum(map(len, names)) + GAP * len(names) + max(map(len, names))
+    ax.set_xticks(ticks, names, rotation=0 if wide <= characters(plots.width(ax)) else 90)
     ax.set_yticks(ticks, names)
     ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -154,8 +157,8 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
 
 def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
     """A confusion table a system, side by side; labels: those of `matrix`."""
-    for (name, table), ax in zip(tables.items(), axes.flat, strict=True):
-        matrix(table, ax, **labels).set_title(short(name, NAME))
+    for (name, table), ax in zip(tables.items(), axes.flat, strict=False):
+        matrix(table, ax, **labels).set_title(above(name, ax))
     return axes
 
 
@@ -303,12 +306,14 @@ def distributions(
             linewidth=1.2,
         )
         middle = (widest["negative"] + widest["positive"]) / 2
+        left = widest["x"] > sum(ax.get_xlim()) / 2
         box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
         note(
             ax,
             f"KS {number(widest['value'])}",
             (widest["x"], middle),
-            (4, 0),
+            (-4 if left else 4, 0),
+            ha="right" if left else "left",
             va="center",
             fontsize=SMALL,
             bbox=box,
@@ -476,7 +481,7 @@ def _each(
 ) -> Iterator[tuple[str, pd.DataFrame, Any]]:
     """Name, rows and square of each system."""
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
-        ax.set(title=short(str(name), NAME), xlabel=xlabel, ylabel=ylabel)
+        ax.set(title=above(str(name), ax), xlabel=xlabel, ylabel=ylabel)
         ax.grid(**GRID)
         yield str(name), part, ax
 

@@ -9,15 +9,16 @@ import io
 import math
 import os
 import re
+import textwrap
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from numbers import Real
 from os import PathLike
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,9 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "axes.titlesize": 9.5,
+    "axes.titlesize": "medium",
+    "figure.titlesize": "medium",
+    "figure.labelsize": "medium",
     "axes.titlelocation": "left",
     "legend.frameon": False,
     "lines.linewidth": 1.6,
@@ -46,6 +49,7 @@ PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four 
 
 BESIDE = 1.0  # inches of the names beside a panel
 LINE = 0.2  # inches of a line of a legend
+TITLE_LINE = 0.15  # inches of a line of a title
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
 EMPTY = re.compile(r'<g id="mark-\d+"/>')
@@ -94,14 +98,26 @@ def _checked_size(size: Any) -> tuple[float, float]:
     return numbers
 
 
+class Page(NamedTuple):
+    """What the page has of a figure: its SVG, the figure of matplotlib, and the inches at which
+    each panel of a row that is cut apart begins and ends.
+    """
+
+    svg: str
+    figure: Any
+    ends: Sequence[tuple[float, float]]
+
+
 @dataclass(frozen=True, eq=False)
 class Figure(Displayed):
-    """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page.
+    """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page,
+    drawn when it is first asked for.
 
-    alt: the alternative text. size: width and height in inches. panels: rows and columns of axes,
-    of which `draw` takes an array; None for single axes. summary: the line that opens a folded
-    figure, "" for one that is not folded. of: a function from a slice's name to the same figure of
-    the slice, if the study has slices. png: draws the same in pixels, for notebooks.
+    alt: the alternative text. inches: width and height without legends below. panels: rows and
+    columns of axes, of which `draw` takes an array; None for single axes. cut: True if a narrow
+    screen moves panels below the others. summary: the line that opens a folded figure, "" for one
+    that is not folded. part: a function from the name of a slice and systems, None for all, to the
+    same figure of these, if a study draws it.
     """
 
     draw: Callable[..., Any]
@@ -109,31 +125,46 @@ class Figure(Displayed):
     options: Mapping[str, Any]
     caption: str
     alt: str
-    svg: str
-    png: Callable[[], rasters.Png]
-    size: tuple[float, float]
+    inches: tuple[float, float]
     panels: tuple[int, int] | None = None
-    kind: str = ""
+    cut: bool = False
     summary: str = ""
-    of: Callable[[str], "Figure"] | None = None
+    part: Callable[[str | None, Any], "Figure"] | None = None
 
-    def __call__(self, ax: Any = None, *, segment: str | None = None) -> Any:
+    def __call__(
+        self,
+        ax: Any = None,
+        *,
+        segment: str | None = None,
+        systems: Any = None,
+        title: str = "",
+        size: tuple[float, float] | None = None,
+    ) -> Any:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 
-        ax: axes of matplotlib, or of a figure of several panels an array of as many. segment: the
-        slice that alone is drawn, such as "country=de"; None: the whole. Where an rcParam differs
-        from matplotlib's default, it replaces that of the page. Raises ParameterError for another
-        number of axes, and for an unknown slice.
+        ax: axes of matplotlib, or of a figure of several panels an array of as many; their lines
+        have labels for `ax.legend()`. segment: the slice that alone is drawn, such as "country=de";
+        None: the whole. systems: the systems that alone are compared, "a,b" or a list; None: all.
+        title: above the figure. size: width and height in inches of a new figure. Where an rcParam
+        differs from matplotlib's default, it replaces that of the page. Raises ParameterError for
+        another number of axes, and for an unknown slice or system.
         """
-        if segment is not None:
-            if self.of is None:
-                raise ParameterError(
-                    f"segment: only a figure of study.plot can be drawn of a slice, got {segment!r}"
-                )
-            return self.of(segment)(ax)
+        import matplotlib as mpl
+
+        if segment is not None or systems is not None:
+            return self._of(segment, systems)(ax, title=title, size=size)
         with _styled():
-            axes = self._new() if ax is None else self._checked(ax)
-            self._draw(axes)
+            if ax is None:
+                from matplotlib import pyplot
+
+                own = mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]
+                asked = mpl.rcParams["figure.figsize"] if own and size is None else size
+                axes = self._arranged(pyplot.figure, asked, title)
+            else:
+                axes = self._checked(ax)
+                self._draw(axes)
+                _legends_inside(axes)
+                _entitle(axes, title)
         return axes if axes.size > 1 else axes.flat[0]
 
     def save(
@@ -141,27 +172,56 @@ class Figure(Displayed):
         path: str | PathLike[str] | IO[bytes],
         *,
         size: tuple[float, float] | None = None,
+        segment: str | None = None,
+        systems: Any = None,
+        title: str = "",
         **options: Any,
     ) -> None:
         """Write the figure in the format of the path's suffix: PDF, SVG, PNG, …
 
-        size: width and height in inches; None: those of the page. options: of matplotlib's
-        `savefig`, such as dpi. A missing folder is created. Raises ParameterError for a path
-        without a name, and for another size.
+        size: width and height in inches, to which letters and panels are fitted; None: those of the
+        page. segment, systems, title: as in a call. options: of matplotlib's `savefig`, such as
+        dpi. A missing folder is created. Raises ParameterError for a path without a name, and for
+        another size.
         """
-        from matplotlib import figure
+        from matplotlib.figure import Figure as Paper
 
+        if segment is not None or systems is not None:
+            self._of(segment, systems).save(path, size=size, title=title, **options)
+            return
         file = writable(path) if isinstance(path, str | PathLike) else path
-        figsize = self.size if size is None else _checked_size(size)
         with _styled():
-            paper = figure.Figure(figsize=figsize, layout="constrained")
-            self._draw(self._subplots(paper.subplots))
-            paper.savefig(file, **options)
+            axes = self._arranged(Paper, size, title)
+            axes.flat[0].figure.savefig(file, **options)
+
+    @cached_property
+    def _page(self) -> Page:
+        svg, axes = _drawn(self.draw, self.data, self.options, self.inches, self.panels)
+        figure = axes.flat[0].figure
+        label = f'role="img" aria-label="{escape(self.alt)}"'
+        if not self.cut:
+            return Page(svg.replace("<svg ", f"<svg {label} ", 1), figure, [])
+        boxes = _boxes(axes)
+        ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
+        return Page(
+            f'<div class="row" {label}>{"".join(_apart(svg, boxes, figure))}</div>', figure, ends
+        )
+
+    @property
+    def svg(self) -> str:
+        """The figure of the page, as an SVG element, or one for each panel."""
+        return self._page.svg
+
+    @cached_property
+    def png(self) -> rasters.Png:
+        """The figure of the page in pixels, for notebooks."""
+        return rasters.png(self._page.figure, self._page.ends, STYLE)
 
     @property
     def html(self) -> str:
         """The figure with its caption; folded if it has a summary."""
-        box = f'<div class="{f"scroll {self.kind}".strip()}">{self.svg}</div>'
+        wide = " wide" if self.inches[0] > WIDTH and not self.cut else ""
+        box = f'<div class="scroll{wide}">{self.svg}</div>'
         figure = f"<figure>{box}<figcaption>{escape(self.caption)}</figcaption></figure>"
         return folded(self.summary, Html(figure)).html if self.summary else figure
 
@@ -182,9 +242,8 @@ class Figure(Displayed):
 
     def displays(self) -> list[Display]:
         """The picture, and its caption below."""
-        png = self.png()
-        look = {"width": png.width, "height": png.height, "alt": self.alt}
-        picture = {"image/png": png.content, "text/plain": self.alt}
+        look = {"width": self.png.width, "height": self.png.height, "alt": self.alt}
+        picture = {"image/png": self.png.content, "text/plain": self.alt}
         caption = {"text/html": f"<p>{escape(self.caption)}</p>"}
         return with_page(self.html, [Display(picture, {"image/png": look}), Display(caption, {})])
 
@@ -192,20 +251,46 @@ class Figure(Displayed):
         """The figure folded below a line that opens it."""
         return replace(self, summary=summary)
 
+    def _of(self, segment: str | None, systems: Any) -> "Figure":
+        """The same figure of a slice, or of some systems."""
+        if self.part is None:
+            name, asked = ("systems", systems) if segment is None else ("segment", segment)
+            raise ParameterError(
+                f"{name}: only a figure of study.plot can be drawn of some {name}, got {asked!r}"
+            )
+        return self.part(segment, systems)
+
     def _draw(self, axes: Any) -> None:
         self.draw(*self.data, axes if self.panels else axes.flat[0], **self.options)
 
-    def _new(self) -> Any:
-        """The axes of a new figure, in the size of the page unless the reader set another."""
+    def _arranged(self, new: Callable[..., Any], size: Any, title: str) -> Any:
+        """The axes of a new figure: as on the page, or of another size with the largest letters
+        with which no text is cut or lies on another one; letters that the reader set stay.
+        """
         import matplotlib as mpl
-        from matplotlib import pyplot
 
-        own = mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]
-        paper = pyplot.figure(figsize=None if own else self.size, layout="constrained")
-        return self._subplots(paper.subplots)
-
-    def _subplots(self, subplots: Callable[..., Any]) -> Any:
-        return subplots(*(self.panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        figsize = self.inches if size is None else _checked_size(size)
+        paper = new(figsize=figsize, layout="constrained")
+        panels = math.prod(self.panels or (1, 1))
+        rows, across = (1, panels) if size is None else _fitting(panels, *figsize)
+        tried = [letters()]
+        if size is not None and letters() == STYLE["font.size"]:
+            most = max(POINTS * figsize[0] / across, LETTERS[-1])
+            tried = [points for points in LETTERS if points <= most]
+        for points in tried:
+            paper.clear()
+            mpl.rcParams["font.size"] = points  # as long as this style lasts
+            axes = _subplots(paper, (rows, across))
+            self._draw(axes)
+            _entitle(axes, title)
+            if size is None:
+                _make_room(axes)
+                break
+            _say_once(axes, panels)
+            _legend_below(axes)
+            if not crowded(paper):
+                break
+        return axes.reshape(1, -1)[:, :panels]
 
     def _checked(self, ax: Any) -> Any:
         """The axes as an array of rows and columns."""
@@ -223,6 +308,160 @@ class Figure(Displayed):
             )
             raise ParameterError(f"ax must be axes of matplotlib, {wanted}, got {axes.size}")
         return axes.reshape(rows, columns)
+
+
+# Figures of any size ------------------------------------------------------------------------------
+
+LETTERS = (9, 8, 7, 6, 5)  # points, tried in turn
+NARROWEST = 1.0  # inches of a panel
+CHARACTER = 0.6  # of the size of letters, on the average
+KEY = 8  # characters that a line of a legend and the room around it take
+ABOVE = 2.6  # lines that words above axes may take
+POINTS = 6  # of letters at the most for each inch of the width of a panel
+HEIGHT = 0.6  # share of the height of a panel that the label beside it may take
+LINES = 6  # of a name
+APART = (2, -1)  # pixels between two texts, across and up: lines of letters may touch
+THINNEST = 0.3  # share of a panel's place that its axes must have
+
+
+def letters() -> float:
+    """The size of letters in points."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["font.size"])
+
+
+def characters(inches: float) -> int:
+    """How many characters fit into so many inches, on the average."""
+    return max(1, int(inches * 72 / (CHARACTER * letters())))
+
+
+def wrapped(name: str, width: int) -> str:
+    """A name in as many lines of so many characters as it needs, at most `LINES`; what stands in
+    brackets stays together.
+
+    >>> wrapped("housing rented from a relative", 16)
+    'housing rented\\nfrom a relative'
+    """
+    name = re.sub(r"\([^()]*\)", lambda match: match[0].replace(" ", "\u00a0"), name)
+    return "\n".join(
+        textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …")
+        or [name]
+    )
+
+
+def crowded(paper: Any) -> bool:
+    """True if a text of a figure is cut or lies on another one, or leaves no room for the axes."""
+    paper.draw_without_rendering()
+    boxes = [text.get_window_extent().padded(*APART) for text in _texts(paper)]
+    inside = paper.bbox
+    if any(inside.x0 > box.x0 or box.x1 > inside.x1 for box in boxes):
+        return True
+    if any(inside.y0 > box.y0 or box.y1 > inside.y1 for box in boxes):
+        return True
+    if any(box.overlaps(other) for i, box in enumerate(boxes) for other in boxes[:i]):
+        return True
+    columns = max(ax.get_subplotspec().get_gridspec().ncols for ax in paper.axes)
+    return min(ax.get_position().width for ax in paper.axes) < THINNEST / columns
+
+
+def _texts(paper: Any) -> Iterator[Any]:
+    """The texts that a figure shows; of numbers at ticks those within the axes."""
+    from matplotlib.axis import Tick
+    from matplotlib.text import Text
+
+    at_ticks = set[Any]()
+    for tick in paper.findobj(Tick):
+        at_ticks |= {tick.label1, tick.label2}
+    yield from (text for text in paper.findobj(Text) if text not in at_ticks and _shows(text))
+    for axis in (axis for ax in paper.axes if ax.axison for axis in (ax.xaxis, ax.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if low <= tick.get_loc() <= high:
+                yield from (label for label in (tick.label1, tick.label2) if _shows(label))
+
+
+def _shows(text: Any) -> bool:
+    return bool(text.get_visible() and text.get_text().strip())
+
+
+def _subplots(paper: Any, panels: tuple[int, int]) -> Any:
+    return paper.subplots(*panels, sharex=True, sharey=True, squeeze=False)
+
+
+def _entitle(axes: Any, title: str) -> None:
+    """Set the title of single axes, above the words on them, or of the figure of several panels."""
+    if title and axes.size == 1:
+        (ax,) = axes.flat
+        ax.set_title(title, pad=ABOVE * letters() if ax.texts else None)
+    elif title:
+        axes.flat[0].figure.suptitle(title)
+
+
+def _fitting(panels: int, width: float, height: float) -> tuple[int, int]:
+    """Rows and columns of panels on so many inches.
+
+    >>> _fitting(3, 3.3, 2.6), _fitting(10, 3.3, 2.6)
+    ((1, 3), (2, 5))
+    """
+    rows = max(1, int(height / NARROWEST))
+    return grid(panels, across=max(1, int(width / NARROWEST), -(-panels // rows)))
+
+
+def _say_once(axes: Any, panels: int) -> None:
+    """Leave the numbers of axes to the panels at the edges, and a label that all have to the
+    figure; panels beyond this number stay empty. Long labels have several lines.
+    """
+    figure = axes.flat[0].figure
+    rows, columns = axes.shape
+    width, height = figure.get_size_inches()
+    drawn = list(axes.flat)[:panels]
+    for i, ax in enumerate(drawn if panels > 1 else []):
+        ax.tick_params(labelbottom=i + columns >= panels, labelleft=i % columns == 0)
+    for ax in list(axes.flat)[panels:]:
+        ax.set_axis_off()
+    for side, label, room in (
+        ("x", figure.supxlabel, width / columns),
+        ("y", figure.supylabel, HEIGHT * height / rows),
+    ):
+        words = [getattr(ax, f"get_{side}label")() for ax in drawn]
+        together = panels > 1 and len({*words} - {""}) == 1
+        if together:
+            label(max(words))
+        for ax, text in zip(drawn, words, strict=True):
+            shown = "" if together else wrapped(text, characters(room))
+            getattr(ax, f"{side}axis").label.set_text(shown)
+
+
+def _legend_below(axes: Any) -> None:
+    """Move the only legend below the figure, in as many columns as it has room for; the label of
+    all x axes is its title, as both have one place.
+    """
+    legends = [legend for ax in axes.flat if (legend := ax.get_legend())]
+    if len(legends) != 1:
+        return
+    (old,) = legends
+    figure = old.figure
+    words = [text.get_text() for text in old.get_texts()]
+    columns = characters(figure.get_figwidth()) // (max(map(len, words)) + KEY)
+    handles = old.legend_handles
+    old.remove()
+    title = figure.get_supxlabel()
+    figure.supxlabel("")
+    figure.legend(
+        handles,
+        words,
+        title=title,
+        loc="outside lower center",
+        ncols=min(max(columns, 1), len(words)),
+    )
+
+
+def _legends_inside(axes: Any) -> None:
+    """Move legends inside their axes: below there may be no room on a figure of the reader."""
+    for ax in axes.flat:
+        if old := ax.get_legend():
+            ax.legend(old.legend_handles, [text.get_text() for text in old.get_texts()])
 
 
 @contextmanager
@@ -285,12 +524,8 @@ def picture(
 
     says: what stands for the picture beside the caption. height, width: in inches.
     """
-    svg, axes = _drawn(draw, data, options, (width, height), panels)
     alt = f"{caption} {says}".strip()
-    kind = "wide" if width > WIDTH else ""
-    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
-    png = partial(rasters.png, axes.flat[0].figure, [], STYLE)
-    return Figure(draw, data, options, caption, alt, named, png, _size(axes), panels, kind)
+    return Figure(draw, data, options, caption, alt, (width, height), panels)
 
 
 def row(
@@ -310,16 +545,9 @@ def row(
             draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options
         )
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
-    every = _labelled(draw)
-    svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    figure = axes.flat[0].figure
-    boxes = _boxes(axes)
-    cut = "".join(_apart(svg, boxes, figure))
     alt = f"{caption} {says}".strip()
-    together = f'<div class="row" role="img" aria-label="{escape(alt)}">{cut}</div>'
-    ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
-    png = partial(rasters.png, figure, ends, STYLE)
-    return Figure(every, data, options, caption, alt, together, png, _size(axes), (1, panels))
+    every = _labelled(draw)
+    return Figure(every, data, options, caption, alt, (width, height), (1, panels), cut=True)
 
 
 def _boxes(axes: Any) -> list[Any]:
@@ -330,12 +558,6 @@ def _boxes(axes: Any) -> list[Any]:
 
     with mpl.rc_context(STYLE), quiet():
         return [ax.get_tightbbox() for ax in axes.flat]
-
-
-def _size(axes: Any) -> tuple[float, float]:
-    """Width and height in inches of the figure that the axes are in."""
-    width, height = axes.flat[0].figure.get_size_inches()
-    return float(width), float(height)
 
 
 def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -352,7 +574,7 @@ def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
 def _drawn(
     draw: Draw,
     data: Sequence[Any],
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     size: tuple[float, float],
     panels: tuple[int, int] | None,
 ) -> tuple[str, Any]:
@@ -364,11 +586,11 @@ def _drawn(
 
     with mpl.rc_context(STYLE), quiet():
         figure = canvas.Figure(figsize=size, layout="constrained", facecolor="none")
-        axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        axes = _subplots(figure, panels or (1, 1))
         for ax in axes.flat:
             ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
-        figure.set_figheight(figure.get_figheight() + LINE * max(map(_lines_below, axes.flat)))
+        _make_room(axes)
         attributes = numbered(figure)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
@@ -386,11 +608,23 @@ def _keep_places(figure: Any) -> None:
             axis._autolabelpos = False
 
 
+def _make_room(axes: Any) -> None:
+    """Make the figure higher by the lines of legends below, and of long titles."""
+    figure = axes.flat[0].figure
+    more = max(LINE * _lines_below(ax) + TITLE_LINE * _lines_above(ax) for ax in axes.flat)
+    figure.set_figheight(figure.get_figheight() + more)
+
+
 def _lines_below(ax: Any) -> int:
     """How many lines the legend below the axes has."""
     legend = ax.get_legend()
     lines = legend.get_label().removesuffix(" lines") if legend else ""
     return int(lines) if lines.isdecimal() else 0
+
+
+def _lines_above(ax: Any) -> int:
+    """How many lines the title has beyond three."""
+    return max(str(ax.get_title(loc="left")).count("\n") - 2, 0)
 
 
 def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
@@ -561,12 +795,16 @@ def _number(tenths: int) -> str:
 
 
 def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
-    """Mark what draws points of a system, and return it; what draws none stays without a mark.
+    """Mark what draws points of a system, and return it; what draws none stays without a mark. The
+    first such artist of its axes has the system as its label.
 
     says: a line for each point, of which that of a point that is not finite is left out; without,
     its place says it.
     """
     lines = [line.replace("\n", " ") for line in says]
+    labels = {other.get_label() for other in artist.axes.get_children()}
+    if system and str(system) not in labels:
+        artist.set_label(str(system))
     drawn = _finite(artist)
     if not drawn.any():
         return artist

@@ -2,8 +2,7 @@
 returns it.
 """
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.drawing import figures as marks
+from evalkit.drawing.figures import characters, letters, wrapped
 from evalkit.metrics.distributions import Distribution
 from evalkit.numbers import Show, decimals, estimate, number, signed
 
@@ -28,12 +28,11 @@ BETTER, WORSE = COLOURS[2], COLOURS[1]  # of differences
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MANY = 2000  # more points than a picture can show, thinned by their quantiles
-LINES = 6  # of a title
 HALF = 22  # characters of a name of which a legend holds two side by side
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
-TITLE_SIZE = 8.5
-TITLE_LINE = 0.15  # inches of a line of this size
-TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among them
+WIDEST = 0.01  # inches that a character needs for each point of its size, wide ones among them
+NAMES = 0.45  # share of the width of a figure that names beside axes may take
+BELOW = (12, 2.4)  # points, and lines, between axes and the legend below
 Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the right
 
 
@@ -63,16 +62,22 @@ def short(name: str, most: int = 32) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def title(name: str, width: int) -> str:
-    """A name in as many lines of so many characters as it needs, at most `LINES`.
+def beside(names: Iterable[str], ax: Any) -> list[str]:
+    """Names that stand beside the axes, in as many lines as the width of the figure needs."""
+    most = characters(NAMES * ax.figure.get_figwidth())
+    return [wrapped(name, most) for name in names]
 
-    >>> title("housing rented from a relative", 16)
-    'housing rented\\nfrom a relative'
-    """
-    return "\n".join(
-        textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …")
-        or [name]
-    )
+
+def above(name: str, ax: Any) -> str:
+    """The title of a panel, in as many lines as its width needs."""
+    return wrapped(name, characters(width(ax)))
+
+
+def width(ax: Any) -> float:
+    """The inches that a panel has of the width of its figure."""
+    spec = ax.get_subplotspec()
+    across = spec.get_gridspec().ncols if spec else 1
+    return float(ax.figure.get_figwidth()) / across
 
 
 def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **style: Any) -> None:
@@ -88,14 +93,22 @@ def legend(
 
     words: what stands behind a name.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
     columns = 1 if max(map(len, named)) > HALF else 2
+    for (_, line), label in zip(lines, named, strict=True):
+        line.set_label(label)
+    points, rows = BELOW
+    down = (points + rows * letters()) / 72
+    below = ScaledTranslation(0, -down, ax.figure.dpi_scale_trans)
     drawn = ax.legend(
         [line for _, line in lines],
         [str(i) for i in range(len(lines))],
         ncol=columns,
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.2),
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + below,
     )
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
     for text, handle, shown, (name, _) in zip(
@@ -127,12 +140,12 @@ def intervals(
     if sides:
         above: dict[str, Any] = {
             "xycoords": ("data", "axes fraction"),
-            "fontsize": 8,
+            "fontsize": "small",
             "color": "#444",
         }
         note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
         note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
-    ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
+    ax.set_yticks(range(len(frame)), beside(frame["name"], ax))
     ax.set(ylim=(len(frame) - 0.4, -0.6))
     if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more
         ax.locator_params(axis="x", nbins=4)
@@ -197,7 +210,7 @@ def bars(
     ax.axhline(0, color="#444", linewidth=0.9)
     mean = float(every.mean())
     show = signed if every.min(initial=0) < 0 else number
-    ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--")
+    ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--", label="mean")
     note(ax, f"mean {show(mean)}", (place[0], mean), (2, 3))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -208,23 +221,24 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     title.
     """
     systems = list(dict.fromkeys(frame["system"]))
-    beside = 0.08 * max(len(short(name, 22)) for name in systems)
-    width = int((axes.flat[0].figure.get_figwidth() - beside) / axes.shape[1] / TITLE_INCHES)
+    frame = frame.assign(text=said(frame))  # with the digits of the table of the slices
+    widest = WIDEST * letters()
+    names = widest * max(len(short(name, 22)) for name in systems)
+    most = int((axes.flat[0].figure.get_figwidth() - names) / axes.shape[1] / widest)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
-        for row, text in zip(part.itertuples(), said(part), strict=True):
+        for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (
                 value if np.isfinite(value) else row.value for value in (row.low, row.high)
             )
             marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
             point = ax.plot([row.value], [i], linestyle="none", **style_of(i))[0]
-            marks.series(point, row.system, [f"{row.system}, {name}: {text}"])
-        ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
+            marks.series(point, row.system, [f"{row.system}, {name}: {row.text}"])
+        ax.set_title(f"{wrapped(str(name), most)}\nn = {part['n'].max():,}")
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
     _lowest(axes, frame["slice"].nunique(), label)
     axes.flat[0].set_yticks(range(len(systems)), [short(name, 22) for name in systems])
     axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
-    _room_for_titles(axes)
     return axes
 
 
@@ -238,18 +252,9 @@ def _lowest(axes: Any, panels: int, label: str) -> None:
             ax.set(xlabel=label)
 
 
-def _room_for_titles(axes: Any) -> None:
-    """Make the figure higher by the lines that the longest title of each row of panels has beyond
-    two and n.
-    """
-    lines = [max(ax.get_title(loc="left").count("\n") for ax in row) for row in axes]
-    figure = axes.flat[0].figure
-    figure.set_figheight(figure.get_figheight() + TITLE_LINE * sum(max(n - 2, 0) for n in lines))
-
-
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
-TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
+TICKS = {10**2: "100", 10**3: "1k", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10**7: "10M"}
 
 
 def forest(
@@ -349,8 +354,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
         stacked=True,
         color=[GREY, MISSED],
     )
-    for at, style in ((observed, "-"), (-observed, ":")):
-        ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
+    for at, style, name in ((observed, "-", "observed"), (-observed, ":", "opposite")):
+        ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6, label=name)
     outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room
     side = "right" if (observed > 0) != outward else "left"
     top = 1.15 * ax.get_ylim()[1]
@@ -391,8 +396,8 @@ def duality(
     """p against the mean under the null: where it is at least α is the interval, and at 0 stands
     the test's p.
     """
-    marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0])[0], "")
-    ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)
+    marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0], label="p")[0], "")
+    ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1, label="α")
     inside = curve["p"] >= alpha
     ax.fill_between(
         curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0
@@ -410,13 +415,13 @@ def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
     """One panel a `method`: intervals of many samples against the true value; red and thick: those
     that miss it.
     """
-    for ax, (name, part) in zip(axes.flat, frame.groupby("method", sort=False), strict=True):
+    for ax, (name, part) in zip(axes.flat, frame.groupby("method", sort=False), strict=False):
         for covers, colour, width in ((True, GREY, 0.8), (False, MISSED, 1.8)):
             some = part[part["covers"] == covers]
             ax.vlines(some["sample"], some["low"], some["high"], color=colour, linewidth=width)
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
         ax.set(
-            title=f"{name}: {int((~part['covers']).sum())} of {len(part)} miss",
+            title=above(f"{name}: {int((~part['covers']).sum())} of {len(part)} miss", ax),
             xlabel="sample",
             ylabel=label,
         )
@@ -521,7 +526,8 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
         look = style_of(i)
         dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        drawn = ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]
+        style = {"color": look["color"], "linestyle": dash, "label": str(name)}
+        drawn = ax.plot(line["users"], line["error"], **style)[0]
         lines.append((str(name), marks.band(drawn, name)))
         counted = groups[groups["system"] == name]
         points = ax.plot(counted["users"], counted["error"], linestyle="none", **look)[0]
@@ -532,7 +538,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
-    ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
+    ax.set_xticks(list(TICKS), list(TICKS.values()))
     ax.minorticks_off()
     ax.set(
         ylim=(0, 0.55),
@@ -548,15 +554,19 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
     """One panel a pair of columns: preference across, lift in percent up, with the least-squares
     line.
     """
-    for ax, title, xy in zip(axes.flat, titles, points, strict=True):
+    for ax, words, xy in zip(axes.flat, titles, points, strict=False):
         x = xy[:, 0]
         y = 100 * xy[:, 1]
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
-        marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")
-        ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
+        points = ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5, label="rankers")[0]
+        marks.series(points, "")
+        fit = np.polyval(np.polyfit(x, y, 1), x)
+        ax.plot(x, fit, color=GREY, linewidth=1.0, label="least squares")
         ax.set(
-            title=title, xlabel=f"user share − ½ (n = {len(x)} rankers)", ylabel="lift in plays, %"
+            title=above(words, ax),
+            xlabel=f"user share − ½ (n = {len(x)} rankers)",
+            ylabel="lift in plays, %",
         )
         ax.grid(**GRID)
     return axes
@@ -564,7 +574,7 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
 
 def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
     """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
-    for ax, lift in zip(axes.flat, ("plays", "hours"), strict=True):
+    for ax, lift in zip(axes.flat, ("plays", "hours"), strict=False):
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
         for i, (family, rows) in enumerate(frame.groupby("family", sort=False)):

@@ -20,7 +20,7 @@ from evalkit.displays import Display, Displayed
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
-from evalkit.parameters.kinds import did_you_mean
+from evalkit.parameters.kinds import did_you_mean, texts
 
 # what leads to another place of the page
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')
@@ -67,11 +67,16 @@ class Offer(Generic[Shape]):
             raise AttributeError(
                 f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}"
             )
-        made = pieces[name](self.study)
+        kept = vars(self.study).setdefault("_offered", {})
+        key = (self.shape, name)
+        if key not in kept:
+            made = pieces[name](self.study)
+            if isinstance(made, Figure):
+                made = replace(made, part=lambda *part: getattr(self.study.part(*part).plot, name))
+            kept[key] = made
+        made = kept[key]
         if not isinstance(made, self.shape):
             raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
-        if isinstance(made, Figure):
-            return replace(made, of=lambda segment: getattr(self.study.segment(segment).plot, name))
         return made
 
     def _pieces(self) -> dict[str, Callable[..., Any]]:
@@ -103,7 +108,8 @@ class Shown(Displayed):
 
     report: the name of the notebook. p: its parameters, checked. gate: the results of the rules
     that were set, None without rules. write_units: writes the units.
-    sliced: makes the study of a slice with these parameters, if a study has slices.
+    sliced: makes the study of a slice with these parameters, if a study has slices. of_systems:
+    that of some systems.
     """
 
     report: ClassVar[str]
@@ -111,6 +117,8 @@ class Shown(Displayed):
     gate: Any
     write_units: Callable[[Path], None]
     sliced: Callable[[Any, Any], Any]
+    systems: Sequence[str]
+    of_systems: Callable[[Sequence[str]], Any]
 
     @property
     def plot(self) -> Offer[Figure]:
@@ -157,6 +165,33 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}"
             )
         return self.sliced(known[name], replace(self.p, segment=name))
+
+    @property
+    def system_names(self) -> Sequence[str]:
+        """The systems that `part` knows."""
+        return list(self.systems)
+
+    def part(self, segment: str | None = None, systems: Any = None) -> Self:
+        """The study of a slice, or of some systems alone, or of both; None: of all.
+
+        Raises ParameterError for an unknown slice or system.
+        """
+        study = self if segment is None else self.segment(segment)
+        names = texts("systems", systems)
+        known = study.system_names
+        for name in names:
+            if name not in known:
+                raise ParameterError(
+                    f"systems: there is no system {name!r}{did_you_mean(name, known)}, there are "
+                    f"{', '.join(known)}"
+                )
+        if not names:
+            return study
+        kept = vars(study).setdefault("_parts", {})
+        key = frozenset(names)
+        if key not in kept:
+            kept[key] = study.of_systems(names)
+        return kept[key]
 
     def check_gate(self) -> None:
         """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not

@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any
 
+from evalkit.numbers import filled
+
 
 class Severity(StrEnum):
     """severe: the numbers are wrong; warning: they may mislead; note: good to know."""
@@ -66,7 +68,7 @@ class Kind:
         """A finding whose severity depends on the data. form: the name of the sentence, if there
         are several.
         """
-        return Finding(self, severity, self.says[form].format_map(vars(measured) | facts), count)
+        return Finding(self, severity, filled(self.says[form], vars(measured) | facts), count)
 
 
 @dataclass(frozen=True)

@@ -430,25 +430,42 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     base = study.base_rate
     auc = _areas(study, ROC_AUC, "AUC")
     ap = _areas(study, AVERAGE_PRECISION, "AP")
-    roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
-    x = "recall"
-    y = "precision"
-    even = page.drawn(study, binary_diagnostics.break_even(study).dropna())
-    flat = ((0, 1), (base, base))
-    pr = Panel(
-        lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap
-    )
     limits = (
         f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the "
         f"whole curve. "
     )
-    pointwise = "" if roc.bands is None else limits
-    caption = texts.said(
+    pointwise = "" if bands["roc"] is None else limits
+    rest = texts.said(
         "binary.curve_plot",
         study,
         n=f"{positives}, {negatives}",
         pointwise=pointwise,
         few=page.few(study),
+    )
+    caption = f"{rest} {texts.said('binary.break_even')}"
+    roc = Panel(
+        lines["roc"],
+        x,
+        y,
+        "ROC",
+        bands["roc"],
+        points["roc"],
+        DIAGONAL,
+        keys=auc,
+        caption=f"ROC curves, {rest}",
+    )
+    pr = Panel(
+        lines["pr"],
+        "recall",
+        "precision",
+        "Precision and recall",
+        bands["pr"],
+        points["pr"],
+        ((0, 1), (base, base)),
+        STEPS,
+        page.drawn(study, binary_diagnostics.break_even(study).dropna()),
+        ap,
+        f"Precision-recall curves, {caption}",
     )
     named = (
         f"{name}: AUC {number(auc)}, average precision {number(ap)}"
@@ -456,7 +473,12 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     )
     values = listed(named)
     return figures.row(
-        curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2
+        curve_plots.panels,
+        [roc, pr],
+        caption=f"ROC and precision-recall curves, {caption}",
+        says=f"{values}.",
+        height=3.6,
+        panels=2,
     )
 
 

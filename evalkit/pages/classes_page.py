@@ -445,7 +445,15 @@ def curves_of_each(
     caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
     x = "false positive rate"
     y = f"recall (n = {counted(study.account.used, 'row')})"
-    roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=DIAGONAL)
+    roc = Panel(
+        study.curve("roc"),
+        x,
+        y,
+        "ROC",
+        bands.get("roc"),
+        reference=DIAGONAL,
+        caption=f"ROC curves of {caption}",
+    )
     pr = Panel(
         study.curve("pr"),
         "recall",
@@ -453,6 +461,7 @@ def curves_of_each(
         "Precision and recall",
         bands.get("pr"),
         steps=STEPS,
+        caption=f"Precision-recall curves of {caption}",
     )
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 

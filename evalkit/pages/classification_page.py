@@ -122,9 +122,9 @@ def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure 
     if isinstance(curves, tables.Html):
         return curves
     panel = curves.data[0][number]
-    says = curves.alt.removeprefix(curves.caption).strip()
+    says = "; ".join(f"{name}{area}" for name, area in panel.keys.items())
     return figures.picture(
-        curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE
+        curve_plots.panels, [panel], caption=panel.caption, says=says, panels=(1, 1), **ALONE
     )
 
 

@@ -185,7 +185,7 @@ def account(study: Diff) -> Html:
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
-    """The same of a frame, with as many decimals as the sum of the terms asks for."""
+    """The same of a frame, each metric with the decimals of its difference elsewhere."""
     rows = []
     for _, part in frame.groupby("metric", sort=False):
         places = _places(part)
@@ -218,7 +218,7 @@ def _places(part: pd.DataFrame) -> int:
     width = decimals(value, low, high)
     if (part["low"] == part["high"]).all():
         width = max(width, decimals([*part["left"], *part["came"]]))
-    return 1 + width
+    return width
 
 
 def _with_limits(row: Mapping[str, Any], name: str, low: str, high: str, places: int) -> Cell:

@@ -235,7 +235,7 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     first, second = (_name(study, name) for name in names)
     if before := study.adjusted_for(study.primary):
         metric = f"{metric} adjusted for {before}"
-        a, b = page.adjusted_means(row, numbers.of_frame(study.headline, "difference"))
+        a, b = page.adjusted_means(row, page.difference_places(study))
     else:
         a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     over = ""
@@ -476,10 +476,9 @@ def strip(study: Study) -> Html:
     }
     heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
     if against:
-        heads += [
-            f"difference from {shortened(study.settings.baseline or study.leader)}",
-            "verdict",
-        ]
+        baseline = study.settings.baseline
+        other = f"{shortened(study.leader)} − {study.compares}"
+        heads += [f"difference from {shortened(baseline)}" if baseline else other, "verdict"]
     rows = [_result(study, name, against) for name in study.order]
     rows = rows if len(rows) <= EACH else _together(study, rows)
     constant = diagnostics.constant(study, study.primary)
@@ -503,8 +502,10 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     ]
     row = against.get(name)
     if row is not None:
-        same = numbers.of_frame(study.headline, "difference")
-        difference = tables.with_interval(row["difference"], row["low"], row["high"], signed, same)
+        same = page.difference_places(study)
+        shown = row if study.settings.baseline else diagnostics.turned(row)  # as in the tables
+        limits = (shown["low"], shown["high"])
+        difference = tables.with_interval(shown["difference"], *limits, signed, same)
         aside, below = _beside(study, row)
         cells += [replace(difference, below=aside), replace(_word(verdict_of(row)), below=below)]
     elif against:
@@ -574,7 +575,7 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     """What true difference would have been shown where none was, and where all differences
     stand.
     """
-    same = numbers.of_frame(study.headline, "difference") if against else 0
+    same = page.difference_places(study) if against else 0
     would = {
         name: row["detectable"]
         for name, row in against.items()
@@ -584,9 +585,9 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     shown = listed(
         (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
     )
-    power = (
-        f"True differences that these data would show with 80% power: {shown}. " if would else ""
-    )
+    over = f", adjusted over {study.family_size} pairs" if study.family_size > 1 else ""
+    power = f"True differences that these data would show with 80% power{over}: {shown}. "
+    power = power if would else ""
     if against:
         before = study.adjusted_for(study.primary)
         place = page.evidence(study)

@@ -263,7 +263,8 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
     )
     labels: dict[str, Any] = {"x": "position", "y": "value", "xlabel": "position in the list"}
     labels["ylabel"] = f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})"
-    return figures.picture(plots.curves, study.by_position, caption=caption, says=listed, **labels)
+    drawn = page.drawn(study, study.by_position)
+    return figures.picture(plots.curves, drawn, caption=caption, says=listed, **labels)
 
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
@@ -437,7 +438,7 @@ def agreement(study: Planning) -> figures.Figure | Html:
     """
     r = {how: study.correlation(how) for how in HOW}
     caption = texts.said("interleaving.agreement", rankers=study.rankers, each=study.each)
-    titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
+    titles = [f"{HOW[how]}, r\u00a0=\u00a0{number(r[how], 2)}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
     return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)

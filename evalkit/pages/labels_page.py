@@ -7,7 +7,7 @@ from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
-from evalkit.numbers import counted, listed, number, percent
+from evalkit.numbers import counted, filled, listed, number, percent
 from evalkit.pages import (
     as_json,
     classes_page,
@@ -112,7 +112,10 @@ def confusion(study: LabelsStudy) -> Html:
 def definitions(study: LabelsStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     compared = shared_findings.compared(labels.stored(study))
-    decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
+    decided = filled(
+        "a label is predicted if its score is at least {threshold:.12g}, {compared}",
+        {"threshold": study.threshold, "compared": compared},
+    )
     return classes_page.defined(study, [("predicted", decided)])
 
 

@@ -59,6 +59,12 @@ def places(study: Study, label: str) -> int:
     return of_frame(study.estimates[study.estimates["metric"] == label], "value")
 
 
+def difference_places(study: Study) -> int:
+    """The decimals of differences in the metric that decides: the same for every pair."""
+    rows = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    return of_frame(rows, "difference")
+
+
 def estimates(
     study: Study,
     caption: str,

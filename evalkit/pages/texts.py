@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from evalkit.numbers import filled
+
 DEFINITIONS = tomllib.loads(
     Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8")
 )
@@ -15,7 +17,7 @@ def said(place: str, study: Any = None, /, **facts: object) -> str:
     """The caption or the note of a piece in definitions.toml, with what it says of the study and
     these facts in it.
     """
-    return str(CAPTIONS[place].format_map(facts | {"study": study}))
+    return filled(CAPTIONS[place], facts | {"study": study})
 
 
 def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
@@ -23,4 +25,4 @@ def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
     them.
     """
     texts = {name: " ".join(text.split()) for name, text in DEFINITIONS[part].items()}
-    return [(name.format_map(facts), text.format_map(facts)) for name, text in texts.items()]
+    return [(filled(name, facts), filled(text, facts)) for name, text in texts.items()]

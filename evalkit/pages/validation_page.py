@@ -344,7 +344,9 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in scores_of})
     if others and "threshold" not in study.p.given:
-        scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
+        scores = listed(
+            f"{name} {number(low)} to {number(high)}" for name, (low, high) in others.items()
+        )
         yield kinds.USUAL_THRESHOLD.warning(len(others), threshold=study.threshold, scores=scores)
 
 
@@ -585,7 +587,8 @@ def fold_map(study: Validation) -> figures.Figure:
 
 def folds(study: Validation) -> figures.Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
-    frame, label = study.by_fold, study.primary.label
+    label = study.primary.label
+    frame = study.by_fold[study.by_fold["system"].isin(study.order)]
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
     low, high = study.fold_range(study.subject)
     if study.holdout:

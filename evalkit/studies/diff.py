@@ -266,6 +266,20 @@ class Diff(Shown, Study):
         return self.files[-2]
 
     @property
+    def system_names(self) -> list[str]:
+        """The systems that both reports have, as the new one names them."""
+        return list(self.partner)
+
+    def of_systems(self, names: Sequence[str]) -> "Diff":
+        """The study of these systems alone."""
+        partner = {name: was for name, was in self.partner.items() if name in names}
+        joined = dict[str, Mapping[SystemPair, Joined]]()
+        for label, pairs in self.joined.items():
+            both = {pair: of for pair, of in pairs.items() if pair[0].removeprefix(NEW) in names}
+            joined |= {label: both} if both else {}
+        return replace(self, partner=partner, joined=joined)
+
+    @property
     def new(self) -> UnitFile:
         """The units of the new report."""
         return self.files[-1]

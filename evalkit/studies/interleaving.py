@@ -2,7 +2,7 @@
 either.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -315,6 +315,20 @@ class Online(Shown):
     def slices(self) -> list[Slice]:
         """The slices of both studies."""
         return [part for each in self.studies for part in each.slices]
+
+    @property
+    def system_names(self) -> list[str]:
+        """The arms of both studies."""
+        return list(dict.fromkeys(name for each in self.studies for name in each.systems))
+
+    def of_systems(self, names: Sequence[str]) -> "Online":
+        """The studies with these arms alone; one that has none of them stays as it is."""
+        made: dict[str, Any] = {
+            table: of.of_systems(names)
+            for table, of in self.tables_of.items()
+            if not {*names}.isdisjoint(of.systems)
+        }
+        return replace(self, **made)
 
     def sliced(self, part: Slice, p: Any) -> "Online":
         """The study of a slice, from the log and the table read again if they have it."""

@@ -313,7 +313,7 @@ class Study(ABC):
 
     @property
     def family_size(self) -> int:
-        """The number of comparisons that are adjusted together."""
+        """The number of pairs of one metric: what would show does not depend on other metrics."""
         return len(self.pairs)
 
     @property
@@ -324,8 +324,8 @@ class Study(ABC):
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
     def would_show(self, chosen: Chosen, pair: SystemPair) -> float:
-        """The smallest true difference that the verdict detects with 80% power, adjusted for the
-        other comparisons.
+        """The smallest true difference that the verdict detects with 80% power, adjusted over the
+        pairs of the metric.
         """
         return inference.detectable(
             *self.compared(chosen, pair), self.compare(chosen, pair), self.family_level
@@ -430,6 +430,13 @@ class Study(ABC):
         return ranked(
             {name: self.estimate(self.primary, name).value for name in self.systems}, self.primary
         )
+
+    def of_systems(self, names: Sequence[str]) -> Self:
+        """This study with these systems alone, the same rows, and p adjusted over their pairs."""
+        baseline = self.settings.baseline if self.settings.baseline in names else None
+        study = replace(self, settings=replace(self.settings, baseline=baseline))
+        vars(study)["order"] = [name for name in self.order if name in names]
+        return study
 
     @frame
     def estimates(self) -> Iterator[Row]:
