@@ -14,8 +14,11 @@ from evalkit.numbers import number
 
 EDGE = 5  # per cent of the axis on each side, for the ends of whiskers and of the numbers below
 TICKS = 4  # steps of the axis, about
-FAR = 4  # times the span of the results: a reference line farther out is left out
+FAR = 1  # times the span of the results: a reference farther out is only marked at the edge
+REFERENCE = "constant"  # the tone of the row of the reference
 HEIGHT = 18  # pixels of a row of the axis, where the page has no style
+OUTSIDE_BELOW = '<text y="70%" stroke="none">◂ outside</text>'
+OUTSIDE_ABOVE = '<text x="100%" y="70%" text-anchor="end" stroke="none">outside ▸</text>'
 Point = tuple[float, float, float]  # value, low, high
 
 
@@ -121,7 +124,8 @@ def strip(
     """The strip as a table: the name, the axis, and a column for each further head; in notebooks
     without the axis.
     """
-    axis = Axis.of([point for result in results for _, point in result.points], reference)
+    systems = [result for result in results if result.tone != REFERENCE]
+    axis = Axis.of([point for result in systems for _, point in result.points], reference)
     first, *others = map(cell, heads)
     rows = [[result.name, *map(cell, result.cells)] for result in results]
     plain = table(caption, [first, *others], rows)
@@ -165,7 +169,9 @@ def _marks(result: Result, axis: Axis) -> Iterator[str]:
                 f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" '
                 f'stroke-width="3"/>'
             )
-        if math.isfinite(value):
+        if result.tone == REFERENCE and axis.reference != axis.reference:
+            yield OUTSIDE_BELOW if value < axis.low else OUTSIDE_ABOVE
+        elif math.isfinite(value):
             yield (
                 f'<circle cx="{axis.at(value)}" cy="50%" '
                 f'r="5"><title>{escape(name)}</title></circle>'

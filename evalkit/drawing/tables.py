@@ -23,6 +23,7 @@ from evalkit.numbers import (
     decimals,
     definition,
     interval,
+    link,
     number,
     p_value,
     printed,
@@ -569,6 +570,20 @@ def below(group: str, value: object, link: str = "") -> Cell:
     markup = f'<span class="of">{escape(group)} </span>{escape(value)}'
     linked = f'<a class="slice" href="#{link}">{markup}{END}</a>' if link else markup
     return Cell(f"{group} {value}", markup=linked, group=group)
+
+
+def titled(title: str, name: str, sign: str = "", place: str = "") -> Cell:
+    """The head of a column: the name that people say, a sign, and below it the name in code.
+
+    place: where the title leads, if anywhere.
+
+    >>> titled("F1", "f1").markup, titled("ROC AUC", "roc_auc").markup
+    ('F1', 'ROC AUC<br><span class="muted">roc_<wbr>auc</span>')
+    """
+    said = link(title, place) if place else escape(title)
+    same = title.casefold() == name.casefold()
+    below = "" if same else f'<br><span class="muted">{breaking(name)}</span>'
+    return Cell(f"{name}{sign}", markup=f"{said}{sign}{below}")
 
 
 def breaking(name: str) -> str:
