@@ -16,6 +16,7 @@ EDGE = 5  # per cent of the axis on each side, for the ends of whiskers and of t
 TICKS = 4  # steps of the axis, about
 FAR = 1  # times the span of the results: a reference farther out is only marked at the edge
 REFERENCE = "constant"  # the tone of the row of the reference
+LETTERS = 110  # more in a row leave no room for the axis, and what stands below stays there
 HEIGHT = 18  # pixels of a row of the axis, where the page has no style
 OUTSIDE_BELOW = '<text y="70%" stroke="none">◂ outside</text>'
 OUTSIDE_ABOVE = '<text x="100%" y="70%" text-anchor="end" stroke="none">outside ▸</text>'
@@ -142,7 +143,9 @@ def strip(
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody>{foot}"
     )
-    html = f'<div class="scroll strip"><table>{inner}</table></div>'
+    widths = [max(map(len, column)) for column in zip(*plain.tables[0].lines, strict=True)]
+    kind = "scroll strip long" if sum(widths) > LETTERS else "scroll strip"
+    html = f'<div class="{kind}"><table>{inner}</table></div>'
     return Html(html, plain.text, plain.tables, (plain,))
 
 

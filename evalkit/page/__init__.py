@@ -70,7 +70,7 @@ HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
 MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
-STRIP = r'<div class="scroll strip">.*?</div>(?:<p class="muted">.*?</p>)?'
+STRIP = r'<div class="scroll strip[^"]*">.*?</div>(?:<p class="muted">.*?</p>)?'
 PLACES = {"verdict": SECTION, "strip": STRIP}
 STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
 ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)

@@ -7,7 +7,6 @@ from typing import Any
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.numbers import listed
 from evalkit.pages import (
     binary_page,
     classes_page,
@@ -84,9 +83,9 @@ def estimates(study: row_study.RowStudy) -> tables.Html:
     constant, note = _constant(study)
     if isinstance(study, binary.BinaryStudy):
         metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)
-        decided = [chosen.label for chosen in metrics if chosen.uses_decisions]
-        by = f"{'of' if study.decision_column else 'at'} {study.decided_by}"
-        note = f"{listed(decided)}: {by}. {note}" if decided else note
+        by = "by" if study.decision_column else "at"
+        if metrics[-1].uses_decisions:
+            caption += f"; those of decisions {by} {study.decided_by}"
     below = [page.reference(study, constant, study.constant, metrics)] if constant else []
     return page.estimates(study, caption, note, metrics=metrics, more=below)
 

@@ -429,7 +429,7 @@ def intervals(study: Validation) -> Html:
     label = study.primary.label
     note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what") | {label: limits("value")}
-    columns |= named("n of | method of the interval=method", of=lambda _: _units_of)
+    columns |= named("n of | method", of=lambda _: _units_of)
     crossed = {
         head: _struck(column, lambda row: not row["honest"], "muted")
         for head, column in columns.items()
@@ -441,7 +441,7 @@ def intervals(study: Validation) -> Html:
 @each
 def _units_of(row: Mapping[str, Any]) -> str:
     """How many units an estimate is of."""
-    return f"{row['n']:,} {plural(row['unit'], row['n'])}"
+    return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
 
 
 def _struck(
