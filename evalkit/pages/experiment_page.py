@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
@@ -48,15 +46,13 @@ def comparisons(study: Experiment) -> Html:
 
 
 @pieces.of_a_part
-@pieces.where(lambda study: "lift" in study.comparisons and study.comparisons["lift"].notna().any())
+@pieces.where(lambda study: len(study.lifts))
 def effects(study: Experiment) -> figures.Figure | Html:
     """The lift of every metric on one axis."""
-    rows = study.comparisons[study.comparisons["lift"].notna()].head(page.DRAWN)
+    rows = study.lifts.head(page.DRAWN)
     pairs = rows["first"] + " − " + rows["second"]
     names = rows["metric"] if pairs.nunique() == 1 else rows["metric"] + ": " + pairs
-    frame = pd.DataFrame({"name": names, "value": 100 * rows["lift"]})
-    frame["low"] = 100 * rows["lift_low"]
-    frame["high"] = 100 * rows["lift_high"]
+    frame = rows[["value", "low", "high"]].assign(name=names)
     frame["colour"] = [page.COLOURED[verdict][1] for verdict in rows["verdict"]]
     whose = f"{pairs.iloc[0]}: " if pairs.nunique() == 1 else ""
     caption = texts.said("experiment.effects", whose=whose, level=study.settings.level)
