@@ -511,6 +511,23 @@ def table(
     )
 
 
+def cut_apart(
+    caption: str, columns: Sequence[Head], rows: Lines, note: str, *, marks: str, widest: int
+) -> Html:
+    """A table; one with more columns behind the first than `widest` as several of like width."""
+    first, *heads = columns
+    several = math.ceil(len(heads) / widest)
+    width = math.ceil(len(heads) / several)
+    parts = []
+    for start in range(0, len(heads), width):
+        cut_rows = [[row[0], *row[1 + start :][:width]] for row in rows]
+        cut_heads = [first, *heads[start : start + width]]
+        name = caption if start == 0 else f"{caption}, continued"
+        last = start + width >= len(heads)
+        parts.append(table(name, cut_heads, cut_rows, note if last else "", marks=marks))
+    return stack(parts)
+
+
 def whole(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
     """A table with all its rows, for a fold of its own, without the end tags that HTML does not
     need.

@@ -95,23 +95,14 @@ def estimates(
     if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
         best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
-    several = -(-len(heads) // WIDEST)
-    width = -(-len(heads) // several)
-    parts = []
-    for start in range(0, len(heads), width):
-        shown_heads = heads[start : start + width]
-        shown_rows = [[row[0], *row[1 + start :][:width]] for row in [*rows, *more]]
-        last = start + width >= len(heads)
-        parts.append(
-            tables.table(
-                caption if start == 0 else f"{caption}, continued",
-                [study.compares, *shown_heads],
-                shown_rows,
-                below.strip() if last else "",
-                marks=marks.words,
-            )
-        )
-    return tables.stack(parts)
+    return tables.cut_apart(
+        caption,
+        [study.compares, *heads],
+        [*rows, *more],
+        below.strip(),
+        marks=marks.words,
+        widest=WIDEST,
+    )
 
 
 def _in_sight(study: Study) -> list[str]:

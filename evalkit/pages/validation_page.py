@@ -90,7 +90,8 @@ def verdict(study: Validation) -> Html:
         for finding in unchecked(study)
     ]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
-    main = joined(_problem(study), *findings)
+    problem = _problem(study)
+    main = joined(problem, *findings) if problem else lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
     return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
