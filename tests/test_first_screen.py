@@ -114,20 +114,21 @@ def rows(study) -> list[str]:
 
 
 def test_many_systems_are_a_tally_and_a_row_for_each_verdict():
-    table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(8)})
+    table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(20)})
     study = rating.read(table, metrics="mae")
-    assert answer(study).startswith("best is better than all 8 other systems")
+    assert answer(study).startswith("best is better than all 20 other systems")
     first, others, constant = rows(study)
-    assert (first.count("<circle"), others.count("<circle"), constant.count("<circle")) == (1, 8, 1)
-    assert "8 systems" in others
-    assert "m0, m1, m2 and 5 more" in others
+    circles = [row.count("<circle") for row in (first, others, constant)]
+    assert circles == [1, 20, 1]
+    assert "20 systems" in others
+    assert "m0, m1, m2 and 17 more" in others
     assert others.startswith('<tr class="worse">')
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
-        "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. best is "
+        "Against m3, by mae: 4 systems are better than it; 16 systems are worse than it. best is "
         "better than m0, the second best."
     )
-    assert [row.count("<circle") for row in rows(against)] == [4, 1, 4, 1]
+    assert [row.count("<circle") for row in rows(against)] == [4, 1, 16, 1]
     assert "outside the family" in first_screen.verdict(against).text
 
 

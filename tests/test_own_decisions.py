@@ -82,7 +82,7 @@ def test_the_values_at_the_threshold_stand_beside():
 def test_the_table_of_metrics_names_whose_decisions_they_are():
     study = classification.read(decided())
     text = classification_page.estimates(study).text
-    assert "Metrics of the model's own decisions (predicted)" in text
+    assert "those of decisions by the model's own decisions (predicted)" in text
 
 
 def test_decisions_of_the_threshold_are_a_note():

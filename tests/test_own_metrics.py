@@ -249,17 +249,13 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     assert "own metric saved: declared in Python, no file" in classification_page.origin(study).text
     metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
     several = classification.read(binary(211).assign(amount=2.0), metrics=metrics)
-    free, decided = classification_page.estimates(several).text.split("Metrics at the threshold")
-    assert "own_brier" in free
-    assert all(name in decided for name in ("saved", "own_errors", "own_alarms"))
-    reference = next(
-        line for line in free.splitlines() if line.startswith("(a constant score)")
-    ).split()[-2:]
-    assert reference[0] == reference[1]
-    share = next(
-        line for line in decided.splitlines() if line.startswith("(always the larger class)")
-    ).split()
-    assert share[-3] == share[-2]
+    (table,) = classification_page.estimates(several).tables
+    heads = [head.text.rstrip("\u00a0↑↓") for head in table.columns[1:]]
+    assert heads == ["own_brier", "brier", "saved", "own_errors", "error_rate", "own_alarms"]
+    assert table.rows[-1][0].text == "(a constant)"
+    constant = dict(zip(heads, [cell.text for cell in table.rows[-1][1:]], strict=True))
+    assert constant["own_brier"] == constant["brier"]
+    assert constant["own_errors"] == constant["error_rate"]
     lists = ranking.read(metrics=[own_recall_at.at(5)])
     assert "Undefined where nothing is relevant" in ranking_page.definitions(lists).text
 

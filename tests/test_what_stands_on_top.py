@@ -21,7 +21,7 @@ BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
 
 def beside_the_answer(findings) -> str:
     """What the page moves beside the answer."""
-    return shown.findings(findings).html.split('<details class="found">')[0]
+    return "".join(re.findall("<!--at verdict-->(.*?)<!--/at-->", shown.findings(findings).html))
 
 
 def two_metrics(first: str, second: str) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, escape, stack
-from evalkit.findings.kinds import RECORDED, Finding, ordered
+from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean, texts
 
 # what leads to another place of the page
@@ -246,7 +246,7 @@ def _unlinked(html: str) -> str:
 # Findings: two beside the answer, the others where they belong, and a count of all ----------------
 
 TOP = 2  # findings beside the answer
-VERDICT = "verdict"  # their place
+STRIP = "strip"  # the place of the count of all
 ALIKE = 3  # findings of one kind that are read one by one
 WARN = ' class="warn"'
 
@@ -258,15 +258,12 @@ def findings(items: Iterable[Finding], part: str = "") -> Html:
     which opens to their names as links; elsewhere, as in JupyterLab, they stand together. part:
     begins the ids, of one of several.
     """
-    several = list(items)
-    beside = [
-        finding
-        for finding in ordered(several)
-        if finding.matters and VERDICT in finding.kind.at and not finding.aside
-    ]
-    top = sorted(beside, key=lambda finding: not finding.kind.leads)[:TOP]
+    several = ordered(items)
+    beside = [finding for finding in several if finding.matters and finding.touches_answer]
+    top = beside[:TOP]
     rest = [finding for finding in several if finding not in top]
-    shown = placed(VERDICT, notes(top, part) + ("" if part else _counted(several)))
+    shown = "" if part else placed(STRIP, _counted(several))
+    shown += placed(VERDICT, notes(top, part))
     places = dict.fromkeys(_place(finding) for finding in rest)
     shown += "".join(
         placed(place, notes([f for f in rest if _place(f) == place], part)) for place in places
@@ -285,14 +282,15 @@ def _place(finding: Finding) -> str:
 
 
 def _counted(several: Sequence[Finding]) -> str:
-    """How many findings there are, folded over the name of each kind, which leads to it; nothing of
-    a single one.
+    """How many findings there are, folded over the severity and the sentence of the first of each
+    kind, which leads to it; nothing of a single one.
     """
     warned = len([finding for finding in several if finding.matters])
     many = Counter(finding.kind for finding in several)
+    first = {finding.kind: finding for finding in reversed(several)}
     names = (
-        f"<li{WARN if any(f.matters for f in several if f.kind is kind) else ''}>"
-        f"{numbers.link(kind.name, kind.code)}{f' ({n})' if n > 1 else ''}</li>"
+        f"<li{WARN if first[kind].matters else ''}>{first[kind].severity}: "
+        f"{numbers.link(first[kind].message, kind.code)}{f' ({n} such)' if n > 1 else ''}</li>"
         for kind, n in many.items()
     )
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""

@@ -14,8 +14,12 @@ from evalkit.numbers import number
 
 EDGE = 5  # per cent of the axis on each side, for the ends of whiskers and of the numbers below
 TICKS = 4  # steps of the axis, about
-FAR = 4  # times the span of the results: a reference line farther out is left out
+FAR = 1  # times the span of the results: a reference farther out is only marked at the edge
+REFERENCE = "constant"  # the tone of the row of the reference
+LETTERS = 110  # more in a row leave no room for the axis, and what stands below stays there
 HEIGHT = 18  # pixels of a row of the axis, where the page has no style
+OUTSIDE_BELOW = '<text y="70%" stroke="none">◂ outside</text>'
+OUTSIDE_ABOVE = '<text x="100%" y="70%" text-anchor="end" stroke="none">outside ▸</text>'
 Point = tuple[float, float, float]  # value, low, high
 
 
@@ -121,7 +125,8 @@ def strip(
     """The strip as a table: the name, the axis, and a column for each further head; in notebooks
     without the axis.
     """
-    axis = Axis.of([point for result in results for _, point in result.points], reference)
+    systems = [result for result in results if result.tone != REFERENCE]
+    axis = Axis.of([point for result in systems for _, point in result.points], reference)
     first, *others = map(cell, heads)
     rows = [[result.name, *map(cell, result.cells)] for result in results]
     plain = table(caption, [first, *others], rows)
@@ -138,7 +143,9 @@ def strip(
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody>{foot}"
     )
-    html = f'<div class="scroll strip"><table>{inner}</table></div>'
+    widths = [max(map(len, column)) for column in zip(*plain.tables[0].lines, strict=True)]
+    kind = "scroll strip long" if sum(widths) > LETTERS else "scroll strip"
+    html = f'<div class="{kind}"><table>{inner}</table></div>'
     return Html(html, plain.text, plain.tables, (plain,))
 
 
@@ -165,7 +172,9 @@ def _marks(result: Result, axis: Axis) -> Iterator[str]:
                 f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" '
                 f'stroke-width="3"/>'
             )
-        if math.isfinite(value):
+        if result.tone == REFERENCE and axis.reference != axis.reference:
+            yield OUTSIDE_BELOW if value < axis.low else OUTSIDE_ABOVE
+        elif math.isfinite(value):
             yield (
                 f'<circle cx="{axis.at(value)}" cy="50%" '
                 f'r="5"><title>{escape(name)}</title></circle>'

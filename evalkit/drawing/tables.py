@@ -23,6 +23,7 @@ from evalkit.numbers import (
     decimals,
     definition,
     interval,
+    link,
     number,
     p_value,
     printed,
@@ -510,6 +511,23 @@ def table(
     )
 
 
+def cut_apart(
+    caption: str, columns: Sequence[Head], rows: Lines, note: str, *, marks: str, widest: int
+) -> Html:
+    """A table; one with more columns behind the first than `widest` as several of like width."""
+    first, *heads = columns
+    several = math.ceil(len(heads) / widest)
+    width = math.ceil(len(heads) / several)
+    parts = []
+    for start in range(0, len(heads), width):
+        cut_rows = [[row[0], *row[1 + start :][:width]] for row in rows]
+        cut_heads = [first, *heads[start : start + width]]
+        name = caption if start == 0 else f"{caption}, continued"
+        last = start + width >= len(heads)
+        parts.append(table(name, cut_heads, cut_rows, note if last else "", marks=marks))
+    return stack(parts)
+
+
 def whole(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
     """A table with all its rows, for a fold of its own, without the end tags that HTML does not
     need.
@@ -569,6 +587,20 @@ def below(group: str, value: object, link: str = "") -> Cell:
     markup = f'<span class="of">{escape(group)} </span>{escape(value)}'
     linked = f'<a class="slice" href="#{link}">{markup}{END}</a>' if link else markup
     return Cell(f"{group} {value}", markup=linked, group=group)
+
+
+def titled(title: str, name: str, sign: str = "", place: str = "") -> Cell:
+    """The head of a column: the name that people say, a sign, and below it the name in code.
+
+    place: where the title leads, if anywhere.
+
+    >>> titled("F1", "f1").markup, titled("ROC AUC", "roc_auc").markup
+    ('F1', 'ROC AUC<br><span class="muted">roc_<wbr>auc</span>')
+    """
+    said = link(title, place) if place else escape(title)
+    same = title.casefold() == name.casefold()
+    below = "" if same else f'<br><span class="muted">{breaking(name)}</span>'
+    return Cell(f"{name}{sign}", markup=f"{said}{sign}{below}")
 
 
 def breaking(name: str) -> str:

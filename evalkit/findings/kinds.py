@@ -34,6 +34,7 @@ RECORDED = (
     "rows",
 )
 NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
+VERDICT = "verdict"  # the place of what could change the answer
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ class Finding:
         """True if it could change the answer."""
         return self.severity is not NOTE
 
+    @property
+    def touches_answer(self) -> bool:
+        """True if it is about the metric that decides, and could change the answer by it."""
+        return VERDICT in self.kind.at and not self.aside
+
     def record(self) -> dict[str, Any]:
         """The finding for a report's JSON."""
         of = (
@@ -125,9 +131,20 @@ class Finding:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, severe ones first, otherwise in their order."""
+    """The findings by what they change: severe ones first, of these what leads, then what touches
+    the answer, otherwise in their order.
+    """
     order = [SEVERE, WARNING, NOTE]
-    return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))
+    return tuple(
+        sorted(
+            findings,
+            key=lambda finding: (
+                order.index(finding.severity),
+                not finding.kind.leads,
+                not finding.touches_answer,
+            ),
+        )
+    )
 
 
 # The kinds ----------------------------------------------------------------------------------------

@@ -70,6 +70,8 @@ HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
 MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
+STRIP = r'<div class="scroll strip[^"]*">.*?</div>(?:<p class="muted">.*?</p>)?'
+PLACES = {"verdict": SECTION, "strip": STRIP}
 STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
 ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
@@ -216,7 +218,7 @@ def prose(source: str, attachments: dict[str, Any] | None = None) -> str:
 
 def boxed(piece: str) -> str:
     """The piece with each of its tables in a box that scrolls, unless it has boxes of its own."""
-    if '<div class="scroll"' in piece:
+    if '<div class="scroll' in piece:
         return piece
     return TABLE.sub(r'<div class="scroll">\g<0></div>', piece)
 
@@ -240,8 +242,9 @@ def placed(page: str) -> str:
     """The page with marked pieces moved to their places; without such a place they stay where they
     are.
 
-    "verdict" is the end of the part before the first section. Another place is the first section
-    whose heading has an id with this word; the piece is put after the heading and its prose.
+    "verdict" is the end of the part before the first section, "strip" below the strip of results.
+    Another place is the first section whose heading has an id with this word; the piece is put
+    after the heading and its prose.
 
     >>> section = '<div class="prose"><h2 id="b-d">B</h2></div>'
     >>> placed(f"<p>a</p><!--at b--><p>c</p><!--/at-->{section}<p>e</p>")
@@ -251,7 +254,7 @@ def placed(page: str) -> str:
         marked = f"<!--at {place}-->{piece}<!--/at-->"
         word = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
         rest = page.replace(marked, "", 1)
-        home = re.search(SECTION if place == "verdict" else word, rest, re.DOTALL)
+        home = re.search(PLACES.get(place, word), rest, re.DOTALL)
         page = (
             page.replace(marked, piece, 1)
             if home is None
@@ -261,9 +264,12 @@ def placed(page: str) -> str:
 
 
 def sectioned(page: str) -> str:
-    """The page with each heading of a markdown cell, and what follows it, in a section."""
+    """The page with each heading of a markdown cell, and what follows it, in a section, and what
+    stands before the first one in a section that is always printed.
+    """
     first, *sections = re.split(SECTION, page)
-    return first + "".join(f"<section>{section}</section>" for section in sections)
+    others = "".join(f"<section>{section}</section>" for section in sections)
+    return f'<section class="first">{first}</section>{others}'
 
 
 def styled(page: str) -> str:

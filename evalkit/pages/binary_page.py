@@ -76,6 +76,9 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
 
 
+COUNTS_OF_MATRIX = "The counts of the matrix in a table"
+
+
 probabilities = pieces.where(lambda study: study.probabilities)
 
 
@@ -111,9 +114,11 @@ def confusion(study: BinaryStudy) -> Html:
     if not study.decision_column:
         caption = f"Decisions at the threshold ({study.rule.text})"
         columns = {"system": text("system"), "threshold": value("threshold")}
-        return of_rows(caption, study.decisions, columns | counts, note)
+        by_threshold = of_rows(caption, study.decisions, columns | counts, note)
+        return tables.folded(COUNTS_OF_MATRIX, by_threshold)
     caption = f"Decisions of the model ({study.decision_column})"
-    own = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
+    by_model = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
+    own = tables.folded(COUNTS_OF_MATRIX, by_model)
     two = {
         "system": text("system"),
         "metric": text("metric"),
@@ -548,7 +553,8 @@ def curves(study: BinaryStudy) -> Html:
         )
         lines += [_often(name, axis, often)] if often else []
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
+    listing = Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
+    return tables.folded("Where the curves cross", listing)
 
 
 def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
@@ -600,6 +606,11 @@ def base_rate(study: BinaryStudy) -> Html:
     return tables.folded("Metrics at another base rate", table)
 
 
+PARTS = {
+    "brier": "Brier score",
+    "ece_10": "ECE, 10 bins",
+    "ece_10_debiased": "ECE, debiased",
+}
 DRAWN = 4  # systems with a square of their own
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}
 
@@ -641,7 +652,7 @@ def calibration(study: BinaryStudy) -> Html:
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
-    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
+    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note, _part_head)
     return tables.stack(
         [*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])]
     )
@@ -681,6 +692,11 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
             f"are clipped."
         )
     return by_system(caption, rows, "part", limits("value"), note)
+
+
+def _part_head(part: str) -> Cell:
+    """The head of a part of the calibration, by the name that people say."""
+    return tables.titled(PARTS.get(part, part), part)
 
 
 def _part(rows: tables.Rows) -> list[Cell]:

@@ -64,6 +64,7 @@ top_plot, top, confusion_plot, confusion = map(
 definitions, origin, results = map(_piece, ("definitions", "origin", "results"))
 
 
+CONSTANT = "(a constant): every row has the same score, and is predicted as the larger class."
 LARGEST = "(always the largest class): its probabilities are the shares of the classes."
 SHARES = "(labels' shares): every row has each label's share of true rows as its score."
 UNKNOWN = (
@@ -73,38 +74,33 @@ UNKNOWN = (
 
 
 def estimates(study: row_study.RowStudy) -> tables.Html:
-    """The metrics, of two classes those without a threshold and those at it, above what needs no
-    model.
-    """
-    sample = f"with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    parts = []
-    for what, metrics, constant, note in _tabled(study):
-        below = [page.reference(study, constant, study.constant, metrics)] if constant else []
-        parts.append(page.estimates(study, f"{what} {sample}", note, metrics=metrics, more=below))
-    return tables.stack(parts)
-
-
-def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
-    """Of each table of metrics what they are, which, the prediction without a model below them, and
-    a note.
-    """
+    """The metrics above what needs no model; of two classes those of decisions come last."""
+    metrics: Sequence[Chosen] = study.settings.metrics
+    caption = (
+        f"Metrics with {study.settings.level:.0%} intervals, "
+        f"{page.sample(study, len(study.account))}"
+    )
+    constant, note = _constant(study)
     if isinstance(study, binary.BinaryStudy):
-        order, decided = (
-            [c for c in study.settings.metrics if c.uses_decisions == at] for at in (False, True)
-        )
-        rule = f"Metrics {'of' if study.decision_column else 'at'} {study.decided_by},"
-        both = [
-            ("Metrics that need no threshold,", order, "(a constant score)", ""),
-            (rule, decided, "(always the larger class)", ""),
-        ]
-        return [table for table in both if table[1]]
+        metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)
+        by = "by" if study.decision_column else "at"
+        if metrics[-1].uses_decisions:
+            caption += f"; those of decisions {by} {study.decided_by}"
+    below = [page.reference(study, constant, study.constant, metrics)] if constant else []
+    return page.estimates(study, caption, note, metrics=metrics, more=below)
+
+
+def _constant(study: Any) -> tuple[str, str]:
+    """The prediction without a model that stands below the metrics, "" for none, and a note."""
+    if isinstance(study, binary.BinaryStudy):
+        note = CONSTANT if any(c.uses_decisions for c in study.settings.metrics) else ""
+        return CONSTANT.split(":")[0], note
     note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
     if isinstance(study, labels.LabelsStudy) and not (
         study.probabilities and study.measured.label_sets_known
     ):
-        return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]
-    constant = note.split(":")[0]
-    return [("Metrics", study.settings.metrics, constant, note if study.probabilities else "")]
+        return "", UNKNOWN if study.probabilities else ""
+    return note.split(":")[0], note if study.probabilities else ""
 
 
 def roc(study: Study) -> figures.Figure | tables.Html:

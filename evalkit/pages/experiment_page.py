@@ -46,6 +46,28 @@ def comparisons(study: Experiment) -> Html:
 
 
 @pieces.of_a_part
+@pieces.where(lambda study: len(study.lifts))
+def effects(study: Experiment) -> figures.Figure | Html:
+    """The lift of every metric on one axis."""
+    rows = study.lifts.head(page.DRAWN)
+    pairs = rows["first"] + " − " + rows["second"]
+    names = rows["metric"] if pairs.nunique() == 1 else rows["metric"] + ": " + pairs
+    frame = rows[["value", "low", "high"]].assign(name=names)
+    frame["colour"] = [page.COLOURED[verdict][1] for verdict in rows["verdict"]]
+    whose = f"{pairs.iloc[0]}: " if pairs.nunique() == 1 else ""
+    caption = texts.said("experiment.effects", whose=whose, level=study.settings.level)
+    return figures.picture(
+        plots.intervals,
+        frame,
+        caption=caption,
+        says=page.listed(frame),
+        label="lift in %",
+        zero=True,
+        height=figures.tall(len(frame)),
+    )
+
+
+@pieces.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:

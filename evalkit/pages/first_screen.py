@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from evalkit import numbers
-from evalkit.drawing import strips, tables
+from evalkit.drawing import shown, strips, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
 from evalkit.numbers import (
     counted,
@@ -33,7 +33,8 @@ from evalkit.studies.study import Study
 pieces.offered(__name__)
 
 
-EACH = 8  # systems with a row of their own; of more those with one verdict share a row
+EACH = 20  # systems with a row of their own; of more those with one verdict share a row
+MOST = 0.9  # share of the rows read: with less the first sentence says it
 NAMED = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
@@ -102,13 +103,17 @@ def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
     it was tested.
     """
     sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
-    parts = [*gate(study), tables.answer(*sentences), strip(study), gloss(study)]
-    how = (
-        [tables.folded("How this was tested", tables.paragraph(_how(study)))]
-        if len(study.headline)
-        else []
-    )
-    return tables.stack([*parts, *how])
+    if study.used_share < MOST:
+        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    explained = [gloss(study)]
+    if len(study.headline):
+        how = tables.paragraph(_how(study))
+        explained.append(tables.folded("How this was tested", how))
+    parts = [*gate(study), tables.answer(*sentences), strip(study)]
+    below = tables.stack(explained)
+    # on the page the first figure stands between the strip and what explains it
+    moved = replace(below, html=shown.placed(shown.VERDICT, below.html))
+    return tables.stack([*parts, moved])
 
 
 SIDES_IN_WORDS = {
@@ -222,10 +227,21 @@ def _alone(study: Study) -> str:
             f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked "
             f"by it."
         )
-    value = number(row["value"], page.places(study, label))
-    return (
-        f"{shortened(study.leader)}: {label} is {value}, over {counted(row['n'], study.unit_name)}."
-    )
+    same = page.places(study, label)
+    value = numbers.estimate(row["value"], row["low"], row["high"], places=same)
+    over = f"over {counted(row['n'], study.unit_name)}"
+    return f"{shortened(study.leader)}: {label} is {value} {over}{_beside_constant(study, row)}."
+
+
+def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
+    """On which side of a constant prediction an interval lies; "" if there is no such value."""
+    constant = diagnostics.constant(study, study.primary)
+    if not (math.isfinite(constant) and math.isfinite(row["low"])):
+        return ""
+    value = f"the {number(constant, page.places(study, study.primary.label))} of a constant"
+    if row["low"] <= constant <= row["high"]:
+        return f"; the interval includes {value} prediction"
+    return f", {'above' if row['low'] > constant else 'below'} {value} prediction"
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
@@ -485,7 +501,8 @@ def strip(study: Study) -> Html:
     if math.isfinite(constant):
         point = (constant, math.nan, math.nan)
         cells = [number(constant, page.places(study, label)), *["" for _ in heads[2:]]]
-        rows.append(strips.Result(Cell("(a constant)"), [("a constant", point)], cells, "constant"))
+        name = Cell("(a constant)")
+        rows.append(strips.Result(name, [("a constant", point)], cells, strips.REFERENCE))
     n = numbers.sample_sizes(
         study.estimates[study.estimates["metric"] == label]["n"], study.unit_name
     )

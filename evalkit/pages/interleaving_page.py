@@ -487,6 +487,7 @@ PIECES = (
         _USERS.findings,
         _USERS.estimates,
         _USERS.comparisons,
+        _USERS.effects,
         _USERS.adjustments,
         _USERS.heavy_users,
     ),

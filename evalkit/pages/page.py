@@ -50,6 +50,7 @@ SIDES = {
 }
 METHODS_OF = 12  # metrics, or metrics of systems, that the line on interval methods names
 IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
+WIDEST = 8  # metrics of a table
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
 
@@ -74,7 +75,7 @@ def estimates(
     more: Sequence[Row] = (),
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below
-    the systems.
+    the systems. More metrics than a screen holds take several tables of like width.
     """
     columns = study.settings.metrics if metrics is None else metrics
     marks = beaten(study)
@@ -100,8 +101,13 @@ def estimates(
     if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
         best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
-    return tables.table(
-        caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words
+    return tables.cut_apart(
+        caption,
+        [study.compares, *heads],
+        [*rows, *more],
+        below.strip(),
+        marks=marks.words,
+        widest=WIDEST,
     )
 
 
@@ -179,10 +185,12 @@ def metric_link(chosen: Chosen) -> Cell:
 
 
 def metric_head(chosen: Chosen) -> Cell:
-    """The head of a column of a metric: its name with a link to its definition, and which of its
-    values are better.
+    """The head of a column of a metric: the name that people say with a link to its definition,
+    which of its values are better, and below it the name in the catalogue.
     """
-    return tables.joined(metric_link(chosen), _ARROWS[chosen.metric.best])
+    title = chosen.metric.title or chosen.label
+    place = numbers.definition(chosen.metric.name)
+    return tables.titled(title, chosen.label, _ARROWS[chosen.metric.best], place)
 
 
 def evidence(study: Study) -> str:

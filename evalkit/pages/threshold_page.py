@@ -91,7 +91,7 @@ def _where(threshold: float) -> str:
 
 @both_classes
 def thresholds(study: BinaryStudy) -> Html:
-    """What other ways to choose the threshold would give: of the leader, and folded of the
+    """What other ways to choose the threshold would give: of the leader, then of the
     others.
     """
     note = texts.said("threshold.thresholds_note", costs=study.costs.said)
@@ -100,7 +100,7 @@ def thresholds(study: BinaryStudy) -> Html:
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
     others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
     rest = _choices(others, "Ways to choose the threshold of the others", "")
-    return tables.stack([first, tables.folded("The other systems", rest)])
+    return tables.folded("Ways to choose the threshold", tables.stack([first, rest]))
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
@@ -159,8 +159,7 @@ def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
         None,
         ((0, 1), (0, 0)),
     )
-    picture = figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
-    return picture.folded("Differences in net benefit")
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 
 
 def _excluding_zero(frame: pd.DataFrame) -> str:

@@ -55,7 +55,6 @@ pieces.offered(__name__)
 
 
 EXAMPLES = 3
-TRUST = "how far to trust this evaluation: "
 LEAKS = "table-leakage"  # where the findings of the audit stand
 
 
@@ -91,7 +90,8 @@ def verdict(study: Validation) -> Html:
         for finding in unchecked(study)
     ]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
-    main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
+    problem = _problem(study)
+    main = joined(problem, *findings) if problem else lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
     return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
@@ -138,20 +138,28 @@ def _strip(study: Validation) -> Html:
     )
 
 
+def _worst(study: Validation) -> list[Finding]:
+    """The findings that decide the verdict."""
+    severity = SEVERE if study.word == "fail" else WARNING
+    return [finding for finding in study.audited if finding.severity == severity]
+
+
+def _problem(study: Validation) -> str:
+    """The first finding that decides the verdict, else the important checks that are missing."""
+    if worst := _worst(study):
+        more = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
+        return f"{worst[0].message}{more}"
+    return f"important checks are missing: {', '.join(study.unseen)}" if study.unseen else ""
+
+
 def _reason(study: Validation) -> str:
-    worst = [
-        finding
-        for finding in study.audited
-        if finding.severity == (SEVERE if study.word == "fail" else WARNING)
-    ]
-    more = f" (and {len(worst[1:])} more below)" if len(worst) > 1 else ""
+    problem = _problem(study)
     if study.word == "fail":
-        return f"this evaluation cannot be trusted, because {worst[0].message}{more}"
+        return f"this evaluation cannot be trusted, because {problem}"
     checked = f"{len(study.checks_run)} of {len(study.checks)} checks could be run"
-    if worst:
-        return f"a warning must be explained first: {worst[0].message}{more}; {checked}"
-    missing = f"; important checks are missing: {', '.join(study.unseen)}" if study.unseen else ""
-    return f"no problem found; {checked}{missing}"
+    if _worst(study):
+        return f"a warning must be explained first: {problem}; {checked}"
+    return f"no problem found; {checked}{f'; {problem}' if problem else ''}"
 
 
 def _estimate(study: Validation) -> Cell:
@@ -424,7 +432,7 @@ def intervals(study: Validation) -> Html:
     label = study.primary.label
     note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what") | {label: limits("value")}
-    columns |= named("n of | method of the interval=method", of=lambda _: _units_of)
+    columns |= named("n of | method", of=lambda _: _units_of)
     crossed = {
         head: _struck(column, lambda row: not row["honest"], "muted")
         for head, column in columns.items()
@@ -436,7 +444,7 @@ def intervals(study: Validation) -> Html:
 @each
 def _units_of(row: Mapping[str, Any]) -> str:
     """How many units an estimate is of."""
-    return f"{row['n']:,} {plural(row['unit'], row['n'])}"
+    return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
 
 
 def _struck(

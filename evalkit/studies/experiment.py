@@ -218,6 +218,17 @@ class Experiment(Study):
         return self.sample_ratio.obstacle or self.balance.obstacle
 
     @frame
+    def lifts(self) -> Iterator[Row]:
+        """The comparisons whose lift is defined: first, second, metric, verdict, and the lift in
+        per cent as value, low, high.
+        """
+        columns = {"value": "lift", "low": "lift_low", "high": "lift_high"}
+        for row in self.comparisons.to_dict("records"):
+            if np.isfinite(row.get("lift", np.nan)):
+                named = {name: row[name] for name in ("first", "second", "metric", "verdict")}
+                yield named | {name: 100 * row[lift] for name, lift in columns.items()}
+
+    @frame
     def users_for(self) -> Iterator[Row]:
         """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw,
         cuped.

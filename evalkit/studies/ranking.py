@@ -166,6 +166,11 @@ class Ranking(Shown, Study):
         return _check_defined(replace(self, attributes=runs.attributes, p=p, runs=runs))
 
     @property
+    def used_share(self) -> float:
+        """The share of the ranked rows that are results of judged queries."""
+        return total(self.runs.accounts, "used") / total(self.runs.accounts, "rows")
+
+    @property
     def unit_name(self) -> str:
         """The noun for a query, from the input, or the unit that the user named."""
         if self.settings.unit:

@@ -130,6 +130,11 @@ class RowStudy(Shown, Study):
     names: tuple[str, ...] = ()
 
     @property
+    def used_share(self) -> float:
+        """The share of the rows read that every system predicts."""
+        return 1 - self.account.alone / self.account.read
+
+    @property
     def design(self) -> Any:
         """The object with the layout of the rows, and whether they are in memory."""
         return self.measured

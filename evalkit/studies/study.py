@@ -262,6 +262,11 @@ class Study(ABC):
         )
 
     @property
+    def used_share(self) -> float:
+        """The share of the rows read that the numbers are from."""
+        return 1.0
+
+    @property
     @abstractmethod
     def unit_name(self) -> str:
         """The noun for what varies from sample to sample: query, row, user."""

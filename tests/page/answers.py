@@ -9,7 +9,9 @@ from pathlib import Path
 import more_pages
 from made_once import REPORTS, once, reports
 
-OTHERS = ("multiclass", "multilabel", "many", "users")
+CLASSIFIED = ("multiclass", "multilabel", "single", "pair", "classes")
+RANKED = ("many", "lists", "travellers")
+OTHERS = (*CLASSIFIED, *RANKED, "forecasts", "users")
 PAGES = (*REPORTS, *OTHERS)
 
 

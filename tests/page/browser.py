@@ -69,6 +69,9 @@ faults().then(function (violations) {
     width: window.innerWidth,
     height: document.body.scrollHeight,
     first: all(".strip, figure").length ? all(".strip, figure")[0].getBoundingClientRect().top + scrollY : -1,
+    curve: Math.min.apply(null, all("figure").filter(function (figure) {
+      return figure.offsetParent;
+    }).map(function (figure) { return figure.getBoundingClientRect().top + scrollY; })),
     above: all(".notes .warn").filter(function (note) {
       return all(".strip, .metrics").length && note.compareDocumentPosition(all(".strip, .metrics")[0]) & 4;
     }).length,

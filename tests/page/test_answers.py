@@ -18,7 +18,7 @@ from evalkit.numbers import number
 
 
 TABLES = """
-const table = captioned("Metrics that need no threshold"), sorted = sorts(table, 1);
+const table = captioned("Metrics with"), sorted = sorts(table, 1);
 return {sorted, losses: sorts(table, 4)[0], names: sorts(table, 0)[0],
   copied: copied(captioned("Paired differences in roc_auc"))};
 """
@@ -76,7 +76,7 @@ def test_a_table_is_copied_with_its_intervals(tables):
     assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[5]
 
 
-SHEETS = 4  # of the print of a ranking sample
+SHEETS = 6  # of the print of two or three systems
 ROWS = """
 const table = captioned("All 100 queries"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
 const seen = {open: fold.open, kept: filter.value, number: $$("table.metrics").indexOf(table), fours: lines(table)};
@@ -395,15 +395,37 @@ def test_the_contents_mark_the_section_that_is_read(tmp_path):
     assert (top, now) == ([], [expected])
 
 
-def test_a_print_is_a_document_of_few_sheets(tmp_path):
-    pdf = printed(page("ranking"), "", tmp_path)
+@pytest.mark.parametrize("name", ["classification", "pair", "lists", "rating", "significance"])
+def test_a_print_is_a_document_of_few_sheets(name, tmp_path):
+    pdf = printed(page(name), "", tmp_path)
     assert int(re.search(rb"/Count (\d+)", pdf)[1]) <= SHEETS
+
+
+ON_PAPER = """
+const rules = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).filter(rule => rule.media);
+rules.forEach(rule => { rule.media.mediaText = rule.media.mediaText === "print" ? "all" : "not all"; });
+const seen = each => each.offsetParent !== null;
+return $$("section").map(section => {
+  const figures = $$(".output > figure", section), heading = $$("h2", section)[0];
+  const words = section.innerText.length - (heading ? heading.innerText.length : 0);
+  return [$$("h2", section).some(seen), figures.length, figures.filter(seen).length, words];
+});
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "diff"])
+def test_on_paper_each_section_has_its_figures_and_no_heading_stands_alone(name, tmp_path):
+    sections = quiet(ask(page(name), ON_PAPER, tmp_path))
+    assert sum(figures for _, figures, _, _ in sections) > 0
+    for headed, figures, seen, words in sections:
+        assert seen == figures
+        assert words > 3 or not headed
 
 
 def test_without_its_script_a_page_shows_every_row_and_no_control(tmp_path):
     script = """
     $$("details").forEach(fold => { fold.open = true; });
-    const controls = $$(".tools, [type=search], .sort");
+    const controls = $$(".tools, .sort, button, input, select, textarea");
     return [$$("tr").filter(row => !row.offsetParent).length, controls.filter(each => each.offsetParent).length,
       lines($$("table")[0]).length];
     """
@@ -421,7 +443,7 @@ def test_a_page_works_under_a_policy_that_lets_nothing_in(tmp_path):
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     script = """
     const drawn = $$("figure").find(each => each.tabIndex === 0);
-    return [sorts(captioned("Metrics at the threshold"), 1).length, walk(drawn).first];
+    return [sorts(captioned("Metrics with"), 1).length, walk(drawn).first];
     """
     length, first = quiet(ask(page("classification"), script, tmp_path, head=head))
     assert length == 3

@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from answers import OTHERS, PAGES, page
+from answers import CLASSIFIED, PAGES, RANKED, page
 from browser import View, look
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -16,7 +16,9 @@ from evalkit.page import ReportExporter
 DESK, PHONE, PLAIN_PHONE = View(1280), View(400), View(400, scripts=False)
 TALLEST = {"ranking": 9000}  # pixels on a phone, with folds closed
 FIRST = {1280: 400, 400: 800}  # pixels above the strip of results, by the width of the page
-DESK_TALLEST = {"ranking": 6000}
+CURVE = {1280: 700, 400: 1100}  # pixels above the first curve of what follows
+CURVED = ("classification", "ranking", "rating", *CLASSIFIED, *RANKED, "forecasts")
+DESK_TALLEST = {"ranking": 6000, "classification": 8500}
 LARGEST = 300_000  # bytes
 
 
@@ -29,7 +31,7 @@ def test_sentences_name_few_of_many_systems():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_small_and_has_no_fault_that_axe_knows(name, tmp_path):
-    text, views = page(name), [DESK, PLAIN_PHONE, *([] if name in OTHERS else [PHONE])]
+    text, views = page(name), [DESK, PLAIN_PHONE, PHONE]
     assert len(text.encode()) < LARGEST
     seen = look(text, tmp_path, views)
     assert seen.console == []
@@ -46,6 +48,7 @@ def test_a_page_is_small_and_has_no_fault_that_axe_knows(name, tmp_path):
         assert not told["folded"]  # a link to a term opens the glossary
         # without a script the contents are open
         assert told["first"] < FIRST[view.width] or not view.scripts
+        assert told["curve"] <= CURVE[view.width] or not view.scripts or name not in CURVED
         assert told["above"] <= 2  # findings above the first number
         assert told["height"] < DESK_TALLEST.get(name, 40_000) or view.width < DESK.width
         assert (
