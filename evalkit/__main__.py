@@ -190,6 +190,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "report",
+        nargs="?",
         type=Path,
         metavar="REPORT",
         help="NAME.json, with NAME.units.parquet beside it, or its folder",
@@ -197,6 +198,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy", nargs="?", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
     )
+    about = "say what the rules of a policy will catch, by its [plan] or by the spread of REPORT"
+    parser.add_argument("--plan", metavar="POLICY", help=about)
     parser.add_argument(
         "--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too"
     )

@@ -723,6 +723,13 @@ def detectable_by_width(
     return float(error * z)
 
 
+def detectable_by_pairs(
+    first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
+) -> float:
+    """The detectable difference from the paired values of the units."""
+    return paired(first, second).detectable(level)
+
+
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup, metric
 from evalkit.numbers import percent
@@ -30,7 +31,9 @@ from evalkit.parameters.policy import (
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, significance
+from evalkit.statistics import inference, sensitivity, significance
+from evalkit.statistics.spread import Interval
+from evalkit.studies import catching
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
+
+HARDLY = "{}: this rule can hardly fail: a regression of {} fails it with {} probability; {}"
+CAUGHT = "the smallest that fails it with 80% is {}"
+UNCAUGHT = "none fails it with 80%"
 
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
@@ -59,11 +66,6 @@ class Statement:
     system: str
     second: str
     part: Slice | None
-
-    @property
-    def tested(self) -> bool:
-        """Whether a limit or a test decides, which may err as often as its level allows."""
-        return bool(self.second or self.claim.end != "value")
 
     def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its
@@ -101,17 +103,55 @@ class Statement:
         """By the limits of a number, and where the rule says how much worse is not worse; else by
         the verdict.
         """
-        e, claim = evidence.difference, self.claim
+        margin = self.study.settings.margin
+        return decided(self.claim, evidence, self.chosen.metric.direction, margin)
+
+    def catch(
+        self,
+        rule: PolicyRule,
+        evidence: significance.Comparison,
+        study: Study,
+        tests: int,
+        units: int | None,
+    ) -> catching.Catch:
+        """What the rule catches of the system, or the pair.
+
+        study: at the level that decides. tests: how many comparisons are adjusted together. units:
+        planned; None for those that were measured.
+        """
+        metric = self.chosen.metric
+        e = evidence.difference
+        level = e.level
+        value = e.value
+        if self.second:
+            level = study.test_level
+            value = 0.0
+        family_level = 1 - (1 - level) / tests
+        ends = Interval(*metric.ends)
+        known = catching.Evidence(
+            value,
+            e.n,
+            metric.direction,
+            study.settings.margin,
+            level,
+            family_level,
+            ends,
+            self._error(evidence, study, family_level, ends),
+        )
+        return catching.catch(rule, known.of_units(units or e.n), self.result)
+
+    def _error(
+        self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
+    ) -> sensitivity.ErrorOf:
+        """The standard error by the true value, or by the true difference."""
         if not self.second:
-            return str(claim.result(e.value, e.low, e.high))
-        direction = self.chosen.metric.direction
-        if claim.words == "not worse" and claim.within is not None:
-            low, high = sorted((e.low * direction, e.high * direction))
-            return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
-        margin = claim.within or self.study.settings.margin
-        return RESULTS[claim.words][
-            significance.verdict(evidence, margin=margin, direction=direction)
-        ]
+            return sensitivity.error_by_value(evidence.difference, ends)
+        pair = (self.system, self.second)
+        member: Any = {"member": self.part.member} if self.part else {}
+        by_size = sensitivity.error_by_difference(
+            lambda level: study.detectable(self.chosen, pair, evidence, level, **member), level
+        )
+        return lambda difference: by_size(abs(difference))
 
     def row(
         self, usual: significance.Comparison, decides: significance.Comparison, level: float
@@ -124,7 +164,7 @@ class Statement:
         result = NOT_DECIDED if why else CANNOT_TELL
         if not why:
             why = self.study.doubt(self.chosen, self.system, self.second)
-        if not why and self.tested and not math.isclose(e.level, level):
+        if not why and self.claim.may_err and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(decides)
@@ -143,6 +183,20 @@ class Statement:
             "rule_high": e.high,
         }
         return row | limits | {"result": result, "why": why}
+
+
+def decided(
+    claim: Any, evidence: significance.Comparison, direction: int, margin: float | None
+) -> str:
+    """The result of a claim about a metric that is better in a direction. margin: of the report."""
+    e = evidence.difference
+    if isinstance(claim, Bound):
+        return claim.result(e.value, e.low, e.high)
+    if claim.words == "not worse" and claim.within is not None:
+        low, high = sorted((e.low * direction, e.high * direction))
+        return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
+    margin = claim.within or margin
+    return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +259,30 @@ class Judged:
             details = f"{unmet}; not decided: {details}" if details else unmet
         return ": ".join(filter(None, [words, self.words, details]))
 
+    @property
+    def sensitive(self) -> bool:
+        """Whether it is known what any of the rules catches."""
+        return bool(self.statements["unchanged_fails"].notna().any())
+
+    @property
+    def warnings(self) -> list[str]:
+        """The rules that can hardly fail at their own margin, each with its smallest power.
+
+        The distance from a bound is no such margin: what fails there does not depend on the data.
+        """
+        sentences = []
+        for rule, _, rows in self.rules:
+            if rule.catch is None and isinstance(rule.claim, Bound):
+                continue
+            row = rows.loc[rows["power"].fillna(1.0).idxmin()]
+            if row["power"] < sensitivity.BLUNT:
+                caught = CAUGHT.format(numbers.number(row["catches"]))
+                if math.isnan(row["catches"]):
+                    caught = UNCAUGHT
+                margin, power = numbers.number(row["margin"]), numbers.share(row["power"])
+                sentences.append(HARDLY.format(rule.that, margin, power, caught))
+        return sentences
+
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
         rules = [
@@ -224,25 +302,29 @@ class Judged:
             "failed": self.failed,
             "undecided": self.undecided,
             "message": self.message,
+            "warnings": self.warnings,
             **levels,
             "rules": rules,
         }
 
 
-def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judged:
+def judge(
+    policy: Policy, studies: Sequence[Study], findings: Findings, units: int | None = None
+) -> Judged:
     """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that
     may err.
 
     studies: of a report; a rule is about those that have its metric. findings: returns those of the
     report. Bonferroni: whatever depends on what, the probability that a rule that holds fails is at
-    most α. Raises ParameterError for a rule that names what the report does not have.
+    most α. units: for which it is said what the rules catch; None for those of the data. Raises
+    ParameterError for a rule that names what the report does not have.
     """
     place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
     rules = [
         sorted(some, key=lambda s: place.get((s.study, s.system), 0))
         for some in asked(policy, studies)
     ]
-    tested = sum(statement.tested for several in rules for statement in several)
+    tested = sum(statement.claim.may_err for several in rules for statement in several)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
     at = {study: study if level is None else study.at_level(level) for study in studies}
     rows = []
@@ -250,11 +332,16 @@ def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judge
         usual = [statement.evidence(statement.study) for statement in several]
         decides = [statement.evidence(at[statement.study]) for statement in several]
         decides = decides if level else _adjusted(several, usual)
-        of = [
-            s.row(a, b, at[s.study].settings.level)
-            for s, a, b in zip(several, usual, decides, strict=True)
-        ]
-        rows += [{"rule": number} | row for row in of or [_of_report(rule, studies, findings)]]
+        asked_rows = []
+        for s, a, b in zip(several, usual, decides, strict=True):
+            row = s.row(a, b, at[s.study].settings.level)
+            tests = 1 if level else sum(other.study is s.study for other in several)
+            caught = catching.Catch()
+            if not row["why"]:
+                caught = s.catch(rule, b, at[s.study], tests, units)
+            asked_rows.append(row | caught._asdict())
+        asked_rows = asked_rows or [_of_report(rule, studies, findings)]
+        rows += [{"rule": number} | row for row in asked_rows]
     words = (
         f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
     )
@@ -307,6 +394,7 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
     """The row of a rule about the report as a whole."""
     row: dict[str, Any] = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
     row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)
+    row |= catching.Catch()._asdict()
     if isinstance(rule.claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
         if codes:

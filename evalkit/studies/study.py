@@ -327,9 +327,20 @@ class Study(ABC):
         """The smallest true difference that the verdict detects with 80% power, adjusted for the
         other comparisons.
         """
-        return inference.detectable(
-            *self.compared(chosen, pair), self.compare(chosen, pair), self.family_level
-        )
+        return self.detectable(chosen, pair, self.compare(chosen, pair), self.family_level)
+
+    def detectable(
+        self,
+        chosen: Chosen,
+        pair: SystemPair,
+        comparison: significance.Comparison,
+        level: float,
+        member: Member = EVERY,
+    ) -> float:
+        """The smallest true difference that the test of a comparison, at a level of its own,
+        detects with 80% power.
+        """
+        return inference.detectable(*self.compared(chosen, pair, member), comparison, level)
 
     @property
     def family(self) -> str:
