@@ -8,6 +8,7 @@ a regression and looks for the number that is needed. Exits 1 if a rule does not
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -21,10 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numbers_of import READ
 from of_units import ITEMS
 from scipy.special import ndtr, ndtri
 from world import Generator, Inputs, World, ids, sizes
+
+from evalkit.reading.tables import duck
 
 SEED = 20261129
 RUNS = 2_000
@@ -347,6 +351,14 @@ def planned(pool: ProcessPoolExecutor, name: str, regression: float, count: int)
     return row | {"needed": float(needed), "holds": abs(plan / needed - 1) <= AGREE}
 
 
+def _prepare() -> None:
+    """One thread a process, and no search of what is loaded for garbage."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
+    pa.set_cpu_count(1)
+    duck.sql("SET threads = 1", "DuckDB")
+
+
 def main() -> int:
     """Run the worlds that are asked for and print a line for each; 1 if one does not hold."""
     parser = argparse.ArgumentParser(
@@ -358,7 +370,7 @@ def main() -> int:
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
     options = parser.parse_args()
     holds = True
-    with ProcessPoolExecutor(options.j) as pool:
+    with ProcessPoolExecutor(options.j, initializer=_prepare) as pool:
         for world in WORLDS:
             if options.world not in world.name or (options.units and world.name not in PLANNED):
                 continue
