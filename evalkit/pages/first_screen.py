@@ -427,6 +427,8 @@ def rules(judged: policy.Judged) -> Html:
         levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
         columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
         note = texts.said("first_screen.policy", count=judged.tested, **levels)
+    elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
+        columns["limits that decide"] = _limits("rule_low", "rule_high")
     columns["result"] = each(
         lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text")
     )
@@ -660,7 +662,10 @@ def _how(study: Study) -> str:
         "level": percent(study.settings.level),
     }
     words = diagnostics.words(study)
-    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
+    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": "", "apart": ""}
+    if study.settings.alpha is not None:
+        named_words = {"better": words.better, "worse": words.worse}
+        facts["apart"] = texts.said("first_screen.alpha", **(facts | named_words))
     if len(diagnostics.best_two(study)):
         facts["picked"] = texts.said("first_screen.picked", best=words.best)
     margin = study.settings.margin

@@ -181,13 +181,15 @@ class Policy:
     """Rules that a report must keep. name: of the file, or of the parameter.
 
     level: the family-wise level of all; None: of a single rule, which is decided by the limits that
-    the report prints. plan: the data for which the rules are planned.
+    the report prints. plan: the data for which the rules are planned. level_stated: False if the
+    file does not state the level, so that the alpha of a report goes before it.
     """
 
     rules: tuple[PolicyRule, ...]
     name: str
     level: float | None = None
     plan: Plan | None = None
+    level_stated: bool = True
 
     @property
     def alone(self) -> Claim | None:
@@ -355,7 +357,7 @@ def read(path: Path) -> Policy:
         if "units" not in planned:
             raise ParameterError(f"{file.place('plan')}: [plan] must have units")
         plan = Plan(**planned)
-    return Policy(tuple(rules), path.name, head["level"], plan)
+    return Policy(tuple(rules), path.name, head["level"], plan, "level" in tables)
 
 
 @dataclass(frozen=True)

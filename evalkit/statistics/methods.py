@@ -782,7 +782,7 @@ def detectable_by_means(
     relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
     base = second.value
     # also if p is NaN
-    if not comparison.p_value < 1 - comparison.difference.level:
+    if not comparison.p_value < 1 - comparison.test_level:
         base = float(np.average([first.value, second.value], weights=sizes))
     sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))
     return power.detectable_lift(base, sd, first.n, second.n, level=level, power=POWER)

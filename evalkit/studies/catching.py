@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evalkit.parameters.policy import Against, Bound, PolicyRule
 from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
 from evalkit.statistics.sensitivity import ErrorOf, Sensitivity
-from evalkit.statistics.significance import equivalence_level
+from evalkit.statistics.significance import compare, equivalence_level
 from evalkit.statistics.spread import Interval
 
 FEWEST = 2  # units that have a spread
@@ -39,25 +39,21 @@ class Evidence:
         return replace(self, n=units, error=lambda value: narrower * self.error(value))
 
     @cached_property
-    def levels(self) -> tuple[float, float, float]:
-        """The levels of limits, of tests and of equivalence."""
-        return self.level, self.family_level, equivalence_level(self.level)
-
-    @cached_property
-    def quantiles(self) -> list[float]:
-        """The distances of these limits from an estimate, in standard errors."""
-        return [normal_quantile(level) for level in self.levels]
+    def reaches(self) -> dict[float, float]:
+        """The distances of limits from an estimate by their level, in standard errors."""
+        levels = (self.level, self.family_level, equivalence_level(self.level))
+        return {level: normal_quantile(level) for level in levels}
 
     def repeated(self, estimate: float, error: float) -> Comparison:
         """The evidence of another sample: this estimate with limits by its standard error."""
-        reach, tested, equivalent = (quantile * error for quantile in self.quantiles)
 
-        def within(reach: float) -> Estimate:
-            """The estimate with limits at a distance."""
+        def interval(level: float) -> Estimate:
+            """The estimate with its limits."""
+            reach = self.reaches[level] * error
             return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
 
-        p = 0.0 if abs(estimate) > tested else 1.0
-        return Comparison(within(reach), p, p, "", "", within(equivalent))
+        p = 0.0 if abs(estimate) > self.reaches[self.family_level] * error else 1.0
+        return compare(interval, p, level=self.level, unit="", method="")
 
 
 class Catch(NamedTuple):
@@ -97,7 +93,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         sign=sign,
         error=lambda regression: evidence.error(evidence.value + sign * regression),
         bounds=bounds,
-        reaches=evidence.quantiles,
+        reaches=[*evidence.reaches.values()],
         largest=largest,
     )
     known = Catch(sensitivity.caught, sensitivity.unchanged_fails)

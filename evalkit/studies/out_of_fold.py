@@ -165,7 +165,9 @@ class Validation(Shown, Study):
         training and test rows.
         """
         train, test = (float(side.mean()) for side in self.folds.sizes)
-        return nadeau_bengio(values, train=train, test=test, level=self.settings.level)
+        return self.at_both_levels(
+            lambda level: nadeau_bengio(values, train=train, test=test, level=level)
+        )
 
     @cached_property
     def _pairs(self) -> list[int | None]:

@@ -6,17 +6,13 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.parameters.policy import Against, Bound, Plan, Policy, PolicyRule
+from evalkit.parameters.policy import Against, Bound, Plan, Policy, PolicyRule, obstacle
 from evalkit.statistics.sensitivity import ErrorOf
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 from evalkit.studies.policy import decided
 from evalkit.studies.study import framed
 
-UNPLANNED = (
-    "{}: without a report, the rules need the table [plan] with units and share, or units, mean "
-    "and sd, and for differences the correlation of the two systems"
-)
 LEVEL = 0.95  # of a rule that is not in a file
 
 
@@ -28,7 +24,7 @@ def planned(policy: Policy) -> Iterator[dict[str, Any]]:
     """
     plan = policy.plan
     if plan is None or (plan.share is None and (plan.mean is None or plan.sd is None)):
-        raise ParameterError(UNPLANNED.format(policy.name))
+        raise ParameterError(obstacle("unplanned", name=policy.name))
     rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
     tested = sum(rule.claim.may_err for rule in rules)
     level = 1 - (1 - (policy.level or LEVEL)) / max(tested, 1)

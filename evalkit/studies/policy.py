@@ -42,10 +42,6 @@ Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
-HARDLY = "{}: this rule can hardly fail: a regression of {} fails it with {} probability; {}"
-CAUGHT = "the smallest that fails it with 80% is {}"
-UNCAUGHT = "none fails it with 80%"
-
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
     "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
@@ -276,11 +272,12 @@ class Judged:
                 continue
             row = rows.loc[rows["power"].fillna(1.0).idxmin()]
             if row["power"] < sensitivity.BLUNT:
-                caught = CAUGHT.format(numbers.number(row["catches"]))
-                if math.isnan(row["catches"]):
-                    caught = UNCAUGHT
-                margin, power = numbers.number(row["margin"]), numbers.share(row["power"])
-                sentences.append(HARDLY.format(rule.that, margin, power, caught))
+                kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
+                caught, margin = (numbers.number(row[name]) for name in ("catches", "margin"))
+                power = numbers.share(row["power"])
+                sentences.append(
+                    obstacle(kind, rule=rule.that, margin=margin, power=power, caught=caught)
+                )
         return sentences
 
     def record(self) -> dict[str, Any]:
@@ -319,6 +316,9 @@ def judge(
     most α. units: for which it is said what the rules catch; None for those of the data. Raises
     ParameterError for a rule that names what the report does not have.
     """
+    alpha = next((study.settings.alpha for study in studies), None)
+    if alpha is not None and not policy.level_stated:
+        policy = replace(policy, level=1 - alpha)
     place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
     rules = [
         sorted(some, key=lambda s: place.get((s.study, s.system), 0))
@@ -326,12 +326,14 @@ def judge(
     ]
     tested = sum(statement.claim.may_err for several in rules for statement in several)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
-    at = {study: study if level is None else study.at_level(level) for study in studies}
+    at = {study: study.at_level(level or study.settings.test_level) for study in studies}
+    if level is None and (alpha is None or isinstance(policy.alone, Bound)):
+        at = {study: study for study in studies}  # the limits that are printed decide
     rows = []
     for number, (rule, several) in enumerate(zip(policy.rules, rules, strict=True)):
         usual = [statement.evidence(statement.study) for statement in several]
         decides = [statement.evidence(at[statement.study]) for statement in several]
-        decides = decides if level else _adjusted(several, usual)
+        decides = decides if level else _adjusted(several, decides)
         asked_rows = []
         for s, a, b in zip(several, usual, decides, strict=True):
             row = s.row(a, b, at[s.study].settings.level)
