@@ -31,6 +31,7 @@ from evalkit.statistics.intervals import Estimate as Estimate
 from evalkit.statistics.significance import Comparison as Comparison
 from evalkit.statistics.significance import sign_flip as sign_flip
 from evalkit.studies.interleaving import read as ab
+from evalkit.studies.policy import check as check
 from evalkit.studies.significance import read as evals
 import evalkit.studies.classification
 import evalkit.studies.diff
@@ -51,6 +52,7 @@ __all__ = [
     "Rankings",
     "__version__",
     "ab",
+    "check",
     "classification",
     "comparisons",
     "count",

@@ -1,6 +1,7 @@
 """What rules catch: the smallest regression, how often an unchanged model fails, units needed."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -129,6 +130,58 @@ def test_a_single_rule_is_caught_at_the_level_of_all_its_comparisons():
 
 def test_a_rule_about_findings_catches_nothing(tmp_path):
     assert np.isnan(first(written(tmp_path, "none of severity severe"))["unchanged_fails"])
+
+
+# As an assertion ----------------------------------------------------------------------------------
+
+
+def test_check_raises_with_the_rules_that_are_not_kept_one_a_line(tmp_path):
+    rules = ("value.low >= 6 of a", "value.low >= 1 of a", "value.high <= 1 of b")
+    study = ek.significance(values(), **NORMAL)
+    with pytest.raises(AssertionError) as failed:
+        ek.check(study, written(tmp_path, *rules))
+    head, first_rule, last_rule = str(failed.value).splitlines()
+    assert head == "2 rules of 3 not kept"
+    assert first_rule.startswith("value.low >= 6 of a: fail: a 4.88 [")
+    assert last_rule.startswith("value.high <= 1 of b: fail: b 4.")
+
+
+def test_check_is_silent_where_every_rule_is_kept(tmp_path):
+    assert ek.check(ek.significance(values(), **NORMAL), "value.low >= 1") is None
+
+
+def test_check_takes_a_path(tmp_path):
+    path = Path(written(tmp_path, "value.low >= 1"))
+    assert ek.significance(values(), **NORMAL).check(path) is None
+
+
+def test_check_says_why_a_rule_is_not_decided():
+    with pytest.raises(AssertionError, match=r"not decided: a − b .* nothing says whether higher"):
+        ek.check(ek.significance(values()), "value better than b")
+
+
+def test_check_of_a_study_warns_of_a_rule_that_can_hardly_fail(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.01)
+    with pytest.warns(UserWarning, match="this rule can hardly fail"):
+        ek.significance(values(), **NORMAL).check(path)
+
+
+def test_a_diff_is_checked(tmp_path):
+    paths = [tmp_path / f"{name}.units.parquet" for name in ("old", "new")]
+    for path, table in zip(paths, (values(), values().assign(a=0.0)), strict=True):
+        ek.significance(table, **NORMAL).save(path)
+    with pytest.raises(
+        AssertionError, match=r"^1 rule of 1 not kept\nvalue not worse of 'new a': fa"
+    ):
+        ek.diff(*paths, lower_is_better="none").check("value not worse of 'new a'")
+
+
+def test_an_experiment_is_checked():
+    rng = np.random.default_rng(1)
+    arm = ["new", "old"] * 50
+    users = pd.DataFrame({"user": range(100), "arm": arm, "orders": rng.normal(5, 1, 100)})
+    with pytest.raises(AssertionError, match=r"orders\.low >= 6: fail: new 4.* old "):
+        ek.ab(users, metrics="orders").check("orders.low >= 6")
 
 
 # Planned ------------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@ rules share.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +16,7 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup, metric
-from evalkit.numbers import percent
+from evalkit.numbers import counted, percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
     CANNOT_TELL,
@@ -28,6 +30,7 @@ from evalkit.parameters.policy import (
     Policy,
     PolicyRule,
     Trusted,
+    gate,
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
@@ -280,6 +283,14 @@ class Judged:
                 )
         return sentences
 
+    @property
+    def unkept(self) -> Iterator[str]:
+        """The rules that are not kept, each in a line with the statements that decide."""
+        for rule, result, rows in self.rules:
+            if not rule.kept(result):
+                deciding = rows[rows["result"] == result].to_dict("records")
+                yield ": ".join([rule.that, result, "; ".join(map(_stated, deciding))])
+
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
         rules = [
@@ -348,6 +359,40 @@ def judge(
         f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
     )
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
+
+
+def _stated(row: Mapping[str, Any]) -> str:
+    """A statement in words: of what, the number with the limits that decide, why."""
+    system = " − ".join(filter(None, [row["system"], row["against"]]))
+    part = " ".join(filter(None, [row["segment"], row["slice"]]))
+    number = ""
+    if row["metric"]:
+        number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"])
+    return " ".join(filter(None, [system, part, number, row["why"]]))
+
+
+def check(study: Any, rules: str | Path) -> None:
+    """Assert that a study, or a diff, keeps a policy: a file (.toml) or a rule.
+
+    Raises AssertionError with the rules that are not kept, one a line, and ParameterError for what
+    is no rule. Warns of a rule that can hardly fail.
+
+    >>> import evalkit as ek
+    >>> ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), "mae.value <= 0.2")
+    Traceback (most recent call last):
+    AssertionError: 1 rule of 1 not kept
+    mae.value <= 0.2: fail: forecast 0.25 [0.05, 0.70]
+    """
+    policy = gate("rules", str(rules))
+    assert policy is not None
+    judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
+    for warning in judged.warnings:
+        warnings.warn(warning, stacklevel=2)
+    unkept = list(judged.unkept)
+    if unkept:
+        count = len(policy.rules)
+        head = f"{counted(len(unkept), 'rule')} of {count} not kept"
+        raise AssertionError("\n".join([head, *unkept]))
 
 
 def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statement]]:

@@ -686,6 +686,15 @@ class Study(ABC):
         return None
 
     @property
+    def studies(self) -> Sequence["Study"]:
+        """The studies that a rule may be about: this one."""
+        return [self]
+
+    def check(self, rules: str | Path) -> None:
+        """Assert that the study keeps a policy file or a rule; see `ek.check`."""
+        policy.check(self, rules)
+
+    @property
     def word(self) -> str | None:
         """The verdict on the evaluation itself, None if the report gives none."""
         return None
