@@ -474,7 +474,9 @@ def _share(probability: float) -> Cell:
     """A probability; – for a rule about the report as a whole."""
     if math.isnan(probability):
         return Cell("–")
-    return Cell("<0.1%" if probability < LEAST else numbers.share(probability))
+    if probability < LEAST:
+        return Cell("<0.1%")
+    return Cell(">99.9%" if probability > 1 - LEAST else numbers.share(probability))
 
 
 def statement(row: Mapping[str, Any]) -> str:
