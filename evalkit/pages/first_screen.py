@@ -409,7 +409,7 @@ def gate(study: Any) -> list[Html]:
     words = tables.verdict(
         "pass" if judged.passed else "fail", Cell(judged.message or f"gate: {judged.words}: met")
     )
-    shown = [words, *(tables.answer(warning) for warning in judged.warnings)]
+    shown = [words, *(tables.paragraph(warning) for warning in judged.warnings)]
     if judged.level or judged.sensitive:
         shown.append(tables.folded("Each rule", rules(judged)))
     return shown
