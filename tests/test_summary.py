@@ -168,7 +168,7 @@ def test_mlflow_gets_each_value_with_its_limits_and_the_page(desk):
         "def log_artifact(path): print(open(path).name)\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", recipe("python", "log_report.py")],
+        [sys.executable, "-c", recipe("py", "log_report.py")],
         cwd=desk,
         capture_output=True,
         text=True,
@@ -179,7 +179,7 @@ def test_mlflow_gets_each_value_with_its_limits_and_the_page(desk):
 
 
 def test_the_task_of_airflow_is_a_command_that_is_parsed():
-    source = recipe("python", "evaluation_dag.py")
+    source = recipe("py", "evaluation_dag.py")
     compile(source, "evaluation_dag.py", "exec")
     arguments = re.search(r'return "evalkit (.*)"', source)[1].split()
     options = command._parser(ROOT / "notebooks").parse_args(arguments)
