@@ -95,6 +95,8 @@ outputs: $(VENV)/.ok
 # Simulates the intervals and tests that the reports print; batches that are done stay in .trust.
 trust: $(VENV)/.ok
 	$(BIN)/python benchmarks/trust/run.py
+	$(BIN)/python benchmarks/trust/gates.py
+	$(BIN)/python benchmarks/trust/gates.py --units
 
 bench: $(VENV)/.ok $(VENV)/.spark .bench/.ok
 	$(BIN)/python benchmarks/run.py --write

@@ -25,6 +25,7 @@ PUBLIC = {
     "ParameterError": "arrays:ParameterError",
     "Rankings": "metrics.rankings:Rankings",
     "ab": "studies.interleaving:read",
+    "check": "studies.policy:check",
     "classification": "studies.classification:read",
     "comparisons": "statistics.significance",
     "count": "metrics.counts:count",

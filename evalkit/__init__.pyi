@@ -31,6 +31,7 @@ from evalkit.statistics.intervals import Estimate as Estimate
 from evalkit.statistics.significance import Comparison as Comparison
 from evalkit.statistics.significance import sign_flip as sign_flip
 from evalkit.studies.interleaving import read as ab
+from evalkit.studies.policy import check as check
 from evalkit.studies.significance import read as evals
 import evalkit.studies.classification
 import evalkit.studies.diff
@@ -51,6 +52,7 @@ __all__ = [
     "Rankings",
     "__version__",
     "ab",
+    "check",
     "classification",
     "comparisons",
     "count",
@@ -105,6 +107,7 @@ def classification(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -151,6 +154,7 @@ def classification(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -176,6 +180,7 @@ def diff(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     gate: str | None = None,
 ) -> evalkit.studies.diff.Diff:
@@ -203,6 +208,7 @@ def diff(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     """
@@ -234,6 +240,7 @@ def interleaving(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -287,6 +294,7 @@ def interleaving(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -318,6 +326,7 @@ def ranking(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -363,6 +372,7 @@ def ranking(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -387,6 +397,7 @@ def rating(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -424,6 +435,7 @@ def rating(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -457,6 +469,7 @@ def significance(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -498,6 +511,7 @@ def significance(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -531,6 +545,7 @@ def validation(
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
+    alpha: float | None = None,
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -576,6 +591,7 @@ def validation(
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
+    alpha: significance level of tests, verdicts and gates; default: 1 − level
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows

@@ -128,6 +128,8 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     _add_diff(command("diff", _by("batch", "diff"), about, epilog=STATUS))
     about = "say whether a report keeps the rules of a policy"
     _add_check(command("check", _by("gates", "main"), about, epilog=KEPT))
+    about = "print the first screen of a report as Markdown, or write it as a mail"
+    _add_summary(command("summary", _by("summary", "main"), about))
     index = command(
         "index", _by("index", "main"), "write one page, index.html, of all reports in a folder"
     )
@@ -199,6 +201,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "report",
+        nargs="?",
         type=Path,
         metavar="REPORT",
         help="NAME.json, with NAME.units.parquet beside it, or its folder",
@@ -206,12 +209,23 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy", nargs="?", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
     )
+    about = "say what the rules of a policy will catch, by its [plan] or by the spread of REPORT"
+    parser.add_argument("--plan", metavar="POLICY", help=about)
     parser.add_argument(
         "--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too"
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too"
     )
+
+
+def _add_summary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json or NAME.html")
+    form = parser.add_mutually_exclusive_group()
+    about = "print Markdown for the comment of a pull request; the default"
+    form.add_argument("--markdown", action="store_true", help=about)
+    about = "write NAME.mail.html, a mail body with inline styles, and its strip as NAME.1.png"
+    form.add_argument("--html", action="store_true", help=about)
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:

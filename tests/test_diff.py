@@ -523,7 +523,7 @@ def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
     assert "old score" in study.tables.moved.text
     assert "effect on roc_auc" in study.tables.moved.text
     assert command.main(["diff", *map(str, paths), "-o", str(tmp_path)]) == 0
-    assert said in capsys.readouterr().err
+    assert said in capsys.readouterr().out
     assert ek.diff(paths[0], paths[0]).most_changed is None
 
 
@@ -676,13 +676,13 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
     saved(KINDS["rows"](1), tmp_path / "new" / "alone.units.parquet")
     assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
     said = capsys.readouterr()
-    assert said.out == "out/diff-ranking.html\n"
+    assert said.out.startswith("out/diff-ranking.html\n\n")
     assert "only in one of the folders: alone" in said.err
     assert (
         "gate failed: ndcg@5: every system not worse against the old report: not met by new score"
         in said.err
     )
-    assert "20 / 0 / 0" in said.err
+    assert "20 / 0 / 0" in said.out
     results = json.loads((tmp_path / "out" / "diff-ranking.json").read_text())
     assert results["gate"]["failed"] == ["new score"]
     assert (
@@ -691,7 +691,7 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
         )
         == 0
     )
-    assert "no difference: the same units with the same values" in capsys.readouterr().err
+    assert "no difference: the same units with the same values" in capsys.readouterr().out
     assert command.main(["diff", "old"]) == 2
     assert command.main(["diff", "old", "out"]) == 2
     assert command.main(["diff", "old/ranking.json", "new/alone.html"]) == 2

@@ -427,8 +427,13 @@ def test_check_finds_what_the_page_says(name, tmp_path, capsys):
             pd.DataFrame(of["statements"]).sort_values(key, ignore_index=True)
             for of in (rule, ours)
         ]
-        # its signs are drawn
-        pd.testing.assert_frame_equal(*both, rtol=2e-3 if name == "interleaving" else 1e-6)
+        # its signs are drawn, which tells most in the tails
+        tails = ["catches", "unchanged_fails", "margin", "power", "units_needed"]
+        loose = name == "interleaving"
+        for columns, rtol in ((both[0].columns.difference(tails), 2e-3), (tails, 0.05)):
+            chosen = [frame[columns] for frame in both]
+            rtol, atol = (rtol, 1e-4) if loose else (1e-5, 1e-8)
+            pd.testing.assert_frame_equal(*chosen, rtol=rtol, atol=atol)
     assert f"| {REPORTS[name][0].split()[0]} " in capsys.readouterr().out
 
 

@@ -450,3 +450,18 @@ def test_the_truth_is_held_as_often_as_is_said(name):
     g, (draw, truth) = rng(2), HELD[name]
     held = [e.low <= truth <= e.high for e in (draw(g) for _ in range(2 * RUNS))]
     assert np.mean(held) >= 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / (2 * RUNS))
+
+
+GATES = ("a mean", "a share", "an AUC", "an nDCG", "a ratio with clusters", "ten rules")
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_a_regression_far_beyond_the_stated_one_fails_the_gate(name, monkeypatch):
+    import gates
+
+    monkeypatch.setattr(gates, "BATCH", 1)
+    world = gates.BY_NAME[name]
+    (unchanged,) = gates.batch(name, 0.0, world.n, 0, 2, 0.0)
+    (planted,) = gates.batch(name, 3 * unchanged.catches, world.n, 0, 3, 0.0)
+    assert unchanged.catches > 0
+    assert planted.failed

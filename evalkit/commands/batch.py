@@ -314,13 +314,13 @@ def main(options: Any) -> int:
 
 
 def diff(options: Any) -> int:
-    """Make the diffs and print the table of each on stderr; return the exit status."""
+    """Make the diffs and print the table of each; return the exit status."""
     requests.quiet()
     every = diffs(options)
     outcomes = run(every, options.workers)
     for outcome in outcomes:
         if outcome.results is not None:
-            system.show(f"\n{account(outcome.results)}", sys.stderr)
+            system.show(f"\n{account(outcome.results)}")
     if len(every) > 1:
         system.show(f"\n{table(every, outcomes)}", sys.stderr)
     return status(outcomes)

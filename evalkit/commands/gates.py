@@ -17,7 +17,7 @@ from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.policy import CANNOT_TELL, gate
 from evalkit.reading.tables.parts import Source, stamp
-from evalkit.studies import diff, policy, study, unit_files
+from evalkit.studies import diff, planned_rules, policy, study, unit_files
 
 A_FINDING = "none of severity severe"  # a rule that fits every report
 
@@ -26,7 +26,11 @@ def main(options: Any) -> int:
     """Judge the report, print the rules as Markdown, write the files that are asked for; return the
     exit status.
     """
+    if options.plan is not None:
+        return _plan(options)
     with requests.one_line():
+        if options.report is None:
+            raise InputError("no report: name one (NAME.json), or --plan POLICY.toml")
         asked = gate("POLICY", options.policy)
         if asked is None:
             command = shlex.join(["evalkit", "check", str(options.report), A_FINDING])
@@ -34,6 +38,8 @@ def main(options: Any) -> int:
         studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
     system.show(markdown(judged, options.report))
+    for warning in judged.warnings:
+        requests.say(f"warning: {warning}", requests.DONE)
     if options.json is not None:
         _write(options.json, f"{report.lines(report.plain(judged.record()))}\n")
     if options.junit is not None:
@@ -41,6 +47,24 @@ def main(options: Any) -> int:
     if judged.passed:
         return requests.DONE
     return requests.say(judged.message, requests.GATE)
+
+
+def _plan(options: Any) -> int:
+    """Print what the rules will catch, by the spread of a report or by the plan of the policy."""
+    with requests.one_line():
+        policy_planned = gate("--plan", options.plan)
+        assert policy_planned is not None
+        if options.report is None:
+            rows = planned_rules.planned(policy_planned)
+        else:
+            studies, findings = of_report(options.report)
+            plan = policy_planned.plan
+            units = plan.units if plan else None
+            judged = policy.judge(policy_planned, studies, lambda: findings, units)
+            rows = judged.statements
+            rows["that"] = [policy_planned.rules[number].that for number in rows["rule"]]
+    system.show(first_screen.planned(policy_planned, rows).to_markdown())
+    return requests.DONE
 
 
 def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:

@@ -37,7 +37,7 @@ DOCUMENTED = (
         "users",
         "planning",
     ),
-    *("plot", "tables", "segment", "summary", "save", "check_gate", "p"),
+    *("plot", "tables", "segment", "summary", "save", "check", "check_gate", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)

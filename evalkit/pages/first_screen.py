@@ -26,6 +26,7 @@ from evalkit.numbers import (
     signed_percent,
 )
 from evalkit.pages import page, pieces, texts
+from evalkit.parameters.policy import Policy
 from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.study import Study
@@ -424,7 +425,10 @@ def gate(study: Any) -> list[Html]:
     words = tables.verdict(
         "pass" if judged.passed else "fail", Cell(judged.message or f"gate: {judged.words}: met")
     )
-    return [words, *([tables.folded("Each rule", rules(judged))] if judged.level else [])]
+    shown = [words, *(tables.paragraph(warning) for warning in judged.warnings)]
+    if judged.level or judged.sensitive:
+        shown.append(tables.folded("Each rule", rules(judged)))
+    return shown
 
 
 def rules(judged: policy.Judged) -> Html:
@@ -439,10 +443,56 @@ def rules(judged: policy.Judged) -> Html:
         levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
         columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
         note = texts.said("first_screen.policy", count=judged.tested, **levels)
+    elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
+        columns["limits that decide"] = _limits("rule_low", "rule_high")
     columns["result"] = each(
         lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text")
     )
+    if judged.sensitive:
+        columns |= CATCH
+        note = f"{note} {texts.said('first_screen.catches')}".lstrip()
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
+
+
+def planned(asked: Policy, rows: pd.DataFrame) -> Html:
+    """What rules will catch. rows: of the rules about numbers, that: their texts."""
+    columns: dict[str, Column] = {"rule": tables.words("that")}
+    if "system" in rows:
+        columns["of"] = each(_of)
+    units = f", {asked.plan.units:,} units" if asked.plan else ""
+    note = texts.said("first_screen.catches")
+    return of_rows(f"What {asked.name} catches{units}", rows, columns | CATCH, note)
+
+
+def _power(row: Mapping[str, Any]) -> Cell:
+    """The probability that a rule fails at its margin, with the margin."""
+    if math.isnan(row["power"]):
+        return Cell("–")
+    return replace(_share(row["power"]), below=(f"at {number(row['margin'])}",))
+
+
+def _units(row: Mapping[str, Any]) -> Cell:
+    """The number of units that a rule needs for its margin."""
+    needed = row["units_needed"]
+    return Cell("–") if math.isnan(needed) else Cell(f"{needed:,.0f}", numbers=(needed,))
+
+
+LEAST = 0.001  # smaller probabilities are not told apart
+CATCH: dict[str, Column] = {
+    "regression caught": each(lambda row: tables.number_cell(row["catches"])),
+    "unchanged fails": each(lambda row: _share(row["unchanged_fails"])),
+    "power at margin": each(_power),
+    "units needed": each(_units),
+}
+
+
+def _share(probability: float) -> Cell:
+    """A probability; – for a rule about the report as a whole."""
+    if math.isnan(probability):
+        return Cell("–")
+    if probability < LEAST:
+        return Cell("<0.1%")
+    return Cell(">99.9%" if probability > 1 - LEAST else numbers.share(probability))
 
 
 def statement(row: Mapping[str, Any]) -> str:
@@ -632,7 +682,10 @@ def _how(study: Study) -> str:
         "level": percent(study.settings.level),
     }
     words = diagnostics.words(study)
-    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": ""}
+    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": "", "apart": ""}
+    if study.settings.alpha is not None:
+        named_words = {"better": words.better, "worse": words.worse}
+        facts["apart"] = texts.said("first_screen.alpha", **(facts | named_words))
     if len(diagnostics.best_two(study)):
         facts["picked"] = texts.said("first_screen.picked", best=words.best)
     margin = study.settings.margin

@@ -460,7 +460,7 @@ def duality(study: Significance) -> figures.Figure | Html:
     interval.
     """
     row = study.headline.iloc[0]
-    each = beyond(study.test_level)
+    each = beyond(study.interval_level)
     ends = interval(row["low"], row["high"], signed)
     caption = texts.said(
         "significance.duality",
@@ -470,7 +470,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         test="t" if study.many else "sign flips",
         level=percent(study.settings.level),
         p=_p(study),
-        zero="outside" if float(row["p"]) < alpha(study) else "inside",
+        zero="outside" if float(row["p"]) < beyond(study.settings.level) else "inside",
     )
     return figures.picture(
         plots.duality,

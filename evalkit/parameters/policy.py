@@ -28,6 +28,7 @@ from evalkit.parameters.kinds import (
     NUMBER,
     ParameterKind,
     a_number,
+    a_whole_number,
     did_you_mean,
     number_words,
     one_of,
@@ -58,7 +59,14 @@ def obstacle(reason: str, **facts: object) -> str:
 
 
 class Claim:
-    """What a rule says."""
+    """What a rule says. may_err: whether a limit or a test decides, which errs as often as its
+    level allows.
+    """
+
+    @property
+    def may_err(self) -> bool:
+        """False of a number itself, and of a report as a whole."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,11 @@ class Bound(Claim):
     number: float
     system: str | None = None
     column: str | None = None
+
+    @property
+    def may_err(self) -> bool:
+        """Whether a limit decides."""
+        return self.end != "value"
 
     def result(self, value: float, low: float, high: float) -> str:
         """Pass where the end keeps the bound, cannot tell where only the other end does or a limit
@@ -103,6 +116,11 @@ class Against(Claim):
     system: str | None = None
     column: str | None = None
 
+    @property
+    def may_err(self) -> bool:
+        """True: a test or a limit decides."""
+        return True
+
 
 @dataclass(frozen=True)
 class NoFinding(Claim):
@@ -127,13 +145,14 @@ class Trusted(Claim):
 @dataclass(frozen=True)
 class PolicyRule:
     """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data
-    do not tell.
+    do not tell. catch: the regression that it should catch.
     """
 
     that: str
     claim: Claim
     place: str
     on_cannot_tell: str = FAIL
+    catch: float | None = None
 
     def kept(self, result: str) -> bool:
         """Whether a result keeps the rule."""
@@ -145,16 +164,32 @@ class PolicyRule:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """The data that are planned: units, the expected share or mean, the standard deviation of a
+    unit's value, and the correlation of two systems over units.
+    """
+
+    units: int
+    share: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    correlation: float = 0.0
+
+
+@dataclass(frozen=True)
 class Policy:
     """Rules that a report must keep. name: of the file, or of the parameter.
 
     level: the family-wise level of all; None: of a single rule, which is decided by the limits that
-    the report prints.
+    the report prints. plan: the data for which the rules are planned. level_stated: False if the
+    file does not state the level, so that the alpha of a report goes before it.
     """
 
     rules: tuple[PolicyRule, ...]
     name: str
     level: float | None = None
+    plan: Plan | None = None
+    level_stated: bool = True
 
     @property
     def alone(self) -> Claim | None:
@@ -313,9 +348,16 @@ def read(path: Path) -> Policy:
                 values["that"],
                 f"{path.name}, rule {i + 1}",
                 values["on_cannot_tell"],
+                values.get("catch"),
             )
         )
-    return Policy(tuple(rules), path.name, head["level"])
+    plan = None
+    if "plan" in head:
+        planned = file.values(head["plan"], OF_PLAN, "plan")
+        if "units" not in planned:
+            raise ParameterError(f"{file.place('plan')}: [plan] must have units")
+        plan = Plan(**planned)
+    return Policy(tuple(rules), path.name, head["level"], plan, "level" in tables)
 
 
 @dataclass(frozen=True)
@@ -386,11 +428,29 @@ def _tables(name: str, value: Any) -> list[dict[str, Any]]:
     return value
 
 
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ParameterError(f"{name} must be written as a table [{name}], got {value!r}")
+    return value
+
+
 GATE = ParameterKind(A_RULE, "str", {"type": "string"}, gate)
 RESULT = one_of(PASS, FAIL)
 HEAD = {
     "level": a_number(above=0.5, below=1),
     "on_cannot_tell": RESULT,
     "rule": ParameterKind("", "", {}, _tables),
+    "plan": ParameterKind("", "", {}, _table),
 }
-OF_RULE = {"that": ParameterKind("", "", {}, _claim), "on_cannot_tell": RESULT}
+OF_PLAN = {
+    "units": a_whole_number(least=2),
+    "share": a_number(above=0, below=1),
+    "mean": a_number(),
+    "sd": a_number(above=0),
+    "correlation": a_number(above=-1, below=1),
+}
+OF_RULE = {
+    "that": ParameterKind("", "", {}, _claim),
+    "on_cannot_tell": RESULT,
+    "catch": a_number(above=0),
+}

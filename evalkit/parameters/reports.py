@@ -416,6 +416,10 @@ class Shared(Parameters):
         'the metrics for which lower is better, "loss,minutes", or none; None: by their names',
     )
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
+    alpha: float | None = option(
+        a_number(above=0, below=0.5),
+        "significance level of tests, verdicts and gates; default: 1 − level",
+    )
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
         one_of(NO_HEADER, FIRST_LINE),

@@ -729,6 +729,7 @@ LIFTS: dict[Test, Test] = {
     methods.two_proportions: methods.lift_of_shares,
 }
 DETECTABLE: dict[Test, Callable[..., float]] = {
+    methods.flips: methods.detectable_by_pairs,
     methods.mcnemar: methods.detectable_by_decisions,
     methods.two_proportions: methods.detectable_by_shares,
     methods.two_means: methods.detectable_by_means,

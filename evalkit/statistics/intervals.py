@@ -85,7 +85,8 @@ class Comparison:
     family, and the unit.
 
     `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a
-    margin, the two one-sided tests (TOST) show equivalence at level α.
+    margin, the two one-sided tests (TOST) show equivalence at level α. alpha: of the test, if it is
+    not 1 − the level of the interval.
     """
 
     difference: Estimate
@@ -94,6 +95,12 @@ class Comparison:
     method: str
     unit: str
     equivalence: Estimate
+    alpha: float | None = None
+
+    @property
+    def test_level(self) -> float:
+        """The level of the test: 1 − alpha if it is stated, else that of the interval."""
+        return self.difference.level if self.alpha is None else 1 - self.alpha
 
     def with_limits(self, change: Callable[[Estimate], Estimate]) -> Comparison:
         """The same test with both intervals of the difference changed."""

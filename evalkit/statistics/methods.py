@@ -723,6 +723,13 @@ def detectable_by_width(
     return float(error * z)
 
 
+def detectable_by_pairs(
+    first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
+) -> float:
+    """The detectable difference from the paired values of the units."""
+    return paired(first, second).detectable(level)
+
+
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:
@@ -775,7 +782,7 @@ def detectable_by_means(
     relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
     base = second.value
     # also if p is NaN
-    if not comparison.p_value < 1 - comparison.difference.level:
+    if not comparison.p_value < 1 - comparison.test_level:
         base = float(np.average([first.value, second.value], weights=sizes))
     sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))
     return power.detectable_lift(base, sd, first.n, second.n, level=level, power=POWER)

@@ -334,11 +334,11 @@ def rejected(p: float, level: float) -> bool:
 def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
     """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
-    If the adjusted p is below 1 − level, the first is better or worse, by the sign of the
-    difference. direction: −1 for a metric for which lower is better, 0 if it is not known: then the
-    first is higher or lower. Otherwise the two are equivalent if the limits of `equivalence` lie
-    inside (−margin, margin): TOST, not adjusted for the family. Raises ParameterError for a margin
-    that is not positive or another direction.
+    If the adjusted p is below alpha, by default 1 − level, the first is better or worse, by the
+    sign of the difference. direction: −1 for a metric for which lower is better, 0 if it is not
+    known: then the first is higher or lower. Otherwise the two are equivalent if the limits of
+    `equivalence` lie inside (−margin, margin): TOST, not adjusted for the family. Raises
+    ParameterError for a margin that is not positive or another direction.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -351,7 +351,7 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
     if margin is not None and not margin > 0:
         raise ParameterError(f"margin must be above 0, got {margin}")
     difference = comparison.difference
-    if rejected(comparison.adjusted, difference.level) and difference.value != 0:
+    if rejected(comparison.adjusted, comparison.test_level) and difference.value != 0:
         if direction == 0:
             return "higher" if difference.value > 0 else "lower"
         return "better" if difference.value * direction > 0 else "worse"

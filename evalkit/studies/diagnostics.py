@@ -36,8 +36,8 @@ Ends = tuple[float, float]
 
 
 def alpha(study: Study) -> float:
-    """1 − the level of the intervals."""
-    return beyond(study.settings.level)
+    """The level of the tests."""
+    return beyond(study.settings.test_level)
 
 
 def beyond(level: float) -> float:
@@ -52,12 +52,12 @@ def covered(study: Study, several: int) -> float:
     If they are positively correlated, for example computed on the same units, this happens more
     often.
     """
-    return float((1 - alpha(study) / 2) ** several)
+    return float((1 - beyond(study.settings.level) / 2) ** several)
 
 
 def equivalence_level(study: Study) -> float:
     """The level of the interval that is used for the two one-sided tests."""
-    return round(2 * study.settings.level - 1, 12)
+    return round(2 * study.settings.test_level - 1, 12)
 
 
 def usual(estimates: pd.DataFrame) -> np.ndarray:
@@ -438,7 +438,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
         study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
     )
     means = [study.estimate(study.primary, name).value for name in study.order]
-    level = 1 - (1 - study.settings.level) / pairs
+    level = 1 - (1 - study.settings.test_level) / pairs
     needed = [
         *(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)),
         np.nan,

@@ -343,7 +343,10 @@ class Diff(Shown, Study):
         self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """New less old."""
-        return self._joined(chosen, pair, member).comparison(self.inference_options(2))
+        joined = self._joined(chosen, pair, member)
+        return self.at_both_levels(
+            lambda level: joined.comparison(replace(self.inference_options(2), level=level))
+        )
 
     @property
     def pairs(self) -> list[SystemPair]:  # type: ignore[override]
@@ -527,7 +530,7 @@ class Diff(Shown, Study):
         none does.
         """
         rows = self.segments.to_dict("records")
-        shown = [row for row in rows if significance.rejected(row["adjusted"], self.settings.level)]
+        shown = [row for row in rows if significance.rejected(row["adjusted"], self.test_level)]
         return max(shown, key=lambda row: abs(row["difference"]), default=None)
 
     @frame

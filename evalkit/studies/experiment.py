@@ -236,7 +236,7 @@ class Experiment(Study):
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
             return
-        sd, level = control.deviation, self.settings.level
+        sd, level = control.deviation, self.settings.test_level
         sds = (sd, sd * float(np.sqrt(1 - control.correlation**2)))
         for lift in LIFTS:
             difference = lift * control.mean
@@ -248,7 +248,7 @@ class Experiment(Study):
         """What interim analyses cost: the false positive rate without correction, and the p that
         the last one needs.
         """
-        n, level = self.p.looks, self.settings.level
+        n, level = self.p.looks, self.settings.test_level
         if n == 1:
             return None
         from scipy.special import ndtr
@@ -405,7 +405,10 @@ def only_without_looks(study: Experiment) -> bool:
     interim analyses.
     """
     p = float(study.headline["p"].min())
-    return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level
+    return (
+        study.looks is not None
+        and study.looks["obrien_fleming"] < p < 1 - study.settings.test_level
+    )
 
 
 # Reading ------------------------------------------------------------------------------------------

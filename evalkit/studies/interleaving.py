@@ -391,6 +391,10 @@ class Online(Shown):
             return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records"))
         return None
 
+    def check(self, rules: str | Path) -> None:
+        """Assert that both studies keep a policy file or a rule; see `ek.check`."""
+        policy.check(self, rules)
+
 
 @commands.advising
 def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Online:

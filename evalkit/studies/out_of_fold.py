@@ -25,6 +25,7 @@ from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
+from evalkit.statistics.methods import detectable_by_width
 from evalkit.statistics.significance import (
     CORRECTED_T,
     Comparison,
@@ -164,7 +165,9 @@ class Validation(Shown, Study):
         training and test rows.
         """
         train, test = (float(side.mean()) for side in self.folds.sizes)
-        return nadeau_bengio(values, train=train, test=test, level=self.settings.level)
+        return self.at_both_levels(
+            lambda level: nadeau_bengio(values, train=train, test=test, level=level)
+        )
 
     @cached_property
     def _pairs(self) -> list[int | None]:
@@ -488,6 +491,19 @@ class Validation(Shown, Study):
         if by_fold:
             return self.compare_folds(chosen, pair)
         return super().compare(chosen, pair, member)
+
+    def detectable(
+        self,
+        chosen: Chosen,
+        pair: SystemPair,
+        comparison: Comparison,
+        level: float,
+        member: Member = EVERY,
+    ) -> float:
+        """The smallest true difference that the test detects; by fold from the limits alone."""
+        if comparison.unit == "fold":
+            return detectable_by_width(*self.compared(chosen, pair), comparison, level)
+        return super().detectable(chosen, pair, comparison, level, member)
 
     def compare_pooled(self, chosen: Chosen, pair: SystemPair) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""

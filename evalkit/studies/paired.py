@@ -306,11 +306,21 @@ class Significance(shown.Shown, Study):
         """The level of each interim analysis at which all planned ones together keep the requested
         level (Pocock).
         """
+        return self._each_look(self.settings.test_level)
+
+    @property
+    def interval_level(self) -> float:
+        """The level of each interim analysis at which the intervals of all planned ones together
+        keep theirs.
+        """
+        return self._each_look(self.settings.level)
+
+    def _each_look(self, level: float) -> float:
         if self.p.looks == 1:
-            return self.settings.level
+            return level
         from scipy.special import ndtr
 
-        return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=self.settings.level)[0]))
+        return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
         """The probability under the null that at least one planned analysis has a p this small."""
@@ -340,7 +350,8 @@ class Significance(shown.Shown, Study):
         p = _over_looks(c.p_value, self.p.looks)
         level = self.settings.level
         difference = replace(c.difference, level=level)
-        inside = replace(c.equivalence, level=round(2 * level - 1, 12))
+        inside_level = round(2 * self.settings.test_level - 1, 12)
+        inside = replace(c.equivalence, level=inside_level)
         method = f"{c.method}, at one of {self.p.looks} looks"
         return replace(
             c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
@@ -610,7 +621,8 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     ranked = multiplicity.ranked(study.primary.metric.sign * values)
     means = dict(zip(study.order, map(float, ranked.means), strict=True))
     tests = {"friedman": ranked.friedman, "iman_davenport": ranked.iman_davenport}
-    least = multiplicity.critical_difference(len(means), ranked.units, level=study.settings.level)
+    level = study.settings.test_level
+    least = multiplicity.critical_difference(len(means), ranked.units, level=level)
     return {"mean_ranks": means, "units": ranked.units} | tests | {"critical_difference": least}
 
 
@@ -700,7 +712,7 @@ def false_positives(study: Significance) -> float:
     """The probability that any interim analysis, each at the requested level, rejects a true
     null.
     """
-    return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
+    return multiplicity.false_positive_rate(study.p.looks, level=study.settings.test_level)
 
 
 RANKED = ("wilcoxon", "sign")

@@ -5,15 +5,18 @@ rules share.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup, metric
-from evalkit.numbers import percent
+from evalkit.numbers import counted, percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
     CANNOT_TELL,
@@ -27,10 +30,13 @@ from evalkit.parameters.policy import (
     Policy,
     PolicyRule,
     Trusted,
+    gate,
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, significance
+from evalkit.statistics import inference, sensitivity, significance
+from evalkit.statistics.spread import Interval
+from evalkit.studies import catching
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -59,11 +65,6 @@ class Statement:
     system: str
     second: str
     part: Slice | None
-
-    @property
-    def tested(self) -> bool:
-        """Whether a limit or a test decides, which may err as often as its level allows."""
-        return bool(self.second or self.claim.end != "value")
 
     def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its
@@ -101,17 +102,55 @@ class Statement:
         """By the limits of a number, and where the rule says how much worse is not worse; else by
         the verdict.
         """
-        e, claim = evidence.difference, self.claim
+        margin = self.study.settings.margin
+        return decided(self.claim, evidence, self.chosen.metric.direction, margin)
+
+    def catch(
+        self,
+        rule: PolicyRule,
+        evidence: significance.Comparison,
+        study: Study,
+        tests: int,
+        units: int | None,
+    ) -> catching.Catch:
+        """What the rule catches of the system, or the pair.
+
+        study: at the level that decides. tests: how many comparisons are adjusted together. units:
+        planned; None for those that were measured.
+        """
+        metric = self.chosen.metric
+        e = evidence.difference
+        level = e.level
+        value = e.value
+        if self.second:
+            level = study.test_level
+            value = 0.0
+        family_level = 1 - (1 - level) / tests
+        ends = Interval(*metric.ends)
+        known = catching.Evidence(
+            value,
+            e.n,
+            metric.direction,
+            study.settings.margin,
+            level,
+            family_level,
+            ends,
+            self._error(evidence, study, family_level, ends),
+        )
+        return catching.catch(rule, known.of_units(units or e.n), self.result)
+
+    def _error(
+        self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
+    ) -> sensitivity.ErrorOf:
+        """The standard error by the true value, or by the true difference."""
         if not self.second:
-            return str(claim.result(e.value, e.low, e.high))
-        direction = self.chosen.metric.direction
-        if claim.words == "not worse" and claim.within is not None:
-            low, high = sorted((e.low * direction, e.high * direction))
-            return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
-        margin = claim.within or self.study.settings.margin
-        return RESULTS[claim.words][
-            significance.verdict(evidence, margin=margin, direction=direction)
-        ]
+            return sensitivity.error_by_value(evidence.difference, ends)
+        pair = (self.system, self.second)
+        member: Any = {"member": self.part.member} if self.part else {}
+        by_size = sensitivity.error_by_difference(
+            lambda level: study.detectable(self.chosen, pair, evidence, level, **member), level
+        )
+        return lambda difference: by_size(abs(difference))
 
     def row(
         self, usual: significance.Comparison, decides: significance.Comparison, level: float
@@ -124,7 +163,7 @@ class Statement:
         result = NOT_DECIDED if why else CANNOT_TELL
         if not why:
             why = self.study.doubt(self.chosen, self.system, self.second)
-        if not why and self.tested and not math.isclose(e.level, level):
+        if not why and self.claim.may_err and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(decides)
@@ -143,6 +182,20 @@ class Statement:
             "rule_high": e.high,
         }
         return row | limits | {"result": result, "why": why}
+
+
+def decided(
+    claim: Any, evidence: significance.Comparison, direction: int, margin: float | None
+) -> str:
+    """The result of a claim about a metric that is better in a direction. margin: of the report."""
+    e = evidence.difference
+    if isinstance(claim, Bound):
+        return claim.result(e.value, e.low, e.high)
+    if claim.words == "not worse" and claim.within is not None:
+        low, high = sorted((e.low * direction, e.high * direction))
+        return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
+    margin = claim.within or margin
+    return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +258,39 @@ class Judged:
             details = f"{unmet}; not decided: {details}" if details else unmet
         return ": ".join(filter(None, [words, self.words, details]))
 
+    @property
+    def sensitive(self) -> bool:
+        """Whether it is known what any of the rules catches."""
+        return bool(self.statements["unchanged_fails"].notna().any())
+
+    @property
+    def warnings(self) -> list[str]:
+        """The rules that can hardly fail at their own margin, each with its smallest power.
+
+        The distance from a bound is no such margin: what fails there does not depend on the data.
+        """
+        sentences = []
+        for rule, _, rows in self.rules:
+            if rule.catch is None and isinstance(rule.claim, Bound):
+                continue
+            row = rows.loc[rows["power"].fillna(1.0).idxmin()]
+            if row["power"] < sensitivity.BLUNT:
+                kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
+                caught, margin = (numbers.number(row[name]) for name in ("catches", "margin"))
+                power = numbers.share(row["power"])
+                sentences.append(
+                    obstacle(kind, rule=rule.that, margin=margin, power=power, caught=caught)
+                )
+        return sentences
+
+    @property
+    def unkept(self) -> Iterator[str]:
+        """The rules that are not kept, each in a line with the statements that decide."""
+        for rule, result, rows in self.rules:
+            if not rule.kept(result):
+                deciding = rows[rows["result"] == result].to_dict("records")
+                yield ": ".join([rule.that, result, "; ".join(map(_stated, deciding))])
+
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
         rules = [
@@ -224,41 +310,89 @@ class Judged:
             "failed": self.failed,
             "undecided": self.undecided,
             "message": self.message,
+            "warnings": self.warnings,
             **levels,
             "rules": rules,
         }
 
 
-def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judged:
+def judge(
+    policy: Policy, studies: Sequence[Study], findings: Findings, units: int | None = None
+) -> Judged:
     """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that
     may err.
 
     studies: of a report; a rule is about those that have its metric. findings: returns those of the
     report. Bonferroni: whatever depends on what, the probability that a rule that holds fails is at
-    most α. Raises ParameterError for a rule that names what the report does not have.
+    most α. units: for which it is said what the rules catch; None for those of the data. Raises
+    ParameterError for a rule that names what the report does not have.
     """
+    alpha = next((study.settings.alpha for study in studies), None)
+    if alpha is not None and not policy.level_stated:
+        policy = replace(policy, level=1 - alpha)
     place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
     rules = [
         sorted(some, key=lambda s: place.get((s.study, s.system), 0))
         for some in asked(policy, studies)
     ]
-    tested = sum(statement.tested for several in rules for statement in several)
+    tested = sum(statement.claim.may_err for several in rules for statement in several)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
-    at = {study: study if level is None else study.at_level(level) for study in studies}
+    at = {study: study.at_level(level or study.settings.test_level) for study in studies}
+    if level is None and (alpha is None or isinstance(policy.alone, Bound)):
+        at = {study: study for study in studies}  # the limits that are printed decide
     rows = []
     for number, (rule, several) in enumerate(zip(policy.rules, rules, strict=True)):
         usual = [statement.evidence(statement.study) for statement in several]
         decides = [statement.evidence(at[statement.study]) for statement in several]
-        decides = decides if level else _adjusted(several, usual)
-        of = [
-            s.row(a, b, at[s.study].settings.level)
-            for s, a, b in zip(several, usual, decides, strict=True)
-        ]
-        rows += [{"rule": number} | row for row in of or [_of_report(rule, studies, findings)]]
+        decides = decides if level else _adjusted(several, decides)
+        asked_rows = []
+        for s, a, b in zip(several, usual, decides, strict=True):
+            row = s.row(a, b, at[s.study].settings.level)
+            tests = 1 if level else sum(other.study is s.study for other in several)
+            caught = catching.Catch()
+            if not row["why"]:
+                caught = s.catch(rule, b, at[s.study], tests, units)
+            asked_rows.append(row | caught._asdict())
+        asked_rows = asked_rows or [_of_report(rule, studies, findings)]
+        rows += [{"rule": number} | row for row in asked_rows]
     words = (
         f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
     )
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
+
+
+def _stated(row: Mapping[str, Any]) -> str:
+    """A statement in words: of what, the number with the limits that decide, why."""
+    system = " − ".join(filter(None, [row["system"], row["against"]]))
+    part = " ".join(filter(None, [row["segment"], row["slice"]]))
+    number = ""
+    if row["metric"]:
+        number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"])
+    return " ".join(filter(None, [system, part, number, row["why"]]))
+
+
+def check(study: Any, rules: str | Path) -> None:
+    """Assert that a study, or a diff, keeps a policy: a file (.toml) or a rule.
+
+    Raises AssertionError with the rules that are not kept, one a line, and ParameterError for what
+    is no rule. Warns of a rule that can hardly fail.
+
+    >>> import evalkit as ek
+    >>> ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), "mae.value <= 0.2")
+    Traceback (most recent call last):
+    AssertionError: 1 rule of 1 not kept
+    mae.value <= 0.2: fail: forecast 0.25 [0.05, 0.70]
+    """
+    policy = gate("rules", str(rules))
+    assert policy is not None
+    judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
+    for warning in judged.warnings:
+        warnings.warn(warning, stacklevel=2)
+    unkept = list(judged.unkept)
+    if unkept:
+        count = len(policy.rules)
+        head = f"{counted(len(unkept), 'rule')} of {count} not kept"
+        raise AssertionError("\n".join([head, *unkept]))
 
 
 def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statement]]:
@@ -307,6 +441,7 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
     """The row of a rule about the report as a whole."""
     row: dict[str, Any] = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
     row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)
+    row |= catching.Catch()._asdict()
     if isinstance(rule.claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
         if codes:

@@ -553,7 +553,7 @@ def claims(study: Significance) -> Iterator[Row]:
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     level, ends = study.settings.level, study.primary.metric.ends
-    z = intervals.normal_quantile(level)
+    z = intervals.normal_quantile(study.settings.test_level)
     apart = 0
     unpaired = 0
     alone = {name: claim.mean(study, name) for name in study.order}

@@ -54,6 +54,12 @@ class Settings:
     seed: int
     limits: Limits = USUAL
     units: bool | None = None
+    alpha: float | None = None
+
+    @property
+    def test_level(self) -> float:
+        """The level of tests, verdicts and gates: 1 − alpha, by default that of intervals."""
+        return self.level if self.alpha is None else 1 - self.alpha
 
     @property
     def attributes(self) -> list[str]:
@@ -111,6 +117,7 @@ def settings(
         p.seed,
         limits,
         p.units,
+        p.alpha,
     )
 
 
@@ -302,9 +309,24 @@ class Study(ABC):
             )
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             raise InputError(f"{where}: {chosen.label}: {lacks}")
-        return inference.compare(
-            first, second, replace(self.inference_options(2), level=self.test_level)
+        return self.at_both_levels(
+            lambda level: inference.compare(
+                first, second, replace(self.inference_options(2), level=level)
+            )
         )
+
+    def at_both_levels(
+        self, compare: Callable[[float], significance.Comparison]
+    ) -> significance.Comparison:
+        """A comparison with the interval at its level and the tests at theirs. compare: makes it
+        at a level.
+        """
+        comparison = compare(self.interval_level)
+        alpha = self.settings.alpha
+        if alpha is None:
+            return comparison
+        equivalence = compare(self.test_level).equivalence
+        return replace(comparison, equivalence=equivalence, alpha=alpha)
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. key: chooses the random numbers."""
@@ -313,7 +335,12 @@ class Study(ABC):
 
     @property
     def test_level(self) -> float:
-        """The level of each test and of its interval."""
+        """The level of each test."""
+        return self.settings.test_level
+
+    @property
+    def interval_level(self) -> float:
+        """The level at which the interval of a difference is computed."""
         return self.settings.level
 
     @property
@@ -332,9 +359,20 @@ class Study(ABC):
         """The smallest true difference that the verdict detects with 80% power, adjusted over the
         pairs of the metric.
         """
-        return inference.detectable(
-            *self.compared(chosen, pair), self.compare(chosen, pair), self.family_level
-        )
+        return self.detectable(chosen, pair, self.compare(chosen, pair), self.family_level)
+
+    def detectable(
+        self,
+        chosen: Chosen,
+        pair: SystemPair,
+        comparison: significance.Comparison,
+        level: float,
+        member: Member = EVERY,
+    ) -> float:
+        """The smallest true difference that the test of a comparison, at a level of its own,
+        detects with 80% power.
+        """
+        return inference.detectable(*self.compared(chosen, pair, member), comparison, level)
 
     @property
     def family(self) -> str:
@@ -660,13 +698,22 @@ class Study(ABC):
         return None
 
     @property
+    def studies(self) -> Sequence["Study"]:
+        """The studies that a rule may be about: this one."""
+        return [self]
+
+    def check(self, rules: str | Path) -> None:
+        """Assert that the study keeps a policy file or a rule; see `ek.check`."""
+        policy.check(self, rules)
+
+    @property
     def word(self) -> str | None:
         """The verdict on the evaluation itself, None if the report gives none."""
         return None
 
     def at_level(self, level: float) -> Self:
         """This study with all intervals and tests at another level."""
-        return replace(self, settings=replace(self.settings, level=level))
+        return replace(self, settings=replace(self.settings, level=level, alpha=None))
 
     @property
     def broken_design(self) -> str:

@@ -532,6 +532,7 @@ OF_TERMS = (
 # parameters of a report that its intervals and tests depend on
 USED = (
     "level",
+    "alpha",
     "margin",
     "baseline",
     "seed",

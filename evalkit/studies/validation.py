@@ -59,7 +59,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
     metrics = lookup.with_directions(metrics, p)
     shared = study.Settings(
-        metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units
+        metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units, p.alpha
     )
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 

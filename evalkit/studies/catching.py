@@ -1,0 +1,108 @@
+"""What the rules of a policy catch, by the spread of data that are there or planned."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from evalkit.parameters.policy import Against, Bound, PolicyRule
+from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
+from evalkit.statistics.sensitivity import ErrorOf, Sensitivity
+from evalkit.statistics.significance import compare, equivalence_level
+from evalkit.statistics.spread import Interval
+
+FEWEST = 2  # units that have a spread
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What decides a rule on the number of a system, or on the difference of a pair.
+
+    value: expected of an unchanged model; 0 of a difference. n: units. direction: −1 if lower
+    values are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
+    others. ends: of the metric. error: true value or difference -> standard error.
+    """
+
+    value: float
+    n: int
+    direction: int
+    margin: float | None
+    level: float
+    family_level: float
+    ends: Interval
+    error: ErrorOf
+
+    def of_units(self, units: int) -> "Evidence":
+        """The evidence of another number of units."""
+        narrower = (self.n / units) ** 0.5
+        return replace(self, n=units, error=lambda value: narrower * self.error(value))
+
+    @cached_property
+    def reaches(self) -> dict[float, float]:
+        """The distances of limits from an estimate by their level, in standard errors."""
+        levels = (self.level, self.family_level, equivalence_level(self.level))
+        return {level: normal_quantile(level) for level in levels}
+
+    def repeated(self, estimate: float, error: float) -> Comparison:
+        """The evidence of another sample: this estimate with limits by its standard error."""
+
+        def interval(level: float) -> Estimate:
+            """The estimate with its limits."""
+            reach = self.reaches[level] * error
+            return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
+
+        p = 0.0 if abs(estimate) > self.reaches[self.family_level] * error else 1.0
+        return compare(interval, p, level=self.level, unit="", method="")
+
+
+class Catch(NamedTuple):
+    """What a rule catches, as columns.
+
+    catches: the smallest true regression that fails it with 80% probability. unchanged_fails: the
+    probability that an unchanged model does. margin: the regression that it should catch. power:
+    the probability that this one fails it. units_needed: the number of units from which the margin
+    fails it with 80% and an unchanged model with at most 20% probability.
+    """
+
+    catches: float = math.nan
+    unchanged_fails: float = math.nan
+    margin: float = math.nan
+    power: float = math.nan
+    units_needed: float = math.nan
+
+
+def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], str]) -> Catch:
+    """What a rule catches. result: of the rule by other evidence."""
+    claim = rule.claim
+    largest = evidence.ends.high - evidence.ends.low
+    if isinstance(claim, Bound):
+        sign = -1 if claim.sign == ">=" else 1
+        bounds = [claim.number]
+        end = evidence.ends.low if sign < 0 else evidence.ends.high
+        largest = abs(evidence.value - end)
+        margin = sign * (claim.number - evidence.value)
+    else:
+        assert isinstance(claim, Against)
+        sign = -evidence.direction
+        margin = claim.within or evidence.margin or 0.0
+        bounds = [0.0, margin, -margin]
+    sensitivity = Sensitivity(
+        fails=lambda estimate, error: rule.fails(result(evidence.repeated(estimate, error))),
+        unchanged=evidence.value,
+        sign=sign,
+        error=lambda regression: evidence.error(evidence.value + sign * regression),
+        bounds=bounds,
+        reaches=[*evidence.reaches.values()],
+        largest=largest,
+    )
+    known = Catch(sensitivity.caught, sensitivity.unchanged_fails)
+    wished = rule.catch or margin
+    if not wished > 0:
+        return known
+    needed = math.nan
+    growth = sensitivity.growth(wished)
+    if not math.isnan(growth):
+        needed = max(math.ceil(growth * evidence.n), FEWEST)
+    power = sensitivity.probability(wished)
+    return known._replace(margin=wished, power=power, units_needed=needed)

@@ -1,0 +1,253 @@
+"""What rules catch: the smallest regression, how often an unchanged model fails, units needed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import evalkit as ek
+from evalkit import __main__ as command
+from evalkit.arrays import ParameterError
+from evalkit.parameters import policy
+from evalkit.statistics import power
+from evalkit.studies.planned_rules import planned
+
+GUARDRAIL = 'on_cannot_tell = "pass"\n'
+NORMAL = {"lower_is_better": "none"}
+
+
+def written(folder, *rules, head="", catch=None):
+    path = folder / "policy.toml"
+    stated = "" if catch is None else f"catch = {catch}\n"
+    text = "".join(f"[[rule]]\nthat = {json.dumps(rule)}\n{stated}" for rule in rules)
+    path.write_text(head + text, encoding="utf-8")
+    return str(path)
+
+
+def values(n=200, seed=1):
+    rng = np.random.default_rng(seed)
+    level = rng.normal(5, 1, n)
+    units = [f"u{i}" for i in range(n)]
+    columns = {"a": level + rng.normal(0, 0.5, n), "b": level + rng.normal(0, 0.5, n)}
+    return pd.DataFrame({"unit": units} | columns)
+
+
+def first(gate, preds=None):
+    """The first statement of a gate."""
+    study = ek.significance(values() if preds is None else preds, gate=gate, **NORMAL)
+    return study.gate.statements.iloc[0]
+
+
+def test_not_worse_catches_what_the_page_says_is_detectable(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL)
+    study = ek.significance(values(), gate=path, **NORMAL)
+    caught = study.gate.statements["catches"].iloc[0]
+    assert caught == pytest.approx(study.comparisons["detectable"].iloc[0], rel=1e-5)
+
+
+def test_an_unchanged_model_fails_not_worse_in_half_of_alpha(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL)
+    assert first(path)["unchanged_fails"] == pytest.approx(0.025)
+
+
+def test_rules_share_the_level_with_which_an_unchanged_model_fails_them(tmp_path):
+    path = written(tmp_path, *["value not worse than b"] * 5, head=GUARDRAIL)
+    assert first(path)["unchanged_fails"] == pytest.approx(0.005)
+
+
+def test_a_margin_that_must_be_shown_fails_an_unchanged_model_of_few_units(tmp_path):
+    path = written(tmp_path, "value not worse than b within 0.1")
+    row = first(path)
+    error = (row["rule_high"] - row["rule_low"]) / 2 / norm.ppf(0.975)
+    expected = norm.cdf(norm.ppf(0.975) - 0.1 / error)
+    assert row["unchanged_fails"] == pytest.approx(expected, rel=0.1)
+
+
+def test_the_units_needed_are_those_of_the_power_of_a_test(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.05)
+    table = values()
+    needed = power.required_n(0.05, float((table["a"] - table["b"]).std()))
+    assert first(path, table)["units_needed"] == pytest.approx(needed, rel=0.02)
+
+
+def test_no_number_of_units_makes_better_pass_an_unchanged_model(tmp_path):
+    assert np.isnan(first(written(tmp_path, "value better than b", catch=0.1))["units_needed"])
+
+
+def test_the_margin_of_a_bound_is_the_distance_from_it(tmp_path):
+    row = first(written(tmp_path, "value.low >= 4.5 of a"))
+    assert row["margin"] == pytest.approx(row["value"] - 4.5)
+
+
+def test_the_estimate_alone_fails_at_its_bound_half_of_the_time(tmp_path):
+    assert first(written(tmp_path, "value.value >= 4.5 of a"))["power"] == pytest.approx(0.5)
+
+
+def test_a_regression_that_fails_an_unchanged_model_too_is_0(tmp_path):
+    assert first(written(tmp_path, "value.low >= 6 of a"))["catches"] == 0
+
+
+def test_a_share_cannot_fall_by_more_than_it_is(tmp_path):
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, 20)
+    path = written(tmp_path, "accuracy.high >= 0.01", head=GUARDRAIL)
+    study = ek.classification(y_true=label, y_pred=1 - label, metrics="accuracy", gate=path)
+    assert np.isnan(study.gate.statements["catches"].iloc[0])
+
+
+def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.01)
+    (warning,) = ek.significance(values(), gate=path, **NORMAL).gate.record()["warnings"]
+    assert (
+        "this rule can hardly fail: a regression of 0.0100 fails it with 4% probability" in warning
+    )
+
+
+def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
+    path = written(tmp_path, "value not worse than b within 0.1", head=GUARDRAIL)
+    (warning,) = ek.significance(values(), gate=path, **NORMAL).gate.warnings
+    assert "a regression of 0.100 fails it with 3% probability" in warning
+
+
+def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
+    path = written(tmp_path, "value.low >= 4.5 of a", head=GUARDRAIL)
+    assert ek.significance(values(), gate=path, **NORMAL).gate.warnings == []
+
+
+def test_a_rule_with_power_is_no_warning(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.5)
+    assert ek.significance(values(), gate=path, **NORMAL).gate.warnings == []
+
+
+def test_a_single_rule_is_caught_at_the_level_of_all_its_comparisons():
+    table = values().assign(c=lambda frame: frame["a"] + 0.01 * frame["b"])
+    study = ek.significance(table, gate="not worse", baseline="b", **NORMAL)
+    assert study.gate.statements["unchanged_fails"].tolist() == pytest.approx([0.0125, 0.0125])
+
+
+def test_a_rule_about_findings_catches_nothing(tmp_path):
+    assert np.isnan(first(written(tmp_path, "none of severity severe"))["unchanged_fails"])
+
+
+# As an assertion ----------------------------------------------------------------------------------
+
+
+def test_check_raises_with_the_rules_that_are_not_kept_one_a_line(tmp_path):
+    rules = ("value.low >= 6 of a", "value.low >= 1 of a", "value.high <= 1 of b")
+    study = ek.significance(values(), **NORMAL)
+    with pytest.raises(AssertionError) as failed:
+        ek.check(study, written(tmp_path, *rules))
+    head, first_rule, last_rule = str(failed.value).splitlines()
+    assert head == "2 rules of 3 not kept"
+    assert first_rule.startswith("value.low >= 6 of a: fail: a 4.88 [")
+    assert last_rule.startswith("value.high <= 1 of b: fail: b 4.")
+
+
+def test_check_is_silent_where_every_rule_is_kept(tmp_path):
+    assert ek.check(ek.significance(values(), **NORMAL), "value.low >= 1") is None
+
+
+def test_check_takes_a_path(tmp_path):
+    path = Path(written(tmp_path, "value.low >= 1"))
+    assert ek.significance(values(), **NORMAL).check(path) is None
+
+
+def test_check_says_why_a_rule_is_not_decided():
+    with pytest.raises(AssertionError, match=r"not decided: a − b .* nothing says whether higher"):
+        ek.check(ek.significance(values()), "value better than b")
+
+
+def test_check_of_a_study_warns_of_a_rule_that_can_hardly_fail(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.01)
+    with pytest.warns(UserWarning, match="this rule can hardly fail"):
+        ek.significance(values(), **NORMAL).check(path)
+
+
+def test_a_diff_is_checked(tmp_path):
+    paths = [tmp_path / f"{name}.units.parquet" for name in ("old", "new")]
+    for path, table in zip(paths, (values(), values().assign(a=0.0)), strict=True):
+        ek.significance(table, **NORMAL).save(path)
+    with pytest.raises(
+        AssertionError, match=r"^1 rule of 1 not kept\nvalue not worse of 'new a': fa"
+    ):
+        ek.diff(*paths, lower_is_better="none").check("value not worse of 'new a'")
+
+
+def test_an_experiment_is_checked():
+    rng = np.random.default_rng(1)
+    arm = ["new", "old"] * 50
+    users = pd.DataFrame({"user": range(100), "arm": arm, "orders": rng.normal(5, 1, 100)})
+    with pytest.raises(AssertionError, match=r"orders\.low >= 6: fail: new 4.* old "):
+        ek.ab(users, metrics="orders").check("orders.low >= 6")
+
+
+# Planned ------------------------------------------------------------------------------------------
+
+SHARE = "[plan]\nunits = 500\nshare = 0.85\ncorrelation = 0.5\n"
+
+
+def plan(folder, rule, head, catch=None):
+    path = written(folder, rule, head=head, catch=catch)
+    return planned(policy.gate("--plan", path)).iloc[0]
+
+
+def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
+    """Two systems that are right on 85% of 500 rows, with a correlation of 0.5."""
+    rng = np.random.default_rng(3)
+    both = rng.random(500) < 0.5
+    shared, own, other = (rng.random(500) < 0.85 for _ in range(3))
+    right = {"new": np.where(both, shared, own), "old": np.where(both, shared, other)}
+    label = rng.integers(0, 2, 500)
+    predicted = {name: np.where(of, label, 1 - label) for name, of in right.items()}
+    rule = "accuracy not worse than old of new"
+    path = written(tmp_path, rule, head=GUARDRAIL)
+    study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy", gate=path)
+    caught = plan(tmp_path, rule, GUARDRAIL + SHARE)["catches"]
+    assert caught == pytest.approx(study.gate.statements["catches"].iloc[0], rel=0.1)
+
+
+def test_a_plan_of_means_needs_the_units_of_a_paired_test(tmp_path):
+    head = f"{GUARDRAIL}[plan]\nunits = 50\nmean = 3\nsd = 2\ncorrelation = 0.875\n"
+    row = plan(tmp_path, "mae not worse than old", head, catch=0.1)
+    assert row["units_needed"] == pytest.approx(power.required_n(0.1, 1.0), rel=0.01)
+
+
+def test_rules_without_data_need_a_plan(tmp_path):
+    with pytest.raises(ParameterError, match=r"the rules need the table \[plan\] with units"):
+        plan(tmp_path, "better", "")
+
+
+def test_a_plan_without_units_is_refused_at_its_place(tmp_path):
+    with pytest.raises(ParameterError, match=r"policy.toml, line 1.*: \[plan\] must have units"):
+        plan(tmp_path, "better", "[plan]\nshare = 0.5\n")
+
+
+def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
+    path = written(tmp_path, "accuracy not worse than old", head=GUARDRAIL + SHARE, catch=0.03)
+    assert command.main(["check", "--plan", path]) == 0
+    assert "**What policy.toml catches, 500 units**" in capsys.readouterr().out
+
+
+def saved(folder):
+    assert command.main(["report", "rating", "-o", str(folder), "-p", "metrics", "mae"]) == 0
+    return folder / "rating.json"
+
+
+def test_check_plans_by_the_spread_of_a_report_and_warns(tmp_path, capsys):
+    file = saved(tmp_path)
+    path = written(tmp_path, "mae not worse than mean", head=GUARDRAIL, catch=1e-6)
+    assert command.main(["check", str(file), path]) == 0
+    told = capsys.readouterr()
+    assert "regression caught" in told.out
+    assert "warning: mae not worse than mean: this rule can hardly fail" in told.err
+    path = written(tmp_path, "mae not worse than mean", head=f"{GUARDRAIL}[plan]\nunits = 4\n")
+    assert command.main(["check", str(file), "--plan", path]) == 0
+    assert "catches, 4 units" in capsys.readouterr().out
+
+
+def test_check_without_a_report_and_a_plan_says_what_is_lacking(capsys):
+    assert command.main(["check"]) == 2
+    assert "no report: name one" in capsys.readouterr().err
