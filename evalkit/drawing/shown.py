@@ -37,7 +37,7 @@ DOCUMENTED = (
         "users",
         "planning",
     ),
-    *("plot", "tables", "segment", "summary", "save", "check_gate", "p"),
+    *("plot", "tables", "segment", "reread", "summary", "save", "check_gate", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
@@ -157,6 +157,15 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}"
             )
         return self.sliced(known[name], replace(self.p, segment=name))
+
+    def reread(self, **changes: Any) -> Any:
+        """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
+        default again. The parameters are those of `ek.NAME`, which raises its errors.
+        """
+        arguments = {**self.p.given, **changes}
+        read = importlib.import_module(f"evalkit.studies.{self.report}").read
+        study = read(**{name: value for name, value in arguments.items() if value is not None})
+        return study.segment(self.p.segment) if self.p.segment else study
 
     def check_gate(self) -> None:
         """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not

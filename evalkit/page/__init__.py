@@ -30,7 +30,8 @@ provenance"` for values, `<p class="muted">`, `<p class="asked">` (what was aske
 class="gloss muted">` (what its metric measures), `<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML. A heading of a markdown
-cell begins a section, which is printed if the cell has the tag `print`, all if none has it.
+cell begins a section, which is printed if the cell has the tag `print`, all if none has it. A cell
+with the tag `notebook-only` is not on the page.
 
 The script adds controls; without it all rows stand. What it reads:
 
@@ -74,7 +75,8 @@ STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)'
 ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
-PAPERMILL_BANNER = "papermill-error-cell-tag"
+# tags of cells that are not on the page: papermill's banner, what only explains the notebook
+LEFT_OUT = {"papermill-error-cell-tag", "notebook-only"}
 GATE_CELL = "gate"  # the id of the cell that ends a run whose gate is not kept
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
@@ -135,11 +137,11 @@ class ReportExporter(TemplateExporter):
     ) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook; of one that failed, up to the cell that failed."""
         notebook = copy.deepcopy(nb)
-        notebook.cells = [
-            c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])
-        ]
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
+        notebook.cells = [
+            c for c in notebook.cells if LEFT_OUT.isdisjoint(c.metadata.get("tags", []))
+        ]
         _prefer_page(notebook)
         # the gate stands on the first screen; its cell only ends the run
         notebook.cells = without_empty([c for c in notebook.cells if c.get("id") != GATE_CELL])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import (
@@ -71,6 +71,8 @@ class Parameters:
 
     given: Mapping[str, Any] = field(default_factory=dict)
     segment: str = ""
+
+    main: ClassVar[tuple[str, ...]] = ()  # the parameters that matter most, in a notebook the first
 
     @classmethod
     def report_name(cls) -> str:
@@ -459,6 +461,8 @@ class Resources(Parameters):
 class RankingParameters(Compared, Resources):
     """The parameters of the ranking report."""
 
+    main = ("preds", "qrels", "metrics", "baseline", "segments")
+
     preds: Any = option(
         DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample"
     )
@@ -495,6 +499,8 @@ class RankingParameters(Compared, Resources):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassificationParameters(Compared, Resources):
     """The parameters of the classification report."""
+
+    main = ("preds", "metrics", "threshold", "baseline", "segments")
 
     preds: Any = option(
         DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample"
@@ -551,6 +557,8 @@ class ClassificationParameters(Compared, Resources):
 class RatingParameters(Compared, Resources):
     """The parameters of the rating report."""
 
+    main = ("preds", "metrics", "unit", "baseline", "segments")
+
     preds: Any = option(
         DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample"
     )
@@ -573,6 +581,8 @@ class RatingParameters(Compared, Resources):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SignificanceParameters(Compared, Resources):
     """The parameters of the significance report."""
+
+    main = ("preds", "metrics", "unit", "baseline", "margin")
 
     preds: Any = option(
         DATA,
@@ -626,6 +636,8 @@ class SignificanceParameters(Compared, Resources):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ValidationParameters(Shared, Resources):
     """The parameters of the validation report."""
+
+    main = ("preds", "features", "target", "estimator", "metrics")
 
     preds: Any = option(
         DATA,
@@ -689,6 +701,8 @@ class InterleavingParameters(Compared, Resources):
     """The parameters of the interleaving report. preds: the log or the users, by their columns;
     beside users the log.
     """
+
+    main = ("preds", "metrics", "baseline", "before", "segments")
 
     preds: Any = option(DATA, "log or users, whichever its columns are; beside users the log")
     users: Any = option(
@@ -758,6 +772,8 @@ class InterleavingParameters(Compared, Resources):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiffParameters(Compared):
     """The parameters of the diff of two reports."""
+
+    main = ("old", "new", "metrics", "pairs", "margin")
 
     old: Any = option(
         DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample"
