@@ -117,6 +117,9 @@ class Figure(Displayed):
     summary: str = ""
     of: Callable[[str], "Figure"] | None = None
 
+    def __repr__(self) -> str:
+        return f"<figure: {self.caption}>"
+
     def __call__(self, ax: Any = None, *, segment: str | None = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
@@ -29,6 +29,7 @@ DOCUMENTED = (
         "estimates",
         "comparisons",
         "by_segment",
+        "differences",
         "findings",
         "units",
         "order",
@@ -37,7 +38,7 @@ DOCUMENTED = (
         "users",
         "planning",
     ),
-    *("plot", "tables", "segment", "reread", "summary", "save", "check_gate", "p"),
+    *("plot", "tables", "segment", "reread", "to_frame", "summary", "save", "check_gate", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
@@ -111,6 +112,10 @@ class Shown(Displayed):
     gate: Any
     write_units: Callable[[Path], None]
     sliced: Callable[[Any, Any], Any]
+    if TYPE_CHECKING:
+
+        @property
+        def estimates(self) -> pd.DataFrame: ...
 
     @property
     def plot(self) -> Offer[Figure]:
@@ -185,6 +190,10 @@ class Shown(Displayed):
 
     def _found(self) -> list[Finding]:
         return list(ordered(page(self.report).every_finding(self)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The main table as a data frame: one row for each metric and system."""
+        return self.estimates
 
     def summary(self) -> Html:
         """The answer, the main tables of the page, and the findings that could change the
