@@ -20,8 +20,8 @@ from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import RowStatistic
 
-SAMPLES = 300  # simulated data sets of each world
-RESAMPLES = 300  # bootstrap samples of each of them
+SAMPLES = 200  # simulated data sets of each world
+RESAMPLES = 200  # bootstrap samples of each of them
 SHIFT = 1.0  # by which the scores of positives are higher, in standard deviations
 SIGNAL = 1.0  # variance of what a forecast knows; that of the noise is 1
 

@@ -17,7 +17,9 @@ import pandas as pd
 from evalkit import numbers, report, running, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
+from evalkit.drawing import own_sections
 from evalkit.drawing.figures import Figure
+from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean
@@ -172,12 +174,18 @@ class Shown(Displayed):
         study = read(**{name: value for name, value in arguments.items() if value is not None})
         return study.segment(self.p.segment) if self.p.segment else study
 
+    def own_sections(self) -> OwnSections | None:
+        """What the notebooks show that the parameter `sections` names, run with this `study`."""
+        return own_sections.run(self) if self.p.sections else None
+
     def check_gate(self) -> None:
         """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not
-        decided.
+        decided, or `SectionFailed` if a section of one's own failed.
 
         The last cell of a notebook does so: papermill then ends with an exit status that is not 0.
         """
+        if failed := vars(self).get(report.FAILED_SECTIONS):
+            raise report.SectionFailed("; ".join(failed))
         if self.gate is not None and not self.gate.passed:
             raise report.GateFailed(self.gate.message)
 

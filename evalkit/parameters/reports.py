@@ -415,6 +415,10 @@ class Shared(Parameters):
         TEXT, "the heading of the page; None: the report and its first input"
     )
     note: str | None = option(TEXT, "a note for the reader, shown below the heading")
+    sections: tuple[str, ...] = option(
+        TEXTS,
+        'the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"',
+    )
     data_date: str | None = option(
         TEXT, 'when the data were collected, such as "October 2026"; below the heading'
     )
