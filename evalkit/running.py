@@ -234,7 +234,8 @@ def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell
     if not isinstance(last, ast.Expr):
         body = [*body, last]
         last = ast.Expr(ast.Constant(None))
-    exec(compile(ast.Module(body, []), file, "exec"), variables)
+    module = ast.fix_missing_locations(ast.Module(body, []))  # an empty cell has no lines
+    exec(compile(module, file, "exec"), variables)
     return eval(
         compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables
     )

@@ -261,7 +261,8 @@ class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
     origin: the settings file of the parameters, "" if there is none. bundled: the notebook is
-    evalkit's own, and so are all its sections.
+    evalkit's own, and so are all its sections. if_changed: a report that would be the same again
+    is not made.
     """
 
     notebook: Any
@@ -270,6 +271,7 @@ class Job:
     name: str
     origin: str = ""
     bundled: bool = False
+    if_changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -301,7 +303,8 @@ def job(
     refuse_folder(options.folder, path)
     # a notebook of one's own may show what only a kernel shows
     here = report_of(path) is not None and not any(name.endswith(NOTEBOOK) for name in sections)
-    return Job(notebook, values, options.folder, files, file.origin, here)
+    if_changed = getattr(options, "if_changed", False)
+    return Job(notebook, values, options.folder, files, file.origin, here, if_changed)
 
 
 def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
@@ -360,6 +363,13 @@ def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
     """
     from evalkit import running
 
+    if job.if_changed:
+        from evalkit.commands import unchanged
+
+        if (stored := unchanged.results(job)) is not None:
+            page = job.folder / f"{job.name}.html"
+            note = f"note: {page} is unchanged: the same inputs, parameters and versions"
+            return _gated(Outcome(DONE, page, (note,), stored))
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
     shown = job.name if bar else ""
