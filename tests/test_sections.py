@@ -129,7 +129,7 @@ def test_a_page_has_two_own_sections_and_lacks_three(folder):
     wanted = ["Metrics", "Mine", "Errors", "Second", "The data", "About this report"]
     assert ended.status == 0, ended.err
     assert HEADING.findall(page) == wanted
-    assert CONTENTS.findall(page) == wanted
+    assert CONTENTS.findall(page.split("</nav>")[0]) == wanted
     assert "printed" in page
 
 
