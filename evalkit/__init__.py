@@ -25,6 +25,7 @@ PUBLIC = {
     "ParameterError": "arrays:ParameterError",
     "Rankings": "metrics.rankings:Rankings",
     "ab": "studies.interleaving:read",
+    "bootstrap": "catalogue.own:bootstrap",
     "check": "studies.policy:check",
     "classification": "studies.classification:read",
     "comparisons": "statistics.significance",
@@ -85,7 +86,19 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     module, _, attribute = PUBLIC[name].partition(":")
     loaded = import_module(f"evalkit.{module}")
-    return getattr(loaded, attribute) if attribute else loaded
+    if attribute:
+        return getattr(loaded, attribute)
+    vars(loaded)["__dir__"] = lambda: _own_names(vars(loaded))
+    return loaded
+
+
+def _own_names(variables: dict[str, object]) -> list[str]:
+    """The public functions and classes of a module, without what it imports."""
+    return [
+        name
+        for name, value in variables.items()
+        if getattr(value, "__module__", None) == variables["__name__"] and name[0] != "_"
+    ]
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@ from evalkit.parameters.kinds import Columns, ColumnsOfEach, Metrics, Named, Nam
 from evalkit.arrays import InputError as InputError
 from evalkit.arrays import ParameterError as ParameterError
 from evalkit.catalogue import lookup as lookup
+from evalkit.catalogue.own import bootstrap as bootstrap
 from evalkit.catalogue.own import mean as mean
 from evalkit.catalogue.own import of_counts as of_counts
 from evalkit.catalogue.own import ratio as ratio
@@ -52,6 +53,7 @@ __all__ = [
     "Rankings",
     "__version__",
     "ab",
+    "bootstrap",
     "check",
     "classification",
     "comparisons",
@@ -103,6 +105,7 @@ def classification(
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -150,6 +153,7 @@ def classification(
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
@@ -177,6 +181,7 @@ def diff(
     pairs: Named | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
     level: float = 0.95,
@@ -205,6 +210,7 @@ def diff(
     pairs: systems with other names in the old report, new name first: "{m-1120: m-0806}"
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
@@ -236,6 +242,7 @@ def interleaving(
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -290,6 +297,7 @@ def interleaving(
     baseline: compare every other arm with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
@@ -322,6 +330,7 @@ def ranking(
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -368,6 +377,7 @@ def ranking(
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
@@ -393,6 +403,7 @@ def rating(
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -431,6 +442,7 @@ def rating(
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
@@ -465,6 +477,7 @@ def significance(
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -507,6 +520,7 @@ def significance(
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
@@ -541,6 +555,7 @@ def validation(
     seconds: float = 60,
     title: str | None = None,
     note: str | None = None,
+    sections: Names | None = None,
     data_date: str | None = None,
     margin: float | None = None,
     lower_is_better: Names | None = None,
@@ -587,6 +602,7 @@ def validation(
     seconds: time for the fits beyond the folds; the report lists what was skipped
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
+    sections: the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names

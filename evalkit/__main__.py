@@ -188,6 +188,11 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         "another parameter"
     )
     parser.add_argument("--each", metavar="PATTERN", help=each)
+    about = (
+        "do not make a report again whose inputs, parameters and versions are those of its JSON; "
+        "with a notebook, metrics or a policy of your own it is always made"
+    )
+    parser.add_argument("--if-changed", action="store_true", help=about)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:

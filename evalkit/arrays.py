@@ -1,5 +1,6 @@
 """Array types, errors, division and the input checks that every module uses."""
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -26,6 +27,13 @@ class InputError(ValueError):
         -> column.
         """
         return InputError(f"{names}: {self}")
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the line alone; when asked again, as by `%tb`, the traceback."""
+        if hasattr(self, "_was_shown"):
+            return traceback.format_exception(self)
+        self._was_shown = True
+        return [f"{type(self).__name__}: {self}"]
 
 
 class ParameterError(InputError):

@@ -34,7 +34,14 @@ class GateFailed(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What a kernel shows in place of a traceback: the line alone."""
-        return [f"{GATE}: {self}"]
+        return [f"{type(self).__name__}: {self}"]
+
+
+FAILED_SECTIONS = "failed_sections"  # of a study: the messages of its own sections that failed
+
+
+class SectionFailed(GateFailed):
+    """A section of one's own failed; the page says so in its place."""
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def engine() -> Any:
                     nb_man.cell_start(cell, i)
                     if cell.cell_type == "code":
                         sources.append(cell.source)
-                        if failed := _run_cell(cell, len(sources), variables):
+                        if failed := run_cell(cell, len(sources), variables):
                             nb_man.cell_exception(cell, i, exception=failed)
                             break
                     nb_man.cell_complete(cell, i)
@@ -145,7 +145,7 @@ def engine() -> Any:
     return InProcess
 
 
-def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | None:
+def run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | None:
     """Run a cell with its streams caught, and return the error that it raised, which is its last
     output.
     """
@@ -218,7 +218,7 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
     variables = {"__name__": "__main__", STUDY: study}
     code = [cell for cell in out.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, start=1):
-        body = [node for node in ast.parse(cell.source).body if not _assigns_study(node)]
+        body = [node for node in ast.parse(cell.source).body if not assigns_study(node)]
         with suppress(report.GateFailed):
             show(cell, number, value_of(body, variables))
         if "parameters" in cell.metadata.get("tags", []):
@@ -234,7 +234,8 @@ def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell
     if not isinstance(last, ast.Expr):
         body = [*body, last]
         last = ast.Expr(ast.Constant(None))
-    exec(compile(ast.Module(body, []), file, "exec"), variables)
+    module = ast.fix_missing_locations(ast.Module(body, []))  # an empty cell has no lines
+    exec(compile(module, file, "exec"), variables)
     return eval(
         compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables
     )
@@ -254,7 +255,8 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
         )
 
 
-def _assigns_study(node: ast.stmt) -> bool:
+def assigns_study(node: ast.stmt) -> bool:
+    """True for a statement that reads the study."""
     return isinstance(node, ast.Assign) and any(
         isinstance(t, ast.Name) and t.id == STUDY for t in node.targets
     )

@@ -4,18 +4,20 @@ complete.
 
 import ast
 import importlib
+import itertools
 import json
 import re
 from pathlib import Path
 
 import jsonschema
+import nbformat
 import pytest
 from made_once import ROOT
-from stored_outputs import RESULTS
+from stored_outputs import RESULTS, stored_form
 
 from evalkit.displays import PAGE
 from evalkit.pages import classification_page, pieces
-from evalkit.parameters.reports import REPORTS
+from evalkit.parameters.reports import NOTEBOOKS as PARAMETERS, REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -51,8 +53,89 @@ def test_one_parameters_cell_with_a_comment_on_every_line(path):
     assert len(tagged) == 1
     assert not [cell for cell in cells(path) if "injected-parameters" in tags(cell)]
     # papermill reads no line with a second "=", not even in its comment.
-    lines = "".join(tagged[0]["source"]).splitlines()
+    lines = [line for line in "".join(tagged[0]["source"]).splitlines() if not_a_comment(line)]
     assert all(re.fullmatch(r"\w+(: \w+)? = [^=]+  # [^=]+", line) for line in lines)
+
+
+def not_a_comment(line: str) -> bool:
+    return bool(line) and not line.startswith("#")
+
+
+@each
+def test_papermill_finds_every_parameter(path):
+    from papermill.inspection import inspect_notebook
+
+    assert {*inspect_notebook(path)} == {*PARAMETERS[path.stem].options()}
+
+
+@each
+def test_the_five_parameters_that_matter_stand_first(path):
+    (cell,) = [cell for cell in code(path) if "parameters" in tags(cell)]
+    first = "".join(cell["source"]).split("\n\n")[0]
+    names = re.findall(r"^(\w+).* = ", first, re.MULTILINE)
+    assert tuple(names) == PARAMETERS[path.stem].main
+    assert len(names) == 5
+
+
+def prose(path: Path) -> dict[str, str]:
+    """The text of each markdown cell by its id."""
+    markdown = [cell for cell in cells(path) if cell["cell_type"] == "markdown"]
+    return {cell["id"]: "".join(cell["source"]) for cell in markdown}
+
+
+@each
+def test_the_first_cell_has_a_title_and_asks_a_question(path):
+    first = cells(path)[0]
+    heading = "".join(first["source"]).splitlines()[0]
+    assert first["cell_type"] == "markdown"
+    assert re.fullmatch(r"# .*\?", heading)
+
+
+@each
+def test_the_last_cell_says_what_to_do_with_each_verdict(path):
+    last = "".join(cells(path)[-1]["source"])
+    words = VALIDITY if path.stem == "validation" else page_verdicts()
+    assert all(f"**{word}**" in last for word in words)
+
+
+VALIDITY = ("pass", "fail", "cannot tell")
+
+
+def page_verdicts() -> list[str]:
+    """The words of a verdict between systems."""
+    return ["better", "worse", "higher", "lower", "equivalent", "cannot tell"]
+
+
+@each
+def test_each_section_asks_something(path):
+    """Between a heading and the next a cell says what is asked and what to doubt."""
+    texts = prose(path)
+    abouts = [text for name, text in texts.items() if name.startswith("about-")]
+    headings = [name for name, text in texts.items() if text.startswith("## ")]
+    assert len(abouts) >= len(headings) - 1  # the last one is that of the verdicts
+    assert all("?" in text and len(re.findall(r"[.?:;] ", text)) >= 1 for text in abouts)
+
+
+@each
+def test_a_cell_that_explains_stands_before_its_code(path):
+    every = cells(path)
+    for cell, following in itertools.pairwise(every):
+        if cell["id"].startswith("about-"):
+            assert following["id"] == cell["id"].removeprefix("about-")
+
+
+@each
+def test_what_only_explains_the_notebook_is_not_on_the_page(path, sample_reports):
+    page = (sample_reports / f"{path.stem}.html").read_text(encoding="utf-8")
+    texts = [text for name, text in prose(path).items() if name.startswith(("about-", "verdicts"))]
+    assert not [text for text in texts if text.split("?")[0] in page]
+
+
+@each
+def test_cells_have_no_metadata_but_tags_and_folded_code(path):
+    notebook = nbformat.read(path, as_version=4)
+    before = nbformat.writes(notebook)
+    assert nbformat.writes(stored_form(notebook)) == before, "run make outputs"
 
 
 @each

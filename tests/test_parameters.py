@@ -383,29 +383,140 @@ def test_a_notebook_of_ones_own_that_is_called_ranking_keeps_its_own_parameters(
 # The parameters cell in a notebook ----------------------------------------------------------------
 
 
-def run_cells(name, *sources):
+def parameters_cell(name):
     notebook = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
-    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "parameters")
+    return "".join(cell["source"])
+
+
+def run_cells(*sources, read="parameters.values()"):
+    """What `values` returns after these cells ran in a notebook."""
     variables: dict = {}
-    for source in (code[0], *sources, "from evalkit import parameters\nread = parameters.values()"):
-        exec(source, variables)
+    with cells.history() as ran:
+        for source in (*sources, f"from evalkit import parameters\nread = {read}"):
+            ran.append(source)
+            exec(source, variables)
     return variables["read"]
 
 
-@each
-@pytest.mark.parametrize("source", ["", "study, level = 2, 0.9", "del seed, level\ncity = 'Ghent'"])
-def test_values_are_those_of_the_cell_whatever_else_is_called(name, source):
-    wanted = {key: default for key, (_, default) in options(name).items()}
-    others = [key for other in reports.REPORTS for key in options(other) if key not in wanted][:4]
+def defaults(name):
+    """The parameters of a report at their defaults, without inputs."""
     inputs = reports.REPORTS[name].options().items()
-    wanted = {key: wanted[key] for key, entry in inputs if entry.kind is not kinds.DATA}
-    wanted |= {"level": 0.9} if "0.9" in source else {}
-    wanted = {
-        key: value
-        for key, value in wanted.items()
-        if "del" not in source or key not in ("seed", "level")
-    }
-    assert run_cells(name, "\n".join(f"{key} = 1" for key in others), source) == wanted
+    wanted = {key: default for key, (_, default) in options(name).items()}
+    return {key: wanted[key] for key, entry in inputs if entry.kind is not kinds.DATA}
+
+
+LATER = [
+    "level = 0.8",
+    "systems, level = ['a', 'b'], 0.8",
+    "for level in (0.9, 0.99): pass",
+    "with open('/dev/null') as seed: pass",
+    "del level, seed",
+    "level: float = 0.8",
+    "(level := 0.8)",
+    "import json as level",
+]
+
+
+@each
+@pytest.mark.parametrize("later", LATER)
+def test_no_other_cell_changes_a_parameter(name, later):
+    assert run_cells(parameters_cell(name), later) == defaults(name)
+
+
+@each
+def test_parameters_of_other_reports_elsewhere_are_not_read(name):
+    others = [key for other in reports.REPORTS for key in options(other)]
+    elsewhere = "\n".join(f"{key} = 1" for key in others if key not in options(name))
+    assert run_cells(parameters_cell(name), elsewhere) == defaults(name)
+
+
+MISTYPED = {
+    "baselin = 'a'": "'baselin' .did you mean 'baseline'",
+    "metric: str = 'mae'": "'metric' .did you mean 'metrics'",
+    "levl, seed = 0.9, 1": "'levl' .did you mean 'level'",
+    "threshold = 0.3": "'threshold'",
+}
+
+
+@pytest.mark.parametrize("line, message", MISTYPED.items())
+def test_a_mistyped_name_in_the_parameters_cell_is_refused(line, message):
+    with pytest.raises(ParameterError, match=f"unknown parameter {message}"):
+        run_cells(f"{parameters_cell('rating')}\n{line}")
+
+
+def test_a_mistyped_name_that_papermill_injects_is_refused():
+    with pytest.raises(ParameterError, match=r"'baselin' .did you mean 'baseline'"):
+        run_cells(parameters_cell("rating"), "# Parameters\nbaselin = 'a'\n")
+
+
+def test_an_annotated_assignment_counts_like_others():
+    cell = f"{parameters_cell('rating')}\nmetrics: str = 'rmse'\nlevel: float"
+    assert run_cells(cell)["metrics"] == "rmse"
+
+
+def test_the_last_run_of_the_parameters_cell_counts():
+    cell = parameters_cell("rating")
+    changed = cell.replace("level = 0.95", "level = 0.9")
+    assert run_cells(cell, "level = 0.8", changed, "level = 0.7")["level"] == 0.9
+
+
+def test_a_shortened_parameters_cell_still_counts():
+    cell = parameters_cell("rating")
+    short = f"{cell.splitlines()[0]}\nmetrics = 'rmse'"
+    assert run_cells(cell, "level, seed, title = 0.8, 1, 'x'", short) == {"metrics": "rmse"}
+
+
+def test_the_injected_cell_overrides_the_parameters_cell():
+    read = run_cells(parameters_cell("rating"), "# Parameters\nlevel = 0.9\n", "level = 0.8")
+    assert read == defaults("rating") | {"level": 0.9}
+
+
+def test_a_computed_parameter_is_the_variable():
+    cell = f"{parameters_cell('rating')}\nseed = len('four') + 1"
+    assert run_cells(cell, "a = 1")["seed"] == 5
+
+
+def test_a_computed_parameter_that_another_cell_replaced_is_refused():
+    cell = f"{parameters_cell('rating')}\nseed = len('four')"
+    with pytest.raises(ParameterError, match=r"seed: another cell assigned it.*run the parameters"):
+        run_cells(cell, "seed = 9")
+
+
+def test_a_notebooks_own_parameters_are_named():
+    cell = f"{parameters_cell('rating')}\ncity = 'Ghent'\n_rows = [n for n in (1, 2)]"
+    own = run_cells(cell, read="parameters.values(own='city')")
+    assert own == defaults("rating")
+    with pytest.raises(ParameterError, match=r"own: parameters.values.own='city'"):
+        run_cells(cell)
+
+
+def test_a_parameters_cell_of_an_earlier_copy_counts():
+    cell = "\n".join(parameters_cell("rating").splitlines()[1:]).replace("0.95", "0.9")
+    assert run_cells(cell, "systems, level = 'a,b', 0.8")["level"] == 0.9
+
+
+def test_a_script_without_cells_reads_its_variables():
+    variables: dict = {}
+    source = f"{parameters_cell('rating')}\nfrom evalkit import parameters"
+    exec(f"{source}\nread = parameters.values()", variables)
+    assert variables["read"] == defaults("rating")
+
+
+def test_a_study_is_read_again_with_other_parameters():
+    study = ek.rating(metrics="rmse")
+    again = study.reread(level=0.9, metrics=None)
+    assert set(again.estimates["level"]) == {0.9}
+    assert "mae" in set(again.estimates["metric"])
+    assert set(study.estimates["level"]) == {0.95}
+
+
+def test_a_slice_that_is_read_again_stays_the_slice():
+    study = ek.rating()
+    name = study.slices[0].name
+    part = study.segment(name).reread(level=0.9)
+    assert part.p.segment == name
+    assert part.estimates["n"][0] == study.segment(name).estimates["n"][0]
 
 
 # Values -------------------------------------------------------------------------------------------

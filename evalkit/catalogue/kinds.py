@@ -215,6 +215,25 @@ class TermsKind(Kind):
 
 
 @dataclass(frozen=True)
+class Resampled(Kind):
+    """A number that is known only as a function of the rows: samples of the rows show how it
+    varies. Nothing says how a single row moves it.
+
+    function: rows -> the number, NaN where it is undefined.
+    """
+
+    function: Callable[[Rows], float]
+
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The number of the rows."""
+        return self.function(rows)
+
+    def effects(self, rows: Rows, k: int | None) -> Effects:
+        """The value; the influence of each row is not known."""
+        return Effects(self.value(rows, k), np.full(len(rows), np.nan))
+
+
+@dataclass(frozen=True)
 class PerUnit(RatioOfSums):
     """The mean of one value per unit. function: (structure, k, level) -> the values; level is the
     relevance level.

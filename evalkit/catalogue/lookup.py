@@ -9,7 +9,7 @@ import difflib
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.kinds import PerUnit, Resampled
 from evalkit.catalogue.metric import TEXTS, UNKNOWN, Chosen as Chosen, Metric as Metric
-from evalkit.catalogue.own import INPUTS, OwnMetric, load
+from evalkit.catalogue.own import INPUTS, FunctionOfRows, OwnMetric, bootstrap, load
 from evalkit.catalogue.tables import (
     CLASSES,
     COUNTS,
@@ -309,12 +309,24 @@ def _loaded(name: Any) -> Chosen:
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
     if match:
         file, metric, cut = match.group("file", "metric", "cut")
-        return Chosen(load(file, metric), _cut_off(cut, name))
+        return Chosen(load(file, metric, _of_function), _cut_off(cut, name))
+    if callable(name) and not isinstance(name, Chosen | OwnMetric):
+        return Chosen(_of_function(name))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
-        rule = "must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts"
+        rule = "must be names or functions, such as those declared by ek.mean"
         raise ParameterError(f"metrics: {rule}, got {getattr(name, '__name__', name)!r}")
     return chosen
+
+
+def _of_function(call: Callable[..., Any]) -> OwnMetric:
+    """The metric of a plain function, by bootstrap; its name says which values are better, and
+    differs from the names of the catalogue.
+    """
+    metric = bootstrap()(call)
+    is_taken = any(metric.name in table for table in TABLES.values())
+    name = f"own_{metric.name}" if is_taken else metric.name
+    return replace(metric, name=name, best=direction(metric.name) or UNKNOWN)
 
 
 def _own(chosen: Chosen, structure: str) -> Chosen:
@@ -336,6 +348,10 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
         raise ParameterError(
             f"metrics: {own.name} is a metric of the catalogue; give yours another name"
         )
+    if structure == "forecasts" and isinstance(own.kind, Resampled):
+        function = own.kind.function
+        assert isinstance(function, FunctionOfRows)
+        own = replace(own, kind=Resampled(replace(function, of_forecasts=True)))
     return _checked(own, chosen.k, chosen.label)
 
 

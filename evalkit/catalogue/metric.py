@@ -151,6 +151,9 @@ class Chosen:
         if self.k is not None and self.metric.kind_at is not None:
             object.__setattr__(self, "metric", _at_number(self.metric, self.k))
 
+    def __repr__(self) -> str:
+        return f"<metric {self.label}: {self.metric.formula}>"
+
     @property
     def label(self) -> str:
         """The name that is printed, and by which this metric is found."""

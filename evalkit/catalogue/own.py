@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, wraps
+from inspect import isfunction
 from numbers import Real
 from operator import attrgetter
 from pathlib import Path
@@ -31,7 +34,15 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypedDict, TypeVar, Unpac
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
-from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Ratio, RatioOfRows, Share
+from evalkit.catalogue.kinds import (
+    Kind,
+    Loss,
+    PerUnit,
+    Ratio,
+    RatioOfRows,
+    Resampled,
+    Share,
+)
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Decision
 from evalkit.metrics import counts, rankings
@@ -372,6 +383,52 @@ def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator
         yield RankedList(grades, ranks, judged, k, level)
 
 
+# what other libraries, such as scikit-learn, call the arguments of a metric of rows
+TRUTHS = ("y_true", "y1", "label", "actual")
+SCORES = ("y_score", "y_scores", "y_prob", "y_proba", "probas_pred", "pred_decision", "score")
+PREDICTIONS = ("y_pred", "y2", "y_hat", "predicted", "forecast")
+WEIGHTS = "sample_weight"
+# functions of scikit-learn whose y_pred are probabilities
+OF_PROBABILITIES = {"log_loss", "d2_log_loss_score"}
+
+
+@dataclass(frozen=True)
+class FunctionOfRows:
+    """A function of all rows at once, `f(y_true, y_score)`, that returns one number.
+
+    of_forecasts: True if the predictions are forecasts of a number, not classes.
+    """
+
+    function: Function
+    of_forecasts: bool = False
+
+    def __call__(self, rows: Rows) -> float:
+        """The number. Raises ParameterError if the function raises or returns anything else."""
+        values = {}
+        for name in self.function.arguments:
+            if name == WEIGHTS:
+                values[name] = rows.weights
+            elif name in TRUTHS:
+                values[name] = rows.actual if self.of_forecasts else rows.actual.astype(np.int64)
+            elif name in SCORES or self.of_forecasts or self.takes_probabilities:
+                values[name] = rows.scores
+            else:
+                values[name] = rows.predicted.astype(np.int64)
+        if rows.weight is not None and WEIGHTS not in values:
+            raise self.function.refused(f"takes no {WEIGHTS}, and the rows have weights")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of samples where the number is undefined
+            number = self.function.number(self.function(values), "of the rows")
+        return number if np.isnan(number) else self.function.checked(number, "of the rows")
+
+    @property
+    def takes_probabilities(self) -> bool:
+        """True for a function of scikit-learn whose predictions are probabilities."""
+        called = getattr(self.function.call, "func", self.function.call)  # of a partial
+        is_of_sklearn = str(getattr(called, "__module__", "")).startswith("sklearn.")
+        return is_of_sklearn and called.__name__ in OF_PROBABILITIES
+
+
 # the first is taken for a function without an argument of any
 INPUTS = (ColumnInput(), RowInput(), ListInput(), UserInput())
 
@@ -418,7 +475,8 @@ class OwnMetric(Metric):
     @property
     def uses_decisions(self) -> bool:
         """True if the function takes the decisions at a threshold."""
-        return self.kind.uses_decisions or "predicted" in self.arguments
+        of_rows = isinstance(self.kind, Resampled) and not self.needs
+        return self.kind.uses_decisions or of_rows or "predicted" in self.arguments
 
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, like `ndcg@10`."""
@@ -575,6 +633,62 @@ def of_counts(**about: Unpack[About]) -> Declared:
     return declare_of_counts
 
 
+@_checked
+def bootstrap(**about: Unpack[About]) -> Declared:
+    """Declare any function of all rows, f(y_true, y_score) or f(y_true, y_pred), as a metric whose
+    interval and test are by a percentile bootstrap of rows, or of whole units.
+
+    y_score are the scores, y_pred the predicted classes, in the rating report the forecasts; a
+    sample_weight gets the weights. A function that is passed as a metric as it is, such as one of
+    scikit-learn's, is declared like this. It is slow, and its interval is too narrow for few units
+    and for what a few rows decide; a maximum has none.
+
+    >>> from evalkit.metrics.rows import Rows
+    >>> @bootstrap(best="low", low=0)
+    ... def largest(y_true, y_pred):
+    ...     return np.max(y_true != y_pred)
+    >>> Chosen(largest).value(Rows(np.array([1, 0]), np.array([0.9, 0.8])))
+    1.0
+    """
+
+    def declare_bootstrap(call: Callable[..., Any]) -> OwnMetric:
+        """The metric of a function of all rows."""
+        description: About = {"name": usual_name(call), **about}
+        function = _function(call, _arguments_of_rows(call), description)
+        of_rows = FunctionOfRows(function)
+        metric = _metric(
+            function,
+            kind=Resampled(of_rows),
+            structures=RowInput.structures,
+            about=description,
+            definition="by bootstrap",
+        )
+        takes_scores = of_rows.takes_probabilities or {*SCORES} & {*function.arguments}
+        return replace(metric, needs="scores" if takes_scores else "")
+
+    return declare_bootstrap
+
+
+def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The names that a function of all rows has for the truth, the predictions and the weights: the
+    first of each; where one of the first two is missing, all that it could have.
+    """
+    names = names_of(call)
+    truths = [name for name in names if name in TRUTHS]
+    predictions = [name for name in names if name in (*SCORES, *PREDICTIONS)]
+    if not (truths and predictions):
+        return (*TRUTHS, *SCORES, *PREDICTIONS, WEIGHTS)
+    return (truths[0], predictions[0], WEIGHTS)
+
+
+def usual_name(call: Callable[..., Any]) -> str:
+    """The name of a function; of a partial one with the values of its arguments."""
+    called = getattr(call, "func", call)
+    values = getattr(call, "keywords", {}).values()
+    words = [getattr(called, "__name__", ""), *map(str, values)]
+    return re.sub(r"\W", "_", "_".join(words))
+
+
 def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
     """The rule of a share: (label, predicted) -> which rows count, and which of them are hits."""
 
@@ -702,30 +816,34 @@ def _metric(
     )
 
 
-def load(file: str, name: str) -> OwnMetric:
+def load(file: str, name: str, of_function: Callable[[Callable[..., Any]], OwnMetric]) -> OwnMetric:
     """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    Raises ParameterError for a file that cannot be read or run, and for a name that is not a metric
-    in it.
+    of_function: makes a metric of a plain function. Raises ParameterError for a file that cannot be
+    read or run, and for a name that is not a metric in it.
     """
     path = Path(file).expanduser()
     try:
         source = path.read_bytes()
     except OSError as error:
         raise ParameterError(f"metrics: cannot read {file}: {error.strerror}") from None
-    metrics = _of_file(file, source)
-    if name not in metrics:
+    variables = _of_file(file, source)
+    metrics = [key for key, value in variables.items() if isinstance(value, OwnMetric)]
+    metric = variables.get(name)
+    if isfunction(metric):
+        metric = of_function(metric)
+    if not isinstance(metric, OwnMetric):
         declared = "a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
         has = ", ".join(metrics) or f"none; a metric is {declared}"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256 = hashlib.sha256(source).hexdigest()
     equals = f"none, an own metric of {path.name}"
-    return replace(metrics[name], file=path.name, sha256=sha256, equals=equals)
+    return replace(metric, file=path.name, sha256=sha256, equals=equals)
 
 
 @cache
-def _of_file(file: str, source: bytes) -> dict[str, OwnMetric]:
-    """The metrics of a file, by the names of its variables."""
+def _of_file(file: str, source: bytes) -> dict[str, Any]:
+    """The variables of a file by name."""
     # cached by file and content, so that a file that has changed is run again
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file
@@ -738,4 +856,4 @@ def _of_file(file: str, source: bytes) -> dict[str, OwnMetric]:
         raise ParameterError(f"metrics: {file} raised {type(error).__name__}: {error}") from error
     finally:
         del sys.modules[module.__name__]  # so that functions are sent to workers by value
-    return {name: value for name, value in vars(module).items() if isinstance(value, OwnMetric)}
+    return vars(module)

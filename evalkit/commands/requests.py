@@ -252,6 +252,7 @@ def refuse_folder(folder: Path, notebook: Path) -> None:
 
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
+NOTEBOOK = ".ipynb"
 UNITS = "units.parquet"  # what a run leaves on its desk
 
 
@@ -260,7 +261,8 @@ class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
     origin: the settings file of the parameters, "" if there is none. bundled: the notebook is
-    evalkit's own.
+    evalkit's own, and so are all its sections. if_changed: a report that would be the same again
+    is not made.
     """
 
     notebook: Any
@@ -269,6 +271,7 @@ class Job:
     name: str
     origin: str = ""
     bundled: bool = False
+    if_changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -295,9 +298,26 @@ def job(
     pairs = [*options.parameters, *(more or {}).items()]
     values = parameters(pairs, file, declared(notebook, path))
     refuse_values(values, path)
+    sections = _sections(notebook, values)
     files = name_of(name, path.stem)
     refuse_folder(options.folder, path)
-    return Job(notebook, values, options.folder, files, file.origin, report_of(path) is not None)
+    # a notebook of one's own may show what only a kernel shows
+    here = report_of(path) is not None and not any(name.endswith(NOTEBOOK) for name in sections)
+    if_changed = getattr(options, "if_changed", False)
+    return Job(notebook, values, options.folder, files, file.origin, here, if_changed)
+
+
+def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
+    """The sections that are asked for. Raises Refused for one that the notebook lacks."""
+    if values.get("sections") is None:
+        return []
+    from evalkit.page.arrangement import check
+    from evalkit.parameters.kinds import texts
+
+    with one_line():
+        names = texts("sections", values["sections"])
+        check(notebook.cells, names)
+    return names
 
 
 def closest(options: Any) -> str:
@@ -343,6 +363,13 @@ def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
     """
     from evalkit import running
 
+    if job.if_changed:
+        from evalkit.commands import unchanged
+
+        if (stored := unchanged.results(job)) is not None:
+            page = job.folder / f"{job.name}.html"
+            note = f"note: {page} is unchanged: the same inputs, parameters and versions"
+            return _gated(Outcome(DONE, page, (note,), stored))
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
     shown = job.name if bar else ""

@@ -131,6 +131,9 @@ class Figure(Displayed):
     summary: str = ""
     part: Callable[[str | None, Any], "Figure"] | None = None
 
+    def __repr__(self) -> str:
+        return f"<figure: {self.caption}>"
+
     def __call__(
         self,
         ax: Any = None,

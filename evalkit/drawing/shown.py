@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
 from evalkit import numbers, report, running, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
+from evalkit.drawing import own_sections
 from evalkit.drawing.figures import Figure
+from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.tables import Html, escape, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean, texts
@@ -29,6 +31,7 @@ DOCUMENTED = (
         "estimates",
         "comparisons",
         "by_segment",
+        "differences",
         "findings",
         "units",
         "order",
@@ -37,7 +40,8 @@ DOCUMENTED = (
         "users",
         "planning",
     ),
-    *("plot", "tables", "segment", "summary", "save", "check", "check_gate", "p"),
+    *("plot", "tables", "segment", "reread", "to_frame", "summary", "save"),
+    *("check", "check_gate", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
@@ -120,6 +124,11 @@ class Shown(Displayed):
     systems: Sequence[str]
     of_systems: Callable[[Sequence[str]], Any]
 
+    if TYPE_CHECKING:
+
+        @property
+        def estimates(self) -> pd.DataFrame: ...
+
     @property
     def plot(self) -> Offer[Figure]:
         """The figures of the page: `study.plot.roc(ax)` draws one, `study.plot.roc.save("roc.pdf")`
@@ -193,12 +202,27 @@ class Shown(Displayed):
             kept[key] = study.of_systems(names)
         return kept[key]
 
+    def reread(self, **changes: Any) -> Any:
+        """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
+        default again. The parameters are those of `ek.NAME`, which raises its errors.
+        """
+        arguments = {**self.p.given, **changes}
+        read = importlib.import_module(f"evalkit.studies.{self.report}").read
+        study = read(**{name: value for name, value in arguments.items() if value is not None})
+        return study.segment(self.p.segment) if self.p.segment else study
+
+    def own_sections(self) -> OwnSections | None:
+        """What the notebooks show that the parameter `sections` names, run with this `study`."""
+        return own_sections.run(self) if self.p.sections else None
+
     def check_gate(self) -> None:
         """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not
-        decided.
+        decided, or `SectionFailed` if a section of one's own failed.
 
         The last cell of a notebook does so: papermill then ends with an exit status that is not 0.
         """
+        if failed := vars(self).get(report.FAILED_SECTIONS):
+            raise report.SectionFailed("; ".join(failed))
         if self.gate is not None and not self.gate.passed:
             raise report.GateFailed(self.gate.message)
 
@@ -211,6 +235,10 @@ class Shown(Displayed):
 
     def _found(self) -> list[Finding]:
         return list(ordered(page(self.report).every_finding(self)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The main table as a data frame: one row for each metric and system."""
+        return self.estimates
 
     def summary(self) -> Html:
         """The answer, the main tables of the page, and the findings that could change the

@@ -89,6 +89,9 @@ class Lists(Listed):
     offset: Ints
     position: Ints | None = None
 
+    def __repr__(self) -> str:
+        return f"<Lists: {len(self.offset) - 1:,} lists, {len(self.grade):,} items>"
+
     @cached_property
     def rank(self) -> Ints:
         """The rank of each row in its list, from 1."""
@@ -158,6 +161,9 @@ class Rankings:
     retrieved: Lists
     ideal: Lists
     top_grade: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<Rankings of {len(self):,} queries: {self.retrieved}>"
 
     def __len__(self) -> int:
         return len(self.retrieved)

@@ -94,6 +94,9 @@ class Folds:
     rule: str
     names: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<{self.rule}, {self.rows:,} rows>"
+
     @property
     def labels(self) -> Sequence[str]:
         """The names, else numbers from 1."""

@@ -30,7 +30,8 @@ provenance"` for values, `<p class="muted">`, `<p class="asked">` (what was aske
 class="gloss muted">` (what its metric measures), `<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML. A heading of a markdown
-cell begins a section, which is printed if the cell has the tag `print`, all if none has it.
+cell begins a section, which is printed if the cell has the tag `print`, all if none has it. A cell
+with the tag `notebook-only` is not on the page.
 
 The script adds controls; without it all rows stand. What it reads:
 
@@ -50,7 +51,7 @@ import html
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -65,6 +66,7 @@ from traitlets.config import Config
 from evalkit.displays import PAGE
 from evalkit.findings.kinds import measured
 from evalkit.numbers import anchor
+from evalkit.page.arrangement import arranged, by_heading, is_heading, on_page
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
@@ -76,7 +78,6 @@ STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)'
 ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
-PAPERMILL_BANNER = "papermill-error-cell-tag"
 GATE_CELL = "gate"  # the id of the cell that ends a run whose gate is not kept
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
@@ -137,11 +138,9 @@ class ReportExporter(TemplateExporter):
     ) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook; of one that failed, up to the cell that failed."""
         notebook = copy.deepcopy(nb)
-        notebook.cells = [
-            c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])
-        ]
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
+        notebook.cells = arranged(on_page(notebook.cells))
         _prefer_page(notebook)
         # the gate stands on the first screen; its cell only ends the run
         notebook.cells = without_empty([c for c in notebook.cells if c.get("id") != GATE_CELL])
@@ -325,22 +324,7 @@ EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 def without_empty(cells: list[Any]) -> list[Any]:
     """The cells without those of sections whose pieces are all empty."""
-    return [cell for section in _sections(cells) if not _is_empty(section) for cell in section]
-
-
-def _sections(cells: list[Any]) -> Iterator[list[Any]]:
-    """Runs of cells, each begun by a markdown cell with a heading."""
-    section: list[Any] = []
-    for cell in cells:
-        if _is_heading(cell) and section:
-            yield section
-            section = []
-        section.append(cell)
-    yield section
-
-
-def _is_heading(cell: Any) -> bool:
-    return cell.cell_type == "markdown" and cell.source.lstrip().startswith("#")
+    return [cell for section in by_heading(cells) if not _is_empty(section) for cell in section]
 
 
 def _is_empty(section: list[Any]) -> bool:
@@ -350,7 +334,7 @@ def _is_empty(section: list[Any]) -> bool:
     outputs = [output for cell in section for output in cell.get("outputs", [])]
     return (
         bool(outputs)
-        and _is_heading(section[0])
+        and is_heading(section[0])
         and all(output.get("data") in EMPTY for output in outputs)
     )
 

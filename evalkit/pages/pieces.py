@@ -20,16 +20,14 @@ OfOther = TypeVar("OfOther")
 
 def names(module: ModuleType) -> list[str]:
     """The pieces that a module of pages offers: its own public functions."""
-    functions = [
-        f for name, f in inspect.getmembers(module, inspect.isfunction) if not name.startswith("_")
-    ]
-    own = [f for f in functions if f.__module__ == module.__name__]
+    functions = [f for f in vars(module).values() if inspect.isfunction(f)]
+    own = [f for f in functions if f.__module__ == module.__name__ and f.__name__[0] != "_"]
     return list(dict.fromkeys(f.__name__ for f in [*vars(module).get("PIECES", ()), *own]))
 
 
 def offered(module_name: str) -> None:
-    """Make the module answer an unknown name with the list of its pieces; called by the module
-    itself.
+    """Make the module list its pieces alone, and answer an unknown name with this list; called by
+    the module itself.
     """
     module = sys.modules[module_name]
 
@@ -39,6 +37,7 @@ def offered(module_name: str) -> None:
             text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}"
         )
 
+    setattr(module, "__dir__", lambda: names(module))  # noqa: B010
     setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
 
 

@@ -5,13 +5,15 @@ listed.
 import ast
 import io
 import json
+import re
 import sys
 import tokenize
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from evalkit.arrays import ParameterError
 from evalkit.parameters.kinds import (
     DATA,
     VALUE,
@@ -29,6 +31,8 @@ INJECTED = (
 SETTINGS = (
     "# settings: "  # the last line of that cell, where parameters came from a file of settings
 )
+# begins the parameters cell of a bundled notebook, and names its report
+MARK = re.compile(r"# Parameters of the (\w+) report")
 RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
 SHORT = 40  # longer defaults do not widen the column of defaults
 
@@ -84,27 +88,124 @@ def _comments(source: str) -> dict[int, str]:
 # Inside a notebook --------------------------------------------------------------------------------
 
 
-def values() -> dict[str, Any]:
-    """Return the values of the parameters cell, by name, for the `read` of a report; reject unknown
-    injected names.
+def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the parameters cell assigned, by name, for the `read` of a report.
 
-    They are the variables of the calling notebook that are parameters of its report, whichever
-    cells ran before and in whichever order. The report is the one whose parameters match the
-    variables best: a copied notebook may lack some, which have their default, and may have others
-    of its own. An input that is None was not given.
+    Of a cell that ran several times its last run counts, and the cell that papermill injects
+    overrides it; no other cell changes a parameter. Parameters that the cell lacks have their
+    default, and an input that is None was not given. own: parameters of the notebook's own,
+    "limit,city", which are left out, as are names that begin with _. Raises ParameterError for
+    any other name, and for a value that the cell computes and a later cell replaced.
     """
     check()
     variables = sys._getframe(1).f_globals
+    ran = _history()
+    if not ran:  # a script, which has no cells
+        return _without_missing_inputs(
+            {name: variables[name] for name in _known(variables.keys()) if name in variables}
+        )
+    own_names = own.replace(",", " ").split() if isinstance(own, str) else own
+    assigned: dict[str, Assignment] = {}
+    places = _parameters_cells(ran)
+    for place in places:
+        expressions = _assigned_expressions(ran[place])
+        assigned |= {n: Assignment(n, e, ran[place + 1 :]) for n, e in expressions.items()}
+    named = {n: a for n, a in assigned.items() if n not in own_names and not n.startswith("_")}
+    marked = [match[1] for place in places if (match := MARK.match(ran[place]))]
+    known = _known(named.keys(), marked)
+    unknown = [name for name in named if name not in known]
+    own_argument = ",".join([*own_names, *unknown])
+    advice = f"; parameters of the notebook's own: parameters.values(own={own_argument!r})"
+    refuse_unknown(unknown, known, advice)
+    return _without_missing_inputs({n: a.value(variables) for n, a in named.items()})
 
-    def fit(report: type[Parameters]) -> int:
-        """Names that are variables, less three times those that are not: a notebook has variables
-        of its own.
+
+@dataclass(frozen=True)
+class Assignment:
+    """A name that a parameters cell assigned. expression: of its value, None if the cell does not
+    say it in one. later: the sources of the cells that ran since.
+    """
+
+    name: str
+    expression: ast.expr | None
+    later: Sequence[str]
+
+    def value(self, variables: Mapping[str, Any]) -> Any:
+        """The value as the cell assigned it: as written, or if it was computed the variable.
+
+        Raises ParameterError if another cell has assigned a computed one again.
         """
-        return sum(1 if name in variables else -3 for name in report.options())
+        try:
+            return ast.literal_eval(self.expression or "")
+        except (ValueError, TypeError, SyntaxError):
+            pass
+        replaced = any(self.name in _assigned_expressions(source) for source in self.later)
+        if replaced or self.name not in variables:
+            raise ParameterError(
+                f"{self.name}: another cell assigned it after the parameters cell computed it; "
+                "run the parameters cell again"
+            )
+        return variables[self.name]
 
-    report = max(NOTEBOOKS.values(), key=fit)
-    named = {name: variables[name] for name in report.options() if name in variables}
-    inputs = {name for name, entry in report.options().items() if entry.kind is DATA}
+
+def _assigned_expressions(source: str) -> dict[str, ast.expr | None]:
+    """The names that a cell assigns, with the expression of each; None where a name is one of
+    several targets, or a loop's. Empty if the cell is not Python.
+    """
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return {}
+    assigned: dict[str, ast.expr | None] = {}
+    for node in body:
+        targets: list[ast.AST] = [node]  # of a loop and its like the names that it assigns
+        value = None
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            value = node.value
+            targets = [*node.targets] if isinstance(node, ast.Assign) else [node.target]
+        if isinstance(node, ast.AnnAssign) and value is None:
+            continue  # an annotation alone
+        for target in targets:
+            if isinstance(target, ast.Name):
+                assigned[target.id] = value
+                continue
+            for part in ast.walk(target):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    assigned[part.id] = None
+    return assigned
+
+
+def _parameters_cells(ran: Sequence[str]) -> list[int]:
+    """The places of the last runs of the parameters cell and of the injected cell, in order.
+
+    The parameters cell is the one that is marked by `MARK`; in a copy that lacks the line, the one
+    that assigns most parameters.
+    """
+    injected = [i for i, source in enumerate(ran) if source.startswith(INJECTED)]
+    places = [i for i, source in enumerate(ran) if MARK.match(source)]
+    if not places:
+        every = {name for report in NOTEBOOKS.values() for name in report.options()}
+        counts = [len(every.intersection(_assigned_expressions(source))) for source in ran]
+        most = max((n for i, n in enumerate(counts) if i not in injected), default=0)
+        places = [i for i, n in enumerate(counts) if n == most > 0 and i not in injected]
+    return sorted([*places[-1:], *injected[-1:]])
+
+
+def _known(names: Collection[str], marked: Sequence[str] = ()) -> list[str]:
+    """The parameters of the report that the parameters cell is marked with, or else of the report
+    that has most of these names; of several such reports all.
+    """
+    reports = [NOTEBOOKS[name].options() for name in marked if name in NOTEBOOKS]
+    reports = reports or [report.options() for report in NOTEBOOKS.values()]
+    most = max(len(options.keys() & names) for options in reports)
+    closest = [options for options in reports if len(options.keys() & names) == most]
+    return [*dict.fromkeys(name for options in closest for name in options)]
+
+
+def _without_missing_inputs(named: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without inputs that are None."""
+    every = [entry for report in NOTEBOOKS.values() for entry in report.options().values()]
+    inputs = {entry.name for entry in every if entry.kind is DATA}
     return {name: value for name, value in named.items() if name not in inputs or value is not None}
 
 
@@ -223,17 +324,25 @@ class Listing:
 
 
 def source(report: type[Parameters]) -> str:
-    """The source of the parameters cell of a report's notebook."""
-    lines = []
-    for entry in report.options().values():
-        typed = (
-            f": {'str' if entry.kind.is_text else entry.kind.accepts}"
-            if entry.default is None
-            else ""
-        )
-        default = "None" if entry.default is None else json.dumps(entry.default)
-        lines.append(f"{entry.name}{typed} = {default}  # {entry.help}")
-    return "\n".join(lines)
+    """The source of the parameters cell of a report's notebook: first the parameters that matter
+    most.
+    """
+    options = report.options()
+    main = [options[name] for name in report.main]
+    others = [entry for name, entry in options.items() if name not in report.main]
+    heading = f"# Parameters of the {report.report_name()} report"  # see `MARK`
+    lines = [f"{heading}: those that matter most, then all others. None: not set"]
+    lines += [_line(entry) for entry in main]
+    lines += ["", "# Further parameters, seldom needed"]
+    return "\n".join([*lines, *(_line(entry) for entry in others)])
+
+
+def _line(entry: Parameter) -> str:
+    """The line of the parameters cell that assigns a parameter its default."""
+    if entry.default is not None:
+        return f"{entry.name} = {json.dumps(entry.default)}  # {entry.help}"
+    accepted = "str" if entry.kind.is_text else entry.kind.accepts
+    return f"{entry.name}: {accepted} = None  # {entry.help}"
 
 
 def _assigned(row: Parameter) -> str:

@@ -40,9 +40,9 @@ WORDS = {"true": True, "True": True, "false": False, "False": False, "null": Non
 # Names --------------------------------------------------------------------------------------------
 
 
-def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(names: Iterable[str], known: Iterable[str], advice: str = "") -> None:
     """Raise ParameterError for names that are not parameters of the notebook, with the list of
-    those that are.
+    those that are. advice: ends the message.
 
     >>> refuse_unknown(["pred"], ["preds"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -56,7 +56,7 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
         has = ", ".join(known) or "no parameters"
         more = f" and {len(unknown) - MOST:,} more" if len(unknown) > MOST else ""
         raise ParameterError(
-            f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}"
+            f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}{advice}"
         )
 
 

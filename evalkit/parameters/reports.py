@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import (
@@ -61,7 +61,7 @@ def option(kind: ParameterKind, text: str, default: Any = None, column: str = ""
     return field(default=value, metadata=about)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
@@ -71,6 +71,16 @@ class Parameters:
 
     given: Mapping[str, Any] = field(default_factory=dict)
     segment: str = ""
+
+    def __repr__(self) -> str:
+        """The parameters that were set, data without their values."""
+        written = (
+            f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
+            for name, value in self.given.items()
+        )
+        return f"<parameters of {self.report_name()}: {', '.join(written) or 'all defaults'}>"
+
+    main: ClassVar[tuple[str, ...]] = ()  # the parameters that matter most, in a notebook the first
 
     @classmethod
     def report_name(cls) -> str:
@@ -161,8 +171,8 @@ class Parameters:
             changed["segments"] = [*further]
         unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
-            further["unit"] = unit
-            changed["unit"] = "unit"
+            changed["unit"] = str(getattr(unit, "name", None) or "unit")
+            further[changed["unit"]] = unit
         stated = {name: value for name, value in changed.items() if name not in arrays}
         values = _read_values(cls.declared(), stated)
         values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
@@ -397,7 +407,7 @@ SEGMENTS = 'columns to slice by, "country,device"'
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Shared(Parameters):
     """The parameters of every report."""
 
@@ -405,6 +415,10 @@ class Shared(Parameters):
         TEXT, "the heading of the page; None: the report and its first input"
     )
     note: str | None = option(TEXT, "a note for the reader, shown below the heading")
+    sections: tuple[str, ...] = option(
+        TEXTS,
+        'the sections of the page in their order, and notebooks of your own, "metrics,mine.ipynb"',
+    )
     data_date: str | None = option(
         TEXT, 'when the data were collected, such as "October 2026"; below the heading'
     )
@@ -439,14 +453,14 @@ class Shared(Parameters):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Compared(Shared):
     """The parameters of every report that compares systems."""
 
     baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Resources(Parameters):
     """The resources for reading a table of any size."""
 
@@ -459,9 +473,11 @@ class Resources(Parameters):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RankingParameters(Compared, Resources):
     """The parameters of the ranking report."""
+
+    main = ("preds", "qrels", "metrics", "baseline", "segments")
 
     preds: Any = option(
         DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample"
@@ -496,9 +512,11 @@ class RankingParameters(Compared, Resources):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ClassificationParameters(Compared, Resources):
     """The parameters of the classification report."""
+
+    main = ("preds", "metrics", "threshold", "baseline", "segments")
 
     preds: Any = option(
         DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample"
@@ -551,9 +569,11 @@ class ClassificationParameters(Compared, Resources):
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RatingParameters(Compared, Resources):
     """The parameters of the rating report."""
+
+    main = ("preds", "metrics", "unit", "baseline", "segments")
 
     preds: Any = option(
         DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample"
@@ -574,9 +594,11 @@ class RatingParameters(Compared, Resources):
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SignificanceParameters(Compared, Resources):
     """The parameters of the significance report."""
+
+    main = ("preds", "metrics", "unit", "baseline", "margin")
 
     preds: Any = option(
         DATA,
@@ -627,9 +649,11 @@ class SignificanceParameters(Compared, Resources):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ValidationParameters(Shared, Resources):
     """The parameters of the validation report."""
+
+    main = ("preds", "features", "target", "estimator", "metrics")
 
     preds: Any = option(
         DATA,
@@ -688,11 +712,13 @@ class ValidationParameters(Shared, Resources):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InterleavingParameters(Compared, Resources):
     """The parameters of the interleaving report. preds: the log or the users, by their columns;
     beside users the log.
     """
+
+    main = ("preds", "metrics", "baseline", "before", "segments")
 
     preds: Any = option(DATA, "log or users, whichever its columns are; beside users the log")
     users: Any = option(
@@ -758,10 +784,42 @@ class InterleavingParameters(Compared, Resources):
     )
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
 
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """As of every report; the values of the arms of an A/B test, two arrays (control and
+        treatment) or a dict of arrays by arm, become a table of users.
+        """
+        preds = raw.get("preds")
+        arms = preds if isinstance(preds, Mapping) else {}
+        if _is_array(preds) and _is_array(raw.get("users")):
+            arms = {"control": preds, "treatment": raw["users"]}
+        if not (len(arms) > 1 and all(map(_is_array, arms.values()))):
+            return super().from_raw(raw)
+        sizes = {len(values) for values in arms.values()}
+        if arms is preds and "arm" in arms and len(sizes) == 1:  # columns of a table
+            return super().from_raw(raw)
+        return super().from_raw({**raw, "preds": None, "users": _users_of_arms(arms)})
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+
+def _is_array(value: Any) -> bool:
+    """True for an array or a series with one value per row."""
+    return hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1
+
+
+def _users_of_arms(arms: Mapping[str, Any]) -> Any:
+    """A table with one row per user, from the values of the users of each arm."""
+    import pandas as pd
+
+    tables = [pd.DataFrame({"arm": str(arm), "value": [*v]}) for arm, v in arms.items()]
+    users = pd.concat(tables, ignore_index=True)
+    return users.assign(user=users.index)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiffParameters(Compared):
     """The parameters of the diff of two reports."""
+
+    main = ("old", "new", "metrics", "pairs", "margin")
 
     old: Any = option(
         DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample"

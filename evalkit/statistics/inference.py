@@ -18,7 +18,14 @@ from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.catalogue.tables import PRECISION, against_rest
 from evalkit.metrics import counts, labels
-from evalkit.statistics import closed_forms, interval_methods, intervals, methods, significance
+from evalkit.statistics import (
+    closed_forms,
+    interval_methods,
+    intervals,
+    methods,
+    row_bootstrap,
+    significance,
+)
 from evalkit.statistics.closed_forms import WeightedEstimate
 from evalkit.statistics.intervals import Comparison, Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options as Options
@@ -448,6 +455,10 @@ OF_ARM = (
     f"{JACKKNIFE} on the log scale (logit if no numerator exceeds its denominator), with the "
     "freedom that the kurtosis leaves"
 )
+RESAMPLED = (
+    f"{row_bootstrap.METHOD} of the rows, or of whole units: too narrow for few of them and for "
+    "what a few rows decide, such as R²; none for a maximum"
+)
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS: tuple[Rule[Interval], ...] = (
@@ -462,6 +473,7 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(Combined, ROW_LAYOUTS, _mean_interval, BY_PARTS),
     Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, BY_PARTS),
     Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
+    Rule(kinds.Resampled, ROW_LAYOUTS, row_bootstrap.interval, RESAMPLED),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
@@ -554,6 +566,7 @@ TESTS: tuple[Rule[Test], ...] = (
     Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, BY_CLASS),
     Rule(COMBINING, UNITS, methods.welch_or_kurtosis_t, FEW, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
+    Rule(kinds.Resampled, ROW_LAYOUTS, row_bootstrap.test, RESAMPLED),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,

@@ -60,7 +60,7 @@ class Options:
 
     unit: the noun for a unit, such as "row". test_to_train: test rows per training row, for folds.
     alternative: of a test against a known share: two-sided, greater or less. many: True if there
-    are too many units to flip their signs.
+    are too many units to flip their signs. seed: of samples that all systems share.
     """
 
     level: float
@@ -70,6 +70,7 @@ class Options:
     test_to_train: float = 0.0
     alternative: str = "two-sided"
     many: bool = False
+    seed: int = 0
 
     def compare(self, difference: DifferenceByT) -> Comparison:
         """The t-test of a difference at this level."""

@@ -212,6 +212,9 @@ class Judged:
     level: float | None
     tested: int
 
+    def __repr__(self) -> str:
+        return f"<gate {self.words}: {self.message or 'passed'}>"
+
     @property
     def rules(self) -> Iterator[tuple[PolicyRule, str, pd.DataFrame]]:
         """Each rule with its result and its statements."""

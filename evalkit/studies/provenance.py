@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.own import OwnMetric
+from evalkit.catalogue.own import OwnMetric, usual_name
 from evalkit.parameters import cells
 from evalkit.parameters.kinds import written
 from evalkit.reading.tables.parts import Source
@@ -51,7 +51,7 @@ def _printable(value: Any) -> Any:
         return [_printable(part) for part in value]
     if isinstance(value, str | int | float) or value is None:
         return value
-    return str(value)
+    return f"<function {usual_name(value)}>" if callable(value) else str(value)
 
 
 def is_data(value: Any) -> bool:

@@ -331,7 +331,9 @@ class Study(ABC):
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. key: chooses the random numbers."""
         settings = self.settings
-        return methods.Options(settings.level, self.rng(key), self.unit_name, settings.limits)
+        return methods.Options(
+            settings.level, self.rng(key), self.unit_name, settings.limits, seed=settings.seed
+        )
 
     @property
     def test_level(self) -> float:

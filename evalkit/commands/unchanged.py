@@ -1,0 +1,67 @@
+"""Whether a report would be made of what it was made of before: `evalkit report --if-changed`."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.arrays import InputError
+from evalkit.commands.requests import Job
+from evalkit.limits import USUAL
+from evalkit.parameters.reports import NOTEBOOKS, Parameters
+from evalkit.reading.tables import sources
+from evalkit.studies import provenance
+
+ENDINGS = (".html", ".ipynb", ".json")
+READ_FROM_FILES = (".py:", ".toml")  # in a parameter: files whose contents the JSON does not have
+
+
+class InputFile(NamedTuple):
+    """A file that was read: its name as printed, and its SHA-256."""
+
+    name: str
+    sha256: str
+
+
+def results(job: Job) -> dict[str, Any] | None:
+    """The results of the report that is there, if its inputs, parameters and versions are those of
+    the job; None if anything differs or is not known.
+
+    Only a bundled notebook is known not to have changed, and only parameters that name no further
+    files.
+    """
+    texts = [str(value) for value in job.parameters.values()]
+    names_files = any(mark in text for mark in READ_FROM_FILES for text in texts)
+    if names_files or not job.bundled:
+        return None
+    paths = [job.folder / f"{job.name}{ending}" for ending in ENDINGS]
+    try:
+        stored: dict[str, Any] = json.loads(paths[-1].read_text(encoding="utf-8"))
+        asked = NOTEBOOKS[stored["report"]].from_raw(job.parameters)
+        same = (
+            all(path.exists() for path in paths)
+            and stored["versions"] == provenance.versions()
+            and stored["parameters"] == json.loads(json.dumps(provenance.printable(asked.given)))
+            and stored.get("settings", "") == job.origin
+            and {InputFile(i["name"], i["sha256"]) for i in stored["inputs"]} == _files(asked)
+        )
+    except (OSError, ValueError, KeyError, TypeError):  # another file, or an input that is refused
+        return None
+    return stored if same else None
+
+
+def _files(asked: Parameters) -> set[InputFile]:
+    """The files that the parameters name now."""
+    parts = [
+        part
+        for table in asked.tables
+        for part in sources.parts(table, getattr(asked, "header", None), USUAL.reading)
+    ]
+    if not parts or any(part.path is None for part in parts):
+        raise InputError("there is no file to compare")
+    return {InputFile(part.name, _sha256(Path(part.path))) for part in parts if part.path}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,157 @@
+"""What a person types in Python or a notebook: `dir`, `repr`, one line for an error, arrays."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import evalkit as ek
+from evalkit.pages import classification_page, pieces, ranking_page
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = [name for name, place in ek.PUBLIC.items() if ":" not in place]
+IMPORTED = {"np", "dataclass", "NamedTuple", "Any", "Floats", "ArrayLike", "Callable"}
+
+
+@pytest.fixture(scope="module")
+def shell():
+    return InteractiveShell.instance()
+
+
+@pytest.fixture
+def shown(shell, capsys):
+    """A function from a cell to what IPython shows of its error."""
+
+    def run(source):
+        capsys.readouterr()
+        shell.run_cell(source)
+        streams = capsys.readouterr()
+        return streams.out + streams.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "cell, kind",
+    [
+        ("import evalkit as ek\nek.rating(metrics='rsme')", "ParameterError"),
+        ("import evalkit as ek\nek.rating('nowhere.csv')", "InputError"),
+    ],
+)
+def test_an_error_of_input_is_one_line(shown, cell, kind):
+    lines = shown(cell).strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{kind}: ")
+
+
+def test_its_traceback_is_one_call_away(shown):
+    shown("import evalkit as ek\nek.rating(metrics='rsme')")
+    assert "Traceback (most recent call last)" in shown("%tb")
+
+
+def test_other_errors_keep_their_traceback(shown):
+    assert "Traceback" in shown("1 / 0")
+
+
+@pytest.mark.parametrize("module", [ranking_page, classification_page], ids=lambda m: m.__name__)
+def test_dir_of_a_page_is_its_pieces(module):
+    assert dir(module) == sorted(pieces.names(module))
+    assert "estimates" in dir(module)
+    assert not IMPORTED.intersection(dir(module))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_dir_of_a_public_module_has_nothing_imported(name):
+    listed = dir(getattr(ek, name))
+    assert listed
+    assert not IMPORTED.intersection(listed)
+
+
+@pytest.mark.parametrize("name", ["ranking", "significance"])
+def test_dir_of_a_study_has_what_the_docs_name(name):
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"\b(?:study|ek\.\w+\([^)\n]*\))\.(\w+)", text)}
+    study = getattr(ek, name)()
+    assert {n for n in named if hasattr(type(study), n)} <= {*dir(study)}
+    assert "differences" in dir(study)
+
+
+@pytest.mark.parametrize("name", sorted({"ranking", "rating", "interleaving", "diff"}))
+def test_a_study_as_a_frame_has_a_row_for_each_estimate(name):
+    frame = getattr(ek, name)().to_frame()
+    assert {"metric", "system", "value", "low", "high"} <= {*frame.columns}
+    assert len(frame)
+
+
+def returned():
+    """Objects that people get to see."""
+    study = ek.rating(baseline="mean", gate="not worse")
+    return [
+        study,
+        study.p,
+        study.gate,
+        study.plot,
+        study.plot.bias,
+        study.primary,
+        ek.interleaving(),
+        ek.rankings.from_grades([[1, 0]]),
+        ek.count([0.1, 0.2], [0, 1]),
+        ek.splits.group_k_fold(["u", "u", "v", "w"], seed=0, k=2),
+    ]
+
+
+def test_what_is_returned_prints_as_a_sentence():
+    for thing in returned():
+        text = repr(thing)
+        assert len(text) < 300
+        assert text.startswith("<")
+        assert not re.search(r"0x[0-9a-f]+|array\(", text)
+
+
+RNG = np.random.default_rng(0)
+CONTROL, TREATMENT = RNG.normal(10, 2, 150), RNG.normal(11, 2, 170)
+USERS = pd.DataFrame(
+    {
+        "user": np.arange(320),
+        "arm": ["control"] * 150 + ["treatment"] * 170,
+        "value": np.concatenate([CONTROL, TREATMENT]),
+    }
+)
+
+
+def difference(study):
+    row = study.comparisons.iloc[0]
+    return [row["first"], row["second"], row["difference"], row["low"], row["high"], row["p"]]
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        lambda: ek.ab(USERS),
+        lambda: ek.ab(CONTROL, TREATMENT),
+        lambda: ek.ab({"control": CONTROL, "treatment": TREATMENT}),
+        lambda: ek.ab(pd.Series(CONTROL), pd.Series(TREATMENT)),
+    ],
+)
+def test_an_ab_test_is_read_from_a_frame_or_from_arrays(study):
+    assert difference(study()) == difference(ek.interleaving(users=USERS))
+
+
+def test_columns_of_a_table_are_no_arms():
+    columns = {name: USERS[name].to_numpy() for name in USERS}
+    assert difference(ek.ab(columns)) == difference(ek.ab(USERS))
+
+
+@pytest.mark.parametrize("unit", [USERS["user"] // 4, list(USERS["user"] // 4)])
+def test_arrays_are_clustered_by_a_series_or_a_list(unit):
+    actual = USERS["value"].to_numpy()
+    study = ek.rating(y_true=actual, y_pred=actual * 1.1, unit=unit)
+    assert set(study.estimates["n"]) == {80}
+
+
+def test_a_series_names_the_unit():
+    actual = USERS["value"].to_numpy()
+    assert ek.rating(y_true=actual, y_pred=actual, unit=USERS["user"] // 4).unit_name == "user"

@@ -1,0 +1,225 @@
+"""Plain functions and scikit-learn's metrics as own metrics: equal values, a bootstrap of rows or
+of whole units, and what it refuses.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn
+
+import evalkit as ek
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
+from evalkit.limits import USUAL
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import inference, row_bootstrap
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import RowStatistic
+
+N = 80
+RNG = np.random.default_rng(3)
+LABEL = RNG.integers(0, 2, N)
+SCORE = np.clip(0.3 * LABEL + 0.7 * RNG.random(N), 0.01, 0.99)
+CLASS = RNG.integers(0, 3, N)
+GUESS = np.where(RNG.random(N) < 0.7, CLASS, RNG.integers(0, 3, N))
+ACTUAL = RNG.gamma(2.0, 1.0, N)
+FORECAST = ACTUAL * RNG.uniform(0.5, 1.5, N)
+OF_SCORES = (
+    sklearn.roc_auc_score,
+    sklearn.average_precision_score,
+    sklearn.log_loss,
+    sklearn.brier_score_loss,
+    sklearn.d2_log_loss_score,
+)
+OF_CLASSES = (
+    sklearn.accuracy_score,
+    sklearn.balanced_accuracy_score,
+    sklearn.f1_score,
+    sklearn.precision_score,
+    sklearn.recall_score,
+    sklearn.matthews_corrcoef,
+    sklearn.cohen_kappa_score,
+    sklearn.jaccard_score,
+    sklearn.zero_one_loss,
+    sklearn.hamming_loss,
+)
+OF_FORECASTS = (
+    sklearn.mean_absolute_error,
+    sklearn.mean_squared_error,
+    sklearn.root_mean_squared_error,
+    sklearn.median_absolute_error,
+    sklearn.mean_absolute_percentage_error,
+    sklearn.mean_squared_log_error,
+    sklearn.r2_score,
+    sklearn.explained_variance_score,
+    sklearn.max_error,
+    sklearn.mean_poisson_deviance,
+)
+
+
+def value(function, structure, rows):
+    """The value of a function as an own metric."""
+    return lookup.find(function, structure).value(rows)
+
+
+@pytest.mark.parametrize("function", OF_SCORES, ids=lambda f: f.__name__)
+def test_a_function_of_scores_has_its_own_value(function):
+    made = value(function, "counts", Rows(LABEL, SCORE))
+    assert made == pytest.approx(function(LABEL, SCORE), rel=1e-12)
+
+
+@pytest.mark.parametrize("function", OF_CLASSES, ids=lambda f: f.__name__)
+def test_a_function_of_classes_has_its_own_value(function):
+    made = value(function, "counts", Rows(LABEL, SCORE))
+    assert made == pytest.approx(function(LABEL, SCORE >= 0.5), rel=1e-12)
+
+
+@pytest.mark.parametrize("function", OF_FORECASTS, ids=lambda f: f.__name__)
+def test_a_function_of_forecasts_has_its_own_value(function):
+    made = value(function, "forecasts", Rows(ACTUAL, FORECAST))
+    assert made == pytest.approx(function(ACTUAL, FORECAST), rel=1e-12)
+
+
+def test_a_partial_function_of_several_classes_has_its_own_value():
+    macro = partial(sklearn.f1_score, average="macro")
+    made = value(macro, "classes", Rows(CLASS, decision=GUESS, classes=3))
+    assert made == pytest.approx(sklearn.f1_score(CLASS, GUESS, average="macro"), rel=1e-12)
+    assert lookup.find(macro, "classes").label == "f1_score_macro"
+
+
+def test_weights_reach_a_function_that_takes_them():
+    weight = RNG.random(N)
+    made = value(sklearn.roc_auc_score, "counts", Rows(LABEL, SCORE, weight=weight))
+    assert made == pytest.approx(sklearn.roc_auc_score(LABEL, SCORE, sample_weight=weight))
+
+
+def test_weights_refuse_a_function_that_takes_none():
+    with pytest.raises(ParameterError, match="takes no sample_weight, and the rows have weights"):
+        value(sklearn.max_error, "forecasts", Rows(ACTUAL, FORECAST, weight=RNG.random(N)))
+
+
+@pytest.mark.parametrize(
+    "name, best",
+    [("mean_absolute_error", "low"), ("accuracy_score", "high"), ("max_error", "low")],
+)
+def test_the_name_says_which_values_are_better(name, best):
+    assert lookup._of_function(getattr(sklearn, name)).best == best
+
+
+def spread(y_true, y_score):
+    return float(np.ptp(y_score))
+
+
+def test_a_name_that_says_nothing_has_no_direction():
+    assert lookup.find(spread, "counts").metric.best == "unknown"
+
+
+def test_a_name_of_the_catalogue_is_told_apart():
+    assert lookup.find(sklearn.log_loss, "counts").label == "own_log_loss"
+
+
+def unclear(a, b):
+    return 0.0
+
+
+def test_arguments_without_a_meaning_are_refused():
+    with pytest.raises(ParameterError, match="arguments of unclear must be of: y_true"):
+        lookup.find(unclear, "counts")
+
+
+def interval(function, structure, rows, seed=0):
+    options = Options(0.95, np.random.default_rng(0), seed=seed)
+    return inference.estimate(RowStatistic(lookup.find(function, structure), rows), options)
+
+
+def separation(y_true, y_score):
+    return float(y_score[y_true == 1].mean() - y_score[y_true == 0].mean())
+
+
+def mean_error(y_true, y_pred):
+    return float(np.mean(y_pred - y_true))
+
+
+def test_the_interval_of_a_mean_is_that_of_numpys_own_bootstrap():
+    e = interval(mean_error, "forecasts", Rows(ACTUAL, FORECAST))
+    rng = np.random.default_rng(5)
+    errors = FORECAST - ACTUAL
+    means = errors[rng.integers(0, N, (4000, N))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert (e.low, e.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+    assert e.method == "percentile bootstrap"
+
+
+def test_whole_units_are_drawn():
+    unit = np.repeat(np.arange(20), 4)
+    for sample in row_bootstrap.samples(Rows(ACTUAL, unit=unit), np.random.default_rng(1), 20):
+        counts = np.bincount(sample, minlength=N).reshape(20, 4)
+        assert (counts == counts[:, :1]).all()
+        assert counts[:, 0].sum() == 20
+
+
+def test_a_maximum_has_no_interval():
+    e = interval(sklearn.max_error, "forecasts", Rows(ACTUAL, FORECAST))
+    assert np.isnan(e.low)
+    assert e.method == "none (single rows decide, as of a maximum)"
+
+
+def test_a_number_that_most_samples_lack_has_no_interval():
+    label = np.zeros(N, int)
+    label[0] = 1
+    e = interval(separation, "counts", Rows(label, SCORE))
+    assert e.method == "none (undefined on many samples)"
+
+
+def test_two_systems_are_compared_on_the_same_samples():
+    rng = np.random.default_rng(0)
+    nearly = FORECAST + 1e-3 * rng.normal(size=N)
+    study = ek.rating(y_true=ACTUAL, y_pred={"a": FORECAST, "b": nearly}, metrics=[mean_error])
+    row = study.comparisons.iloc[0]
+    widths = study.estimates["high"] - study.estimates["low"]
+    assert row["high"] - row["low"] < widths.min() / 20
+
+
+def test_a_large_difference_is_found():
+    study = ek.classification(
+        y_true=LABEL, y_score={"a": SCORE, "b": RNG.random(N)}, metrics=[separation]
+    )
+    row = study.comparisons.iloc[0]
+    assert row["verdict"] == "higher"  # nothing says that a separation is better
+    assert row["p"] == pytest.approx(2 / (USUAL.resamples + 1))
+
+
+def test_a_threshold_chosen_on_the_rows_leaves_no_interval():
+    study = ek.classification(
+        y_true=LABEL, y_score=SCORE, metrics=[sklearn.f1_score], threshold="best_f1"
+    )
+    assert set(study.estimates["method"]) == {"none (the threshold was chosen on the rows)"}
+
+
+def test_the_page_names_the_method_and_where_it_fails():
+    study = ek.rating(y_true=ACTUAL, y_pred=FORECAST, metrics=[mean_error])
+    text = study.tables.origin.text + study.tables.definitions.text
+    assert "percentile bootstrap of the rows" in text
+    assert "too narrow for few" in text
+    assert "none for a maximum" in text
+
+
+def test_the_command_names_a_function_without_its_address():
+    study = ek.rating(y_true=ACTUAL, y_pred=FORECAST, metrics=[mean_error])
+    assert "<function mean_error>" in study.tables.origin.text
+
+
+def test_a_plain_function_of_a_file_is_a_metric(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def gap_error(y_true, y_pred):\n    return float(abs(y_pred - y_true).max())\n"
+    )
+    chosen = lookup.find(f"{file}:gap_error", "forecasts")
+    assert chosen.metric.best == "low"
+    assert chosen.metric.file == "mine.py"
+
+
+def test_declared_with_a_name_and_a_range():
+    metric = ek.bootstrap(name="gap", best="low", low=0)(mean_error)
+    assert (metric.name, metric.best, metric.low) == ("gap", "low", 0)

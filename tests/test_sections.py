@@ -1,0 +1,196 @@
+"""Sections that are chosen, in another order, and of one's own; a report that has not changed."""
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from command_runs import evalkit, importable  # noqa: F401 - a fixture
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import evalkit as ek
+from evalkit import report
+from evalkit.arrays import ParameterError
+from evalkit.page import arrangement
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "data" / "visit_forecasts" / "predictions.csv"
+HEADING = re.compile(r"<h2[^>]*>(.*?)</h2>")
+CONTENTS = re.compile(r'<li><a href="#[^"]*">([^<]*)</a></li>')
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with notebooks of one's own."""
+    monkeypatch.chdir(tmp_path)
+    write("mine", "## Mine", "study = None", "study.systems[0]", "print('printed')")
+    write("second", "## Second", "study.estimates.shape")
+    write("fails", "## Failing", "'before'", "1 / 0", "'after'")
+    return tmp_path
+
+
+def write(name, heading, *sources):
+    cells = [new_markdown_cell(heading), *map(new_code_cell, sources)]
+    nbformat.write(new_notebook(cells=cells), f"{name}.ipynb")
+
+
+def cells(*names):
+    """A notebook of sections with one piece each, and the cell of own sections."""
+    every = [new_code_cell("x.title(study)", id="title")]
+    for name in names:
+        every += [
+            new_markdown_cell(f"## {name}", id=f"{name}-head"),
+            new_code_cell(f"x.{name}(study)", id=f"{name}-cell"),
+        ]
+    return every
+
+
+def asked(*names, own=()):
+    """The same notebook after it was asked for sections."""
+    outputs = [new_output("display_data", metadata={arrangement.ASKED: [*names]})]
+    for name in own:
+        data = {"text/markdown": f"## {name}"}
+        outputs.append(new_output("display_data", data=data, metadata={arrangement.SECTION: name}))
+    shown = new_code_cell("study.own_sections()", id="own", outputs=outputs)
+    return [*cells("a", "b", "findings"), shown]
+
+
+def sources(arranged):
+    return [cell.source for cell in arranged if cell.cell_type == "markdown"]
+
+
+def test_without_a_choice_all_cells_stay():
+    every = cells("a", "b")
+    assert arrangement.arranged(every) == every
+
+
+def test_sections_stand_in_the_order_that_is_asked_for():
+    made = arrangement.arranged(asked("b", "a", "findings"))
+    assert sources(made) == ["## b", "## a", "## findings"]
+
+
+def test_a_section_that_is_not_named_is_left_out():
+    assert "## a" not in sources(arrangement.arranged(asked("b")))
+
+
+def test_warnings_stay_whatever_is_asked_for():
+    assert sources(arrangement.arranged(asked("b"))) == ["## b", "## findings"]
+
+
+def test_a_piece_can_be_named_alone():
+    every = asked("curve")
+    every[2].source = "page.curve_plot(study)"  # the code of section a
+    made = arrangement.arranged(every)
+    assert [cell.id for cell in made] == ["title", "a-cell", "findings-head", "findings-cell"]
+
+
+def test_a_notebook_stands_where_it_is_named():
+    made = arrangement.arranged(asked("b", "my.ipynb", "a", own=["my.ipynb"]))
+    assert sources(made) == ["## b", "## my.ipynb", "## a", "## findings"]
+
+
+def test_an_unknown_section_is_refused_with_the_nearest():
+    with pytest.raises(ParameterError, match=r"no section 'alpa' \(did you mean 'alpha'\?\)"):
+        arrangement.check(cells("alpha", "b"), ["alpa"])
+
+
+def test_own_cells_see_the_study_and_do_not_read_it_again(folder):
+    study = ek.rating(sections="mine.ipynb")
+    texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
+    assert repr(study.systems[0]) in texts
+    assert "printed\n" in texts
+
+
+def test_a_figure_of_pyplot_in_an_own_cell_is_shown(folder):
+    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
+    assert [output for output in shown if "image/png" in output.data]
+
+
+def test_a_section_that_fails_stops_there_and_ends_the_report(folder):
+    study = ek.rating(sections="fails.ipynb")
+    texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
+    message = "fails.ipynb, cell 3: ZeroDivisionError: division by zero"
+    assert texts[-2:] == ["'before'", f"This section failed: {message}"]
+    with pytest.raises(report.SectionFailed, match=message):
+        study.check_gate()
+
+
+def test_a_missing_notebook_is_refused(folder):
+    with pytest.raises(ParameterError, match=r"there is no file no\.ipynb"):
+        ek.rating(sections="no.ipynb").own_sections()
+
+
+def test_a_page_has_two_own_sections_and_lacks_three(folder):
+    names = "metrics,mine.ipynb,errors,second.ipynb"
+    ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
+    page = (folder / "out" / "rating.html").read_text(encoding="utf-8")
+    wanted = ["Metrics", "Mine", "Errors", "Second", "The data", "About this report"]
+    assert ended.status == 0, ended.err
+    assert HEADING.findall(page) == wanted
+    assert CONTENTS.findall(page.split("</nav>")[0]) == wanted
+    assert "printed" in page
+
+
+def test_a_failing_section_says_so_in_its_place_with_status_1(folder):
+    names = "metrics,fails.ipynb,errors"
+    ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
+    page = (folder / "out" / "rating.failed.html").read_text(encoding="utf-8")
+    places = [page.rindex(text) for text in (">Failing<", "This section failed", ">Errors<")]
+    assert ended.status == 1
+    assert "SectionFailed: fails.ipynb, cell 3: ZeroDivisionError" in ended.err
+    assert places == sorted(places)
+
+
+def test_the_command_refuses_an_unknown_section(folder):
+    ended = evalkit("report", "rating", "-p", "sections", "metrcs", folder=folder / "out")
+    assert ended.status == 2
+    assert "no section 'metrcs' (did you mean 'metrics'?)" in ended.err
+
+
+# A report that has not changed --------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A function that makes a report of a copy of the sample if it changed, and says if it did."""
+    shutil.copy(SAMPLE, tmp_path / "p.csv")
+
+    def make(*more):
+        command = ["report", "rating", "-p", "preds", tmp_path / "p.csv", "--if-changed", *more]
+        ended = evalkit(*command, folder=tmp_path / "out")
+        return ended.status, "is unchanged" not in ended.err
+
+    assert make() == (0, True)
+    return make
+
+
+def test_an_unchanged_report_is_not_made_again(made):
+    assert made() == (0, False)
+
+
+def test_a_default_that_is_written_out_changes_nothing(made):
+    assert made("-p", "level", "0.95") == (0, False)
+
+
+def test_another_parameter_makes_it_again(made):
+    assert made("-p", "level", "0.9") == (0, True)
+
+
+def test_another_input_makes_it_again(made, tmp_path):
+    lines = (tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "p.csv").write_text("\n".join(lines[:-1]), encoding="utf-8")
+    assert made() == (0, True)
+
+
+def test_another_version_makes_it_again(made, tmp_path):
+    path = tmp_path / "out" / "rating.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f'"{ek.__version__}"', '"0.0.1"'), encoding="utf-8")
+    assert made() == (0, True)
+
+
+def test_a_page_that_is_gone_is_made_again(made, tmp_path):
+    (tmp_path / "out" / "rating.html").unlink()
+    assert made() == (0, True)
