@@ -38,6 +38,15 @@ def call(report: str, parameters: Mapping[str, str]) -> str:
     return f"evalkit.{report}(preds=data{''.join(named)})"
 
 
+def listing(problem: str, entries: Sequence[str]) -> str:
+    """A problem, and in a line of its own each of several commands or reasons.
+
+    >>> listing("x.csv can be read in several ways", ["a", "b"]).splitlines()
+    ['x.csv can be read in several ways:', '  a', '  b']
+    """
+    return f"{problem}:" + "".join(f"\n  {entry}" for entry in entries)
+
+
 def advised_problem(part: InputPart, report: str, problem: str) -> str:
     """A problem of missing columns with the commands that read the part; "" if none does.
 
@@ -47,8 +56,9 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     found = ways(part)
     ambiguous = [way for way in found if way.needs_choice and way.proposal.report == report]
     if ambiguous:
-        calls = " or ".join(invocation(part, way) for way in ambiguous)
-        return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
+        calls = [invocation(part, way) for way in ambiguous]
+        problem = f"{part.name}: {ambiguous[0].ambiguity}"
+        return listing(problem, calls) if len(calls) > 1 else f"{problem}; {calls[0]}"
     clear = [way for way in found if not way.needs_choice]
     if not clear and layout_of(part):
         clear = [Way(Proposal("significance"), Choice(), "")]
