@@ -56,9 +56,8 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     found = ways(part)
     ambiguous = [way for way in found if way.needs_choice and way.proposal.report == report]
     if ambiguous:
-        calls = [invocation(part, way) for way in ambiguous]
-        problem = f"{part.name}: {ambiguous[0].ambiguity}"
-        return listing(problem, calls) if len(calls) > 1 else f"{problem}; {calls[0]}"
+        calls = " or ".join(invocation(part, way) for way in ambiguous)
+        return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
     clear = [way for way in found if not way.needs_choice]
     if not clear and layout_of(part):
         clear = [Way(Proposal("significance"), Choice(), "")]
