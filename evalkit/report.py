@@ -18,7 +18,7 @@ from evalkit import system
 from evalkit.displays import Display, Displayed
 
 RESULTS = "application/vnd.evalkit+json"
-REFUSALS = ("InputError", "ParameterError", "MissingColumn", "UnclearPositive")
+REFUSALS = ("InputError", "ParameterError", "MissingColumn", "UnclearPositive", "UnclearSystems")
 GATE = "GateFailed"
 UNITS = ".units.parquet"
 ENDINGS = (".html", ".ipynb", ".json", UNITS, ".failed.html", ".failed.ipynb")

@@ -129,14 +129,14 @@ def test_of_labels_that_say_yes_or_no_yes_is_the_positive_one(words):
     assert ek.classification(table).estimates.equals(expected.estimates)
 
 
-def test_where_either_label_could_be_positive_inspect_has_a_command_for_each(tmp_path):
+def test_of_two_labels_the_one_with_higher_scores_is_the_first_that_may_be_positive(tmp_path):
     path = tmp_path / "t.csv"
     table = pd.DataFrame({"grade": np.array(["bad", "good"])[LABEL], "prob_of_default": SCORE})
     table.to_csv(path, index=False)
     readings = inspection.readings([str(path)], inspection.BY_CLOSENESS, {}, {})
     commands = [reading.command.removeprefix("evalkit report ") for reading in readings[:2]]
     assert commands == [
-        f"classification -p preds {path} -p positive {label}" for label in ("bad", "good")
+        f"classification -p preds {path} -p positive {label}" for label in ("good", "bad")
     ]
 
 
@@ -261,7 +261,7 @@ TWO = {"logit": SCORE, "forest": np.sqrt(SCORE)}  # scores of two systems
         (LABEL, "classification -p columns label=seen"),
         (
             np.array(["sick", "well"])[LABEL],
-            "classification -p columns label=seen -p positive sick",
+            "classification -p columns label=seen -p positive well",
         ),
     ],
 )

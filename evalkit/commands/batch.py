@@ -251,7 +251,7 @@ ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"
 def _said_of(outcome: Outcome) -> str:
     if outcome.results is None:
         return numbers.cut(" ".join(outcome.messages), WIDEST)
-    return verdict(outcome.results)
+    return " ".join(verdict(outcome.results).split())  # names may hold line breaks
 
 
 def verdict(results: Mapping[str, Any]) -> str:

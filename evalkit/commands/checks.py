@@ -8,13 +8,14 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import system
 from evalkit.commands import requests
+from evalkit.numbers import counted
 
 DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill
@@ -151,6 +152,7 @@ def inspect(options: Any) -> int:
     if none does.
     """
     from evalkit.parameters.reports import REPORTS
+    from evalkit.studies import inspection
 
     named = requests.ALIASES.get(options.report, options.report)
     names = [named] if named else list(REPORTS)
@@ -161,13 +163,15 @@ def inspect(options: Any) -> int:
         about = _table(options.files)
     read = [one for one in found if one.inspection]
     for one in read:
-        line = f"{one.command}  # {one.report}: {_described(one.inspection, options.files)}"
+        line = (
+            f"{one.command}  # {one.report}: {inspection.described(one.inspection, options.files)}"
+        )
         system.show(line.replace("\n", "\\n"))
     if options.why or not read:
         system.show(about)
         for one in found:
             if not one.inspection:
-                system.show(f"{one.report}: refused: {one.refusal}".replace("\n", "\\n"))
+                system.show(requests.in_lines(f"{one.report}: refused: {one.refusal}"))
     return requests.DONE if read else requests.REFUSED
 
 
@@ -183,39 +187,24 @@ def _readings(options: Any, names: list[str]) -> list[Any]:
 def _table(files: list[str]) -> str:
     """The parts of the input: rows and columns, with the types that a part states."""
     from evalkit.reading.tables import sources
+    from evalkit.reading.tables.parts import HEAD
     from evalkit.studies import inspection
 
     lines = []
     parts = sources.parts(list(files))
     for part in parts:
-        about = "" if part.known_rows is not None else "about "
+        first = len(next(iter(part.head.values()), ()))
+        is_whole = part.known_rows is None and 0 < first < HEAD
+        rows = first if is_whole else part.rows
+        about = "" if is_whole or part.known_rows is not None else "about "
         types = {
             name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored_types.items()
         }
         columns = (f"{name}{types.get(name, '')}" for name in part.columns)
-        lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
+        lines.append(f"{part.name}: {about}{counted(rows, 'row')}; columns {', '.join(columns)}")
     if not inspection.small(parts):
         lines.append(
             f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "
             f"checks them"
         )
     return "\n".join(lines)
-
-
-def _described(found: Any, files: list[str]) -> str:
-    """What a report makes of the files, in one line."""
-    from evalkit.reading.tables import sources
-
-    columns = sources.parts(list(files))[0].columns
-    others = found.others(columns) if found.columns else []
-    sentences = [f"{found.what}, {found.size or 'values not read'}"]
-    sentences += [f"columns {_pairs(found.columns)}"] if found.columns else []
-    sentences += [f"systems {', '.join(found.systems)}"] if found.systems else []
-    sentences += [f"for unit and segments {', '.join(others)}"] if others else []
-    return "; ".join(sentences)
-
-
-def _pairs(columns: Mapping[str, str]) -> str:
-    return ", ".join(
-        role if role == column else f"{role} = {column}" for role, column in columns.items()
-    )

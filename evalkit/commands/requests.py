@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalkit.parameters.reports import Parameters
 
 LARGEST = 10**6  # bytes of a file of settings
+ENTRY = "\n  "  # before each entry of a listing in a message
 ALIASES = {"ab": "interleaving", "evals": "significance"}  # what people look for
 
 
@@ -322,6 +323,7 @@ def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
 
 def closest(options: Any) -> str:
     """The report that reads the file of `preds` best, where none is named; says so on stderr."""
+    from evalkit.reading.matching import commands
     from evalkit.studies import inspection
 
     files = [value for name, value in options.parameters if name == "preds"]
@@ -333,12 +335,14 @@ def closest(options: Any) -> str:
         readings = inspection.readings(files, inspection.BY_CLOSENESS, values, rest)
     first = readings[0]
     if first.inspection is None:
-        refusals = "; ".join(reading.refusal for reading in readings)
-        raise Refused(f"no report reads {files[0]}: {refusals}")
+        refusals = [f"{reading.report}: {reading.refusal}" for reading in readings]
+        raise Refused(commands.listing(f"no report reads {files[0]}", refusals))
     if first.choice:
         ways = [reading.command for reading in readings if reading.inspection]
-        raise Refused(f"{files[0]} can be read in several ways: {' or '.join(ways)}")
-    system.show(f"evalkit: no report was named, this is: {first.command}", sys.stderr)
+        count = "several ways" if len(ways) > 1 else "one way, if this is meant"
+        raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
+    about = in_lines(inspection.described(first.inspection, files))
+    system.show(f"evalkit: no report was named, this is: {first.command}  # {about}", sys.stderr)
     return first.report
 
 
@@ -418,6 +422,13 @@ def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[
 
 
 def say(message: str, status: int) -> int:
-    """Print one line on stderr and return the status."""
-    system.show(f"evalkit: {' '.join(message.split())}", sys.stderr)
+    """Print a message on stderr, each entry of a `listing` in a line of its own, and return the
+    status.
+    """
+    system.show(f"evalkit: {in_lines(message)}", sys.stderr)
     return status
+
+
+def in_lines(message: str) -> str:
+    """A message in one line, and in a further one each entry of its listing."""
+    return ENTRY.join(" ".join(line.split()) for line in message.split(ENTRY))

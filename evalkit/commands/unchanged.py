@@ -59,7 +59,7 @@ def _files(asked: Parameters) -> set[InputFile]:
     ]
     if not parts or any(part.path is None for part in parts):
         raise InputError("there is no file to compare")
-    return {InputFile(part.name, _sha256(Path(part.path))) for part in parts if part.path}
+    return {InputFile(part.name, _sha256(part.path)) for part in parts}
 
 
 def _sha256(path: Path) -> str:

@@ -19,7 +19,7 @@ from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
 from evalkit.reading.reductions import unit_kinds
@@ -62,6 +62,22 @@ def inspect(p: reports.Parameters) -> Inspection:
     return KINDS[type(p)](p, sources.parts)
 
 
+def described(found: Inspection, files: Sequence[str]) -> str:
+    """What a report makes of the files, in one line."""
+    columns = sources.parts([*files])[0].columns
+    others = found.others(columns) if found.columns else []
+    sentences = [f"{found.what}, {found.size or 'values not read'}"]
+    if found.columns:
+        pairs = [
+            role if role == column else f"{role} = {column}"
+            for role, column in found.columns.items()
+        ]
+        sentences.append(f"columns {', '.join(pairs)}")
+    sentences += [f"systems {', '.join(found.systems)}"] if found.systems else []
+    sentences += [f"for unit and segments {', '.join(others)}"] if others else []
+    return "; ".join(sentences)
+
+
 # The reports, those first whose input is the most special.
 BY_CLOSENESS = (*proposal.REPORTS, "significance")
 
@@ -71,7 +87,8 @@ class Reading:
     """How a report reads files: the command, and what it makes of them, or why it refuses them.
 
     choice: what the command must say because several columns, or both labels, fit equally. labels:
-    of two, which of them is positive must be said. is_of_value: a value is refused, not a column.
+    of two, which of them is positive must be said. systems: columns of which it must be said that
+    they are systems. is_of_value: a value is refused, not a column.
     """
 
     report: str
@@ -80,6 +97,7 @@ class Reading:
     refusal: str = ""
     choice: Mapping[str, str] = field(default_factory=dict)
     labels: Sequence[str] = ()
+    systems: Sequence[str] = ()
     is_of_value: bool = False
 
 
@@ -115,6 +133,8 @@ class Inspected:
             )
         except MissingColumn as error:
             return Reading(report, command, None, error.reasons, choice)
+        except unit_roles.UnclearSystems as error:
+            return Reading(report, command, None, str(error), choice, systems=error.systems)
         except InputError as error:
             return Reading(report, command, None, str(error), choice, is_of_value=True)
         return Reading(report, command, found, choice=choice)
@@ -139,10 +159,13 @@ def readings(
     wanted += [(name, {}) for name in BY_CLOSENESS if name in names and name not in clear]
     found = [inspected.reading(report, choice) for report, choice in wanted]
     for undecided in [one for one in found if one.labels]:
+        choice = undecided.choice
         found += [
-            inspected.reading(undecided.report, {**undecided.choice, "positive": written(label)})
-            for label in undecided.labels
+            inspected.reading(undecided.report, {**choice, "positive": written(label)})
+            for label in proposal.likeliest_first(inspected.part, choice, undecided.labels)
         ]
+    for undecided in [one for one in found if one.systems]:
+        found.append(inspected.reading(undecided.report, {"systems": written(undecided.systems)}))
     closest = next((one for one in found[:1] if one.report in clear and one.is_of_value), None)
     if closest is not None:
         found = [one for one in found if one.report == closest.report]

@@ -34,9 +34,10 @@ NAMED = 5  # columns that a message lists
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
 _SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[])? *[<>~≈=$€£*]*"  # of np.float64(0.5), (0.5)
+_IMAGINARY = rf" *[-+] *{_ONE} *[ij]"  # of 0.5+0j
 _UNIT = r"(%|ms|s|sec|min|€|[$]|£|k|m|mn|bn|mio|tsd)"
 LOOKS = (
-    rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *)?{_UNIT}? *[)\]]?"
+    rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *|{_IMAGINARY})?{_UNIT}? *[)\]]?"
     rf" *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *"
     rf"|{'|'.join(CELLS['verdicts'])})$"
 )

@@ -8,22 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from string import ascii_lowercase as LETTERS
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ratio
+from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
     UnitColumn,
     UnitTable,
+    measure_of,
     refuse_bookkeeping,
 )
 from evalkit.reading.matching.column_names import NAMES, USES, uses_of
 from evalkit.reading.matching.commands import invocation
-from evalkit.reading.matching.proposal import ways
-from evalkit.reading.matching.samples import ANSWERS, SampledTable, snake_case
+from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
+from evalkit.reading.matching.samples import (
+    ANSWERS,
+    ColumnSample,
+    SampledTable,
+    differing,
+    snake_case,
+)
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
@@ -413,6 +422,10 @@ class UnitRoles:
 # Tables that could be meant in two ways, refused --------------------------------------------------
 
 
+SHOWN = 5  # columns that a message lists
+_UNIT_OF_MEASUREMENT = re.compile(
+    rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
+)
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
 _SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
 
@@ -489,6 +502,76 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     for column in [] if roles.stated else columns.used_as("training"):
         if column.distinct:
             raise refused(where, "steps", column=column.name)
+    if not roles.stated and roles.cluster is None:
+        refuse_features(roles)
+
+
+class UnclearSystems(InputError):
+    """Columns of numbers that may be anything, such as features.
+
+    systems: those that the user could mean as systems, empty if none are.
+    """
+
+    def __init__(self, problem: str, systems: Sequence[str]) -> None:
+        super().__init__(problem)
+        self.systems = systems
+
+
+def refuse_features(roles: UnitRoles) -> None:
+    """Raise UnclearSystems unless columns of numbers are values of systems by their names, or by
+    their cells in a table whose rows are units by another column.
+    """
+    names = [column.name for column in roles.values]
+    part = roles.table.parts[0]
+    models = [name for name in names if ColumnSample(name, ()).is_model]
+    stem = "" if part.unnamed else _table_name(part).partition(".")[0]
+    is_answered = bool(models) and any(column.clean for column in roles.rest.used_as("truth"))
+    if not is_answered and (are_of_one_family(names) or measure_of(stem)):
+        return
+    alike = are_alike(roles.values)
+    if models and alike and not is_answered and not ways(part):  # beside a model of another name
+        return
+    is_unit = any(column.distinct for column in roles.ids) or bool(roles.rest.repeats)
+    if is_unit and not is_answered and alike:
+        return
+    systems = models if models and (is_answered or not alike) else names
+    way = Way(Proposal("significance"), Choice(systems=systems), "")
+    meant = f": {invocation(part, way)}" if len(systems) > 1 else ""
+    listed = roles_of.listed(map(repr, names), SHOWN)
+    problem = sentence("features", columns=listed, way=meant)
+    raise UnclearSystems(f"{part.name}: {problem}", systems if meant else ())
+
+
+def are_of_one_family(names: Sequence[str]) -> bool:
+    """True if names have a word in common, such as acc_a and acc_b, are those of models, or of one
+    metric, or nothing but letters from a on.
+
+    >>> are_of_one_family(["rf", "logit"]), are_of_one_family(["age", "income"])
+    (True, False)
+    >>> are_of_one_family(["bill_length_mm", "flipper_mm"]), are_of_one_family(["A", "B"])
+    (False, True)
+    """
+    columns = [ColumnSample(name, ()) for name in names]
+    if all(column.is_model for column in columns):
+        return True
+    if all(map(measure_of, names)):
+        return True
+    if [name.lower() for name in names] == [*LETTERS[: len(names)]]:
+        return True
+    plain = [_UNIT_OF_MEASUREMENT.sub("", name.lower()) for name in names]
+    return differing(plain) != plain
+
+
+def are_alike(columns: Sequence[UnitColumn]) -> bool:
+    """True if the ranges of columns of numbers have a value in common, or all are 0 to 1."""
+    heads = [column.head() for column in columns]
+    numbers = [head[np.isfinite(head)] for head in heads if np.isfinite(head).any()]
+    if not numbers:  # marks such as PASS, which are refused where they are read
+        return True
+    low = [values.min() for values in numbers]
+    high = [values.max() for values in numbers]
+    are_shares = min(low) >= 0 and max(high) <= 1
+    return bool(are_shares or max(low) <= min(high))
 
 
 def value_of_long(free: FreeColumns) -> UnitColumn:

@@ -38,6 +38,15 @@ def call(report: str, parameters: Mapping[str, str]) -> str:
     return f"evalkit.{report}(preds=data{''.join(named)})"
 
 
+def listing(problem: str, entries: Sequence[str]) -> str:
+    """A problem, and in a line of its own each of several commands or reasons.
+
+    >>> listing("x.csv can be read in several ways", ["a", "b"]).splitlines()
+    ['x.csv can be read in several ways:', '  a', '  b']
+    """
+    return f"{problem}:" + "".join(f"\n  {entry}" for entry in entries)
+
+
 def advised_problem(part: InputPart, report: str, problem: str) -> str:
     """A problem of missing columns with the commands that read the part; "" if none does.
 

@@ -7,17 +7,19 @@ a role by its cells. Columns that fit equally are `unclear`, and none of them is
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import Bools, ParameterError, ratio
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
 from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
 from evalkit.reading.matching.samples import (
     ANSWERS,
     FEW,
+    NO_METRICS,
     POSITIVE_OF,
     WORDS,
     ColumnSample,
@@ -30,13 +32,16 @@ from evalkit.reading.tables.parts import InputPart
 POSITIVE = ("1", "true", "yes")  # of two classes with a column each
 TOTAL = 0.02  # by how much the probabilities of all classes may miss 1
 CORRELATED = 0.3  # from here on a column of numbers is a forecast of others
+CHANCE = 2  # standard errors of a correlation, which it hardly exceeds by chance
+LEVEL = 0.1  # standard deviations by which the mean of forecasts may miss that of actual values
+RIVAL = 2  # times the squared error of a known model, below which a column may be another one
 SEPARATED = 0.7  # of the pairs of rows: from here on a score tells two labels apart
 SEVERAL = 10  # values, above which numbers of 0 to 1 are scores
 TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
 DATES = frozenset(("date", "day", "week", "hour", "month"))
 TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
-MOST_GUESSES = 3
+MOST_GUESSES = 6
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
 ONLY_SYSTEM = None  # the name of a system that is alone in a part: it is called after its column
 Predictions = Mapping[str | None, Mapping[str, str]]  # system -> role -> its column
@@ -94,7 +99,7 @@ class Proposal:
         for role, columns in self.unclear.items():
             names = " and ".join(map(repr, columns))
             if role == "systems":
-                sentences.append(f"{names} could be the forecasts, but no name says so")
+                sentences.append(f"{names} could be the predictions, but no name says so")
             elif len(columns) == 1:
                 sentences.append(f"{names} could be the {role}, but its name does not say so")
             else:
@@ -110,8 +115,10 @@ class Proposal:
             return []
         if not self.unclear:
             return [Choice()]
-        if "systems" in self.unclear:  # one command names all the columns that could be forecasts
-            return [Choice(systems=self.unclear["systems"])]
+        if "systems" in self.unclear:  # a command for models alone, one for all possible columns
+            possible = self.unclear["systems"]
+            models = [name for name in possible if ColumnSample(name, ()).is_model]
+            return [Choice(systems=names) for names in (models, possible) if names]
         # a command per column of the first unclear role; further roles get their first column
         first_columns = {role: columns[0] for role, columns in self.unclear.items()}
         role, columns = next(iter(self.unclear.items()))
@@ -226,12 +233,44 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
         same = [column for column in others if column.labels == decisions[0].labels]
         if same:
             return same
+    texts = [column for column in decided_by_models(table) if column.numbers is None]
+    if same := [column for column in candidates if is_decided(column, texts)]:
+        return same
     if scored := [column for column in candidates if class_columns(table, column)]:
         return scored
     if any(column.says_prediction and column.is_share for column in table.numeric):
         two = [column for column in candidates if len(column.labels) == 2]
-        return [column for column in two if column.is_flag] or two
+        labels = [column for column in two if column.is_flag] or two
+        scores = [column for column in table.numeric if column.says_prediction and column.is_share]
+        if len(labels) == 1 and not any(is_told_by(labels[0], score) for score in scores):
+            return []  # a flag beside a share is a guess
+        return sorted(labels, key=lambda label: -closeness(label, scores[0]))
     return []
+
+
+def is_told_by(label: ColumnSample, score: ColumnSample) -> bool:
+    """True if a score has skill as the probability of a label, or tells two labels apart."""
+    return skill_of_score(label, score) > 0 or separation(score, label) >= SEPARATED
+
+
+def closeness(label: ColumnSample, score: ColumnSample) -> float:
+    """How well a score fits a label: its skill as a probability, of other scores how well they tell
+    two labels apart.
+    """
+    return skill_of_score(label, score) if score.is_share else separation(score, label)
+
+
+def decided_by_models(table: SampledTable) -> list[ColumnSample]:
+    """The columns that are called after models and hold classes."""
+    return [column for column in table.columns if column.names_model and column.holds_labels]
+
+
+def is_decided(label: ColumnSample, decisions: Sequence[ColumnSample]) -> bool:
+    """True if labels are those of the classes that models decided for, and not one of these
+    columns.
+    """
+    classes = frozenset[str]().union(*(column.labels for column in decisions))
+    return bool(decisions) and label not in decisions and label.labels == classes
 
 
 def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
@@ -243,29 +282,77 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that could be the label of scores, if no name says which column is: flags, and
-    texts of two values that every score tells apart.
+    """The columns that could be the label, if no name says which column is: of classes that models
+    decided for those with the same classes, of scores flags, and texts of two values that every
+    score tells apart. The closest to the predictions come first.
     """
     columns = [column for column in table.columns if not column.is_bookkeeping]
+    decisions = decided_by_models(table)
+    if decided := [column for column in columns if is_decided(column, decisions)]:
+        return sorted(decided, key=lambda column: -agreement(column, decisions[0]))
     flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
-    if table.named("score"):
-        return flags
-    scores = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
+    if scores := table.named("score"):
+        return sorted(flags, key=lambda flag: -closeness(flag, scores[0]))
+    shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
+    named = [column for column in shares if tells_of_prediction(column)]
+    scores = named or shares
     if not scores:
         return []
     texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
-    return flags + [text for text in texts if all(separates(score, text) for score in scores)]
+    known = flags if named else []
+    told = [
+        column
+        for column in [*flags, *texts]
+        if all(separation(score, column) >= SEPARATED for score in scores)
+    ]
+    labels = dict.fromkeys([*known, *told])
+    return sorted(labels, key=lambda label: -closeness(label, scores[0]))
 
 
-def separates(score: ColumnSample, label: ColumnSample) -> bool:
-    """True if scores tell two labels apart: an AUC of `SEPARATED` in either direction."""
-    if score.numbers is None or None in label.cells:
-        return False
-    is_first = np.array([canonical_label(cell) for cell in label.texts]) == min(label.labels)
+def agreement(first: ColumnSample, second: ColumnSample) -> float:
+    """The share of rows in which two columns hold the same class."""
+    pairs = zip(first.cells, second.cells, strict=True)
+    return float(np.mean([cell == other for cell, other in pairs]))
+
+
+def separation(score: ColumnSample, label: ColumnSample) -> float:
+    """How well scores tell two labels apart: their AUC in the direction in which it is higher, 0
+    if cells are empty or no two labels.
+    """
+    if score.numbers is None or None in label.cells or len(label.labels) != 2:
+        return 0.0
+    is_first = of_first_label(label)
     first = score.numbers[is_first]
     second = np.sort(score.numbers[~is_first])
     auc = np.searchsorted(second, first).mean() / len(second)
-    return bool(max(auc, 1 - auc) >= SEPARATED)
+    return float(max(auc, 1 - auc))
+
+
+def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence[str]) -> list[str]:
+    """Two labels, first the one whose rows have the higher scores. choice: the parameters of the
+    command by which the labels are read.
+    """
+    columns = {column.name: column for column in SampledTable.of(part, {}).columns}
+    for way in ways(part):
+        if way.choice.parameters != choice or way.proposal.kind != "binary":
+            continue
+        label = columns[way.proposal.columns["label"]]
+        scores = [columns[own["score"]].numbers for own in way.proposal.predictions.values()]
+        texts = np.array([canonical_label(cell or "") for cell in label.cells])
+        if scores[0] is not None:
+            texts = texts[np.isfinite(scores[0])]
+            finite = scores[0][np.isfinite(scores[0])]
+            sums = {text: finite[texts == text].sum() for text in labels}
+            means = {text: ratio(sums[text], np.sum(texts == text)) for text in labels}
+            return sorted(labels, key=means.__getitem__, reverse=True)
+    return [*labels]
+
+
+def of_first_label(label: ColumnSample) -> Bools:
+    """The rows with the first of the labels in their order."""
+    labels = np.array([canonical_label(cell) for cell in label.texts])
+    is_first: Bools = labels == min(label.labels)
+    return is_first
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
@@ -287,18 +374,37 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
 
 
 def actual_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that all columns named after a model of a series, such as naive and AR9, could
-    forecast.
+    """The columns that all columns named after a model, such as ols, naive and AR9, could forecast,
+    the one that they are nearest to first.
 
-    They are guesses because the columns of such models could also hold values per unit.
+    They are guesses because the columns of models could also hold values per unit.
     """
-    forecasts = [column for column in table.numeric if column.names_forecaster]
+    forecasts = [column for column in table.columns if column.numbers is not None]
+    forecasts = [column for column in forecasts if column.names_forecaster or column.names_model]
     if not forecasts:
         return []
-    others = [column for column in table.numeric if column not in forecasts]
-    return [
-        column for column in others if all(is_forecast(column, forecast) for forecast in forecasts)
-    ]
+    others = [column for column in table.columns if column not in forecasts and is_measured(column)]
+    possible = [column for column in others if all(may_forecast(column, one) for one in forecasts)]
+    return sorted(possible, key=lambda column: -max(skill(column, one) for one in forecasts))
+
+
+def is_measured(column: ColumnSample) -> bool:
+    """True for numbers whose name does not say that they are an id, a time, a split or the like."""
+    return column.numbers is not None and not uses_of(column.name) & NO_METRICS
+
+
+def may_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
+    """True for forecasts that are correlated with the actual values, have skill, or at least their
+    mean and more than a correlation by chance.
+    """
+    if is_forecast(actual, column) or skill(actual, column) > 0:
+        return True
+    if not is_near(actual, column):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = abs(actual.finite.mean() - column.finite.mean())
+        has_level = distance <= LEVEL * actual.finite.std()
+    return bool(has_level and correlation(actual, column) > CHANCE / np.sqrt(len(column.cells)))
 
 
 # Predictions --------------------------------------------------------------------------------------
@@ -373,6 +479,34 @@ def correlation(first: ColumnSample, second: ColumnSample) -> float:
 def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
     """True if numbers near the actual ones are correlated with them."""
     return is_near(actual, column) and correlation(actual, column) >= CORRELATED
+
+
+def skill(actual: ColumnSample, column: ColumnSample) -> float:
+    """By which share the squared error of forecasts is lower than that of the mean of the actual
+    values; below 0 if it is higher, negative infinity without two different actual values.
+    """
+    if actual.numbers is None or column.numbers is None:
+        return -np.inf
+    pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
+    values = actual.numbers[pairs]
+    if len({*values}) < 2:
+        return -np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = values - column.numbers[pairs]
+        share = 1 - np.mean(errors**2) / values.var()
+    return float(share) if np.isfinite(share) else -np.inf
+
+
+def skill_of_score(label: ColumnSample, score: ColumnSample) -> float:
+    """The skill of scores as the probability of one of two labels, of the two the higher one;
+    negative infinity if cells are empty or no two labels.
+    """
+    if score.numbers is None or None in label.cells or len(label.labels) != 2:
+        return -np.inf
+    is_first = of_first_label(label)
+    with np.errstate(over="ignore"):
+        errors = [np.nanmean((score.numbers - flags) ** 2) for flags in (is_first, ~is_first)]
+    return float(1 - min(errors) / is_first.var())
 
 
 def predictions_by_system(role: str, columns: Sequence[str]) -> Predictions:
@@ -450,12 +584,34 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     unfit = score_of_negative_class(roles.table, label)
     roles.table = roles.table.without([*decisions, *unfit])
     shares = [column for column in roles.table.numeric if column.is_share]
+    features = [column for column in roles.table.numeric if column not in shares]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
+    scores = roles.table.named("score")
+    named = [column for column in shares if column in scores or tells_of_prediction(column)]
+    if features or decisions:  # of which shares may be features too
+        skilled = [column for column in probabilities if skill_of_score(label, column) > 0]
+        probabilities = [column for column in probabilities if column in (*named, *skilled)]
+        if named:
+            probabilities = rivals_of(named, probabilities, partial(skill_of_score, label))
     if decisions and not probabilities:
         return decided(roles, label, decisions)
     predictions = predictions_of(roles, "score", probabilities, any_name=label_is_named)
+    if features and any(column not in named for column in probabilities):
+        note_guesses(roles, predictions, probabilities)
     return roles.proposal(predictions, "binary")
+
+
+def tells_of_prediction(column: ColumnSample) -> bool:
+    """True if the name of a column says that it holds predictions, or is that of a model."""
+    return column.says_prediction or column.names_model
+
+
+def note_guesses(roles: Roles, predictions: Predictions, fitting: Sequence[ColumnSample]) -> None:
+    """Note that systems are unclear if they are all columns that fit, and the user names none."""
+    columns = {column for own in predictions.values() for column in own.values()}
+    if fitting and {column.name for column in fitting} == columns and not roles.table.systems:
+        roles.unclear["systems"] = [column.name for column in fitting]
 
 
 def with_class_columns(
@@ -478,10 +634,10 @@ def with_class_columns(
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
-    """The columns that hold predicted classes: labels, under the name of a prediction or of a
-    system that the user names.
+    """The columns that hold predicted classes: labels, under the name of a prediction, of a model
+    or of a system that the user names.
     """
-    named = table.named("predicted")
+    named = [*table.named("predicted"), *decided_by_models(table)]
     named += [column for column in table.columns if column.name in table.systems]
     candidates = [column for column in table.columns if column in named or column.says_prediction]
     return [column for column in candidates if column.labels and column.labels <= label.labels]
@@ -493,8 +649,12 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
     role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
     if roles.table.systems and {*roles.table.systems} <= {column.name for column in decisions}:
         predictions: Predictions = {name: {role: name} for name in roles.table.systems}
+    elif by_word := by_affix(role, decisions):
+        predictions = by_word
+    elif len(decisions) > 1 and sum(not column.names_model for column in decisions) < 2:
+        predictions = predictions_by_system(role, [column.name for column in decisions])
     else:
-        predictions = by_affix(role, decisions) or roles.take_prediction(role, decisions)
+        predictions = roles.take_prediction(role, decisions)
     return roles.proposal(predictions, kind)
 
 
@@ -509,16 +669,36 @@ def rating(table: SampledTable) -> Proposal:
     if actual.labels <= {"0", "1"}:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
     near = [column for column in roles.table.numeric if is_near(actual, column)]
-    fitting = [column for column in near if is_forecast(actual, column)]
+    models = [column for column in near if column.is_model]
+    fitting = [column for column in near if column in models or is_forecast(actual, column)]
     says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
+    rivals = rivals_of(models, fitting, partial(skill, actual)) if models else fitting
+    has_features = len(roles.table.numeric) > len(fitting)
+    if has_features:
+        fitting = rivals
     predictions = predictions_of(roles, "forecast", fitting, any_name=actual_is_named)
-    columns = {column for forecasts in predictions.values() for column in forecasts.values()}
-    is_guess = {column.name for column in fitting} == columns and not says_prediction
-    if is_guess and len(near) > len(fitting) and not roles.table.systems:
-        roles.unclear["systems"] = [column.name for column in fitting]
+    others = [column for column in fitting if column not in models]
+    is_unclear = len(near) > len(fitting)
+    if models:
+        is_unclear = bool(others) and (has_features or len(rivals) < len(fitting))
+    if is_unclear and not says_prediction:
+        note_guesses(roles, predictions, fitting)
     return roles.proposal(predictions)
+
+
+def rivals_of(
+    models: Sequence[ColumnSample],
+    fitting: Sequence[ColumnSample],
+    skill_of: Callable[[ColumnSample], float],
+) -> list[ColumnSample]:
+    """The columns of models, and of others those about as near to what is predicted as the worst of
+    these: a feature may be correlated with it, but is hardly as near.
+    """
+    worst = min(map(skill_of, models))
+    least = max(0, 1 - RIVAL * (1 - worst))
+    return [column for column in fitting if column in models or skill_of(column) > least]
 
 
 def validation(table: SampledTable) -> Proposal:
@@ -669,8 +849,11 @@ def ways(part: InputPart) -> list[Way]:
         first = propose(table)
         for choice in first.choices:
             chosen = propose(SampledTable.of(part, choice.columns, choice.systems))
-            if chosen.is_complete:
-                found.append(Way(chosen, choice, first.ambiguity))
+            for systems in chosen.choices:
+                both = Choice(choice.columns, systems.systems or choice.systems)
+                complete = propose(SampledTable.of(part, both.columns, both.systems))
+                if complete.is_complete:
+                    found.append(Way(complete, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
     if any(way.forecasts_ratings for way in found) and not table.named("rank"):
         found.sort(key=lambda way: way.proposal.report == "ranking")

@@ -36,6 +36,7 @@ ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "targ
 PREDICTED = frozenset(usual("predictions")["plain"])
 FORECASTERS = frozenset(usual("systems")["forecasters"])
 MODELS = FORECASTERS | {*usual("systems")["models"]}
+QUALITIES = frozenset(usual("systems")["qualities"])  # words beside those of models
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
 BEFORE = frozenset(usual("bookkeeping")["before"])
@@ -134,7 +135,12 @@ class ColumnSample:
         cover is a feature.
         """
         words = {word.rstrip("0123456789") for word in self.words} - {""}
-        return bool(words) and words <= MODELS
+        return bool(words & MODELS) and words <= MODELS | QUALITIES
+
+    @property
+    def is_model(self) -> bool:
+        """True if the name is that of a model, also of one that forecasts a series."""
+        return self.names_model or self.names_forecaster
 
     @property
     def is_of_predictions(self) -> bool:
