@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(filter-out %.pyc,$(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*))
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page test-wheel night large release distribution lint lab outputs bench bench-guard trust clean
+.PHONY: report test test-spark test-page test-wheel night large release distribution docs lint lab outputs bench bench-guard trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -38,7 +38,7 @@ test-wheel: $(VENV)/.ok
 
 # What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
 # kernels, large tables, the wheel with dependencies of its own, and whether something became slower.
-night: $(VENV)/.spark large release distribution
+night: $(VENV)/.spark large release distribution docs
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 	$(MAKE) bench-guard
@@ -52,6 +52,14 @@ large: $(VENV)/.ok
 release: $(VENV)/.ok
 	@! $(BIN)/stubtest evalkit --concise --mypy-config-file tests/stubtest.ini | grep -E "^(evalkit\.\w+|error:) "
 	$(BIN)/python tests/try_wheel.py --release
+
+# The documentation as a site, in docs/_site: it needs no network, and a link that leads nowhere is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_site
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.ok
+	$(PIP) install -q -e '.[docs]'
+	touch $@
 
 # Wheel and sdist as they would be published, in dist: built twice, checked. With PUBLISH=1 placeholders are errors.
 distribution: .publish/.ok

@@ -20,7 +20,11 @@ from evalkit.numbers import counted
 DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill
 # what an optional extra of the distribution is for
-EXTRAS = {"excel": "to_excel of tables", "spark": "Spark tables"}
+EXTRAS = {
+    "docs": "the site of the documentation",
+    "excel": "to_excel of tables",
+    "spark": "Spark tables",
+}
 
 
 class Check(NamedTuple):
