@@ -41,12 +41,19 @@ def test_the_family_is_counted_and_adjusted_as_one(sample):
     )
 
 
-def test_what_a_pair_would_show_is_one_number_whatever_else_is_compared(sample):
-    """In the ranking report of the same lists, and beside other metrics."""
+def test_what_a_pair_would_show_is_that_of_the_ranking_report_of_the_same_lists():
     pair = ["metric", "first", "second"]
     lists = ranking.read(metrics="ndcg@10").comparisons.set_index(pair)["detectable"]
-    together = sample.comparisons.set_index(pair)["detectable"]
-    assert together[lists.index].to_numpy() == pytest.approx(lists.to_numpy(), rel=1e-12)
+    values = significance.read(metrics="ndcg@10").comparisons.set_index(pair)["detectable"]
+    assert values[lists.index].to_numpy() == pytest.approx(lists.to_numpy(), rel=1e-12)
+
+
+def test_what_a_pair_would_show_is_larger_beside_other_metrics(sample):
+    """The verdict is adjusted over all of them."""
+    pair = ["metric", "first", "second"]
+    alone = significance.read(metrics="ndcg@10").comparisons.set_index(pair)["detectable"]
+    beside = sample.comparisons.set_index(pair)["detectable"]
+    assert (beside[alone.index] > alone).all()
 
 
 def test_every_way_to_test_is_named():

@@ -652,9 +652,10 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     shown = listed(
         (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
     )
-    over = f", adjusted over {study.family_size} pairs" if study.family_size > 1 else ""
-    power = f"True differences that these data would show with 80% power{over}: {shown}. "
-    power = power if would else ""
+    over = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
+    power = ""
+    if would:
+        power = f"True differences that these data would show with 80% power{over}: {shown}. "
     if against:
         before = study.adjusted_for(study.primary)
         place = page.evidence(study)

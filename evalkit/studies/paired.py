@@ -363,6 +363,11 @@ class Significance(shown.Shown, Study):
             return {}
         return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
 
+    @property
+    def family_size(self) -> int:
+        """The pairs on every metric are one family."""
+        return sum(map(len, self.families))
+
     @cached_property
     def pairs(self) -> list[SystemPair]:
         """The pairs that were asked for; of logs those that share a question."""

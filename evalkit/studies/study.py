@@ -347,7 +347,7 @@ class Study(ABC):
 
     @property
     def family_size(self) -> int:
-        """The number of pairs of one metric: what would show does not depend on other metrics."""
+        """The number of comparisons that are adjusted together."""
         return len(self.pairs)
 
     @property
@@ -358,8 +358,8 @@ class Study(ABC):
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
     def would_show(self, chosen: Chosen, pair: SystemPair) -> float:
-        """The smallest true difference that the verdict detects with 80% power, adjusted over the
-        pairs of the metric.
+        """The smallest true difference that the verdict detects with 80% power, adjusted for the
+        other comparisons.
         """
         return self.detectable(chosen, pair, self.compare(chosen, pair), self.family_level)
 
