@@ -182,9 +182,9 @@ def test_two_systems_are_compared_on_the_same_samples():
 
 
 def test_a_large_difference_is_found():
-    study = ek.classification(
-        y_true=LABEL, y_score={"a": SCORE, "b": RNG.random(N)}, metrics=[separation]
-    )
+    unrelated = np.random.default_rng(4).random(N)
+    scores = {"a": 0.8 * LABEL + 0.2 * unrelated, "b": unrelated}
+    study = ek.classification(y_true=LABEL, y_score=scores, metrics=[separation])
     row = study.comparisons.iloc[0]
     assert row["verdict"] == "higher"  # nothing says that a separation is better
     assert row["p"] == pytest.approx(2 / (USUAL.resamples + 1))

@@ -194,8 +194,8 @@ def test_contradictions_are_seen():
 def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     """Batches that are there are not drawn again; the page names world, number and share."""
     import cells
-    import page
     import run
+    import trust_page
 
     name = next(
         name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40
@@ -211,16 +211,16 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
         ("interval", "difference: share of successes"),
         ("test", "difference: share of successes"),
     }
-    text = page.text(every, seed=1)
+    text = trust_page.text(every, seed=1)
     assert "4 samples of each world" in text
-    assert "shares, n = 40" in page.tables(every)
+    assert "shares, n = 40" in trust_page.tables(every)
     assert "1 of 1 5% tests reject" in text
     assert run.so_far([name], folder)[name]["value: share of successes"].runs == 8
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text(
-        "Before\n" + "old".join(page.BOUNDS) + "\nafter", encoding="utf-8"
+        "Before\n" + "old".join(trust_page.BOUNDS) + "\nafter", encoding="utf-8"
     )
-    page.write(tmp_path, every, seed=1)
+    trust_page.write(tmp_path, every, seed=1)
     assert (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8") == text
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("Before\n")

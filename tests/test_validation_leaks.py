@@ -37,7 +37,7 @@ def test_copied_rows_fail():
     )
     assert study.word == "fail"
     assert severe(study)["duplicate rows"].count >= 90
-    assert "cannot be trusted" in validation_page.verdict(study).text
+    assert "Do not rely on this evaluation" in validation_page.verdict(study).text
 
 
 @pytest.mark.parametrize("levels, times", [(2, 2), (4, 3), (np.inf, 2)])
@@ -254,7 +254,7 @@ def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     assert study.word == "fail"
     found = severe(study)["selection outside"]
     assert "10 of 1,000 columns were selected outside the folds" in found.message
-    assert "cannot be trusted" in validation_page.verdict(study).text
+    assert "Do not rely on this evaluation" in validation_page.verdict(study).text
     outside, again, inside = study.selection["value"]
     assert min(outside, again) > 0.65
     assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows

@@ -27,8 +27,8 @@ from pathlib import Path
 
 import cells
 import numpy as np
-import page
 import pyarrow as pa
+import trust_page
 from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
 from own_worlds import FILE as OWN_METRICS, OWN_WORLDS
@@ -337,7 +337,7 @@ def main() -> int:
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
     if options.size == "full" and not (options.world or options.runs or options.fresh):
-        page.write(ROOT, every, seed=SEED)
+        trust_page.write(ROOT, every, seed=SEED)
     return int(any(cell.state == "outside" for cell in every))
 
 

@@ -477,7 +477,7 @@ def _units(row: Mapping[str, Any]) -> Cell:
     return Cell("–") if math.isnan(needed) else Cell(f"{needed:,.0f}", numbers=(needed,))
 
 
-LEAST = 0.001  # smaller probabilities are not told apart
+LEAST, MOST = 0.001, 0.999  # probabilities beyond are not told apart
 CATCH: dict[str, Column] = {
     "regression caught": each(lambda row: tables.number_cell(row["catches"])),
     "unchanged fails": each(lambda row: _share(row["unchanged_fails"])),
@@ -492,7 +492,7 @@ def _share(probability: float) -> Cell:
         return Cell("–")
     if probability < LEAST:
         return Cell("<0.1%")
-    return Cell(">99.9%" if probability > 1 - LEAST else numbers.share(probability))
+    return Cell(">99.9%" if probability > MOST else numbers.share(probability))
 
 
 def statement(row: Mapping[str, Any]) -> str:
@@ -685,8 +685,13 @@ def _how(study: Study) -> str:
     words = diagnostics.words(study)
     facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": "", "apart": ""}
     if study.settings.alpha is not None:
-        named_words = {"better": words.better, "worse": words.worse}
-        facts["apart"] = texts.said("first_screen.alpha", **(facts | named_words))
+        facts["apart"] = texts.said(
+            "first_screen.alpha",
+            better=words.better,
+            worse=words.worse,
+            alpha=facts["alpha"],
+            level=facts["level"],
+        )
     if len(diagnostics.best_two(study)):
         facts["picked"] = texts.said("first_screen.picked", best=words.best)
     margin = study.settings.margin

@@ -423,6 +423,7 @@ class UnitRoles:
 
 
 SHOWN = 5  # columns that a message lists
+VERSIONS = {*usual("systems")["versions"], *usual("arms")["control"]}
 _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
 )
@@ -543,8 +544,8 @@ def refuse_features(roles: UnitRoles) -> None:
 
 
 def are_of_one_family(names: Sequence[str]) -> bool:
-    """True if names have a word in common, such as acc_a and acc_b, are those of models, or of one
-    metric, or nothing but letters from a on.
+    """True if names have a word in common, such as acc_a and acc_b, are those of models or versions,
+    or of one metric, or nothing but letters from a on.
 
     >>> are_of_one_family(["rf", "logit"]), are_of_one_family(["age", "income"])
     (True, False)
@@ -552,7 +553,7 @@ def are_of_one_family(names: Sequence[str]) -> bool:
     (False, True)
     """
     columns = [ColumnSample(name, ()) for name in names]
-    if all(column.is_model for column in columns):
+    if all(column.is_model or column.words <= VERSIONS for column in columns):
         return True
     if all(map(measure_of, names)):
         return True
