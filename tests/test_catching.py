@@ -98,6 +98,74 @@ def test_a_share_cannot_fall_by_more_than_it_is(tmp_path):
     assert np.isnan(study.gate.statements["catches"].iloc[0])
 
 
+def accuracy(folder, rule, rows, *, wrong, wrong_of_b=0, catch=None):
+    """The gate of two systems, each of which is wrong on its first rows."""
+    label = np.arange(rows) % 2
+    number = np.arange(rows)
+    predicted = {
+        "a": np.where(number < wrong, 1 - label, label),
+        "b": np.where(number < wrong_of_b, 1 - label, label),
+    }
+    path = written(folder, rule, head=GUARDRAIL, catch=catch)
+    return ek.classification(y_true=label, y_pred=predicted, metrics="accuracy", gate=path).gate
+
+
+def test_a_share_cannot_fall_by_more_than_that_of_the_second_system(tmp_path):
+    judged = accuracy(tmp_path, "accuracy not worse than b", 20, wrong=17, wrong_of_b=18)
+    assert np.isnan(judged.statements["catches"].iloc[0])
+
+
+def test_a_regression_that_the_metric_does_not_allow_has_no_power(tmp_path):
+    judged = accuracy(tmp_path, "accuracy.low >= 0.1 of a", 20, wrong=10, catch=0.6)
+    assert np.isnan(judged.statements["power"].iloc[0])
+
+
+def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
+    queries = np.repeat(np.arange(40), 5)
+    documents = np.tile(np.arange(5), 40)
+    relevant = (queries < 20) & (documents == queries % 4)
+    country = np.where(queries < 20, "with", "without")
+    table = pd.DataFrame({"query": queries, "doc": documents, "grade": relevant.astype(int)})
+    table = table.assign(a=np.random.default_rng(1).random(200), country=country)
+    path = written(tmp_path, "ndcg@10.low >= 0.4 in every country")
+    statements = ek.ranking(table, segments="country", gate=path).gate.statements
+    row = statements.set_index("slice").loc["without"]
+    assert (row["result"], np.isnan(row["catches"])) == ("cannot tell", True)
+
+
+def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
+    table = values(6)
+    row = first(written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.1), table)
+    sd = float((table["a"] - table["b"]).std())
+    assert row["power"] == pytest.approx(power.paired_power(0.1, sd, 6), abs=0.02)
+
+
+def test_an_unchanged_model_fails_a_rule_on_systems_that_hardly_differ(tmp_path):
+    judged = accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
+    assert judged.statements["unchanged_fails"].iloc[0] == pytest.approx(0.025)
+
+
+def test_systems_that_hardly_differ_catch_what_the_page_says_is_detectable(tmp_path):
+    """With 1 of 20 rows differing, s² = 0.05 − 0.95 · 0.05 without a true difference."""
+    judged = accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
+    detectable = power.minimum_detectable(0.0025**0.5, 20, grows=0.95)
+    assert judged.statements["catches"].iloc[0] == pytest.approx(detectable, rel=1e-5)
+
+
+def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
+    judged = accuracy(tmp_path, "accuracy not worse than b", 8, wrong=1, catch=0.1)
+    (warning,) = judged.warnings
+    assert warning.endswith("; no regression fails it with 80% probability")
+
+
+def test_a_warning_says_which_regression_fails_the_rule(tmp_path):
+    path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.01)
+    row = first(path)
+    (warning,) = ek.significance(values(), gate=path, **NORMAL).gate.warnings
+    caught = f"only a regression of {row['catches']:.3f} or more fails it with 80% probability"
+    assert warning.endswith(caught)
+
+
 def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
     path = written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.01)
     (warning,) = ek.significance(values(), gate=path, **NORMAL).gate.record()["warnings"]
@@ -215,8 +283,45 @@ def test_a_plan_of_means_needs_the_units_of_a_paired_test(tmp_path):
     assert row["units_needed"] == pytest.approx(power.required_n(0.1, 1.0), rel=0.01)
 
 
+def test_a_bound_is_caught_near_the_end_of_the_range(tmp_path):
+    """The true share x fails x̂ − 1.96 s ≥ 0.2 with 80% probability."""
+    row = plan(tmp_path, "accuracy.low >= 0.2", "[plan]\nunits = 100\nshare = 0.95\n")
+    share = 0.95 - row["catches"]
+    error = (share * (1 - share) / 100) ** 0.5
+    assert (share - 0.2) / error == pytest.approx(norm.ppf(0.975) - norm.ppf(0.8), rel=1e-4)
+
+
+def test_a_planned_share_cannot_fall_by_more_than_it_is(tmp_path):
+    head = f"{GUARDRAIL}[plan]\nunits = 20\nshare = 0.1\n"
+    assert np.isnan(plan(tmp_path, "accuracy not worse than old", head)["catches"])
+
+
+def test_the_variance_of_a_difference_of_planned_shares_is_without_its_square(tmp_path):
+    """10% of the units differ, and 0.1 + 0.9 · 0.3 at a difference of 0.3."""
+    head = f"{GUARDRAIL}[plan]\nunits = 20\nshare = 0.5\ncorrelation = 0.8\n"
+    row = plan(tmp_path, "accuracy not worse than old", head, catch=0.3)
+    error = ((0.37 - 0.3**2) / 20) ** 0.5
+    assert row["power"] == pytest.approx(norm.cdf(0.3 / error - norm.ppf(0.975)))
+
+
+def test_no_number_of_units_catches_a_regression_within_the_margin(tmp_path):
+    head = "[plan]\nunits = 500\nmean = 1\nsd = 0.1\ncorrelation = 0.5\n"
+    row = plan(tmp_path, "mae not worse than old within 0.01", head, catch=0.008)
+    assert np.isnan(row["units_needed"])
+
+
+@pytest.mark.parametrize("rule", ["mae not worse than old", "mae.high <= 0.5", "own.low >= 2"])
+def test_a_share_is_no_plan_for_other_metrics(tmp_path, rule):
+    with pytest.raises(ParameterError, match=rf"policy.toml, rule 1: the share .* fit '{rule}'"):
+        plan(tmp_path, rule, SHARE)
+
+
+def test_a_share_may_be_the_plan_for_a_metric_of_ones_own(tmp_path):
+    assert plan(tmp_path, "conversion.low >= 0.8", SHARE)["catches"] > 0
+
+
 def test_rules_without_data_need_a_plan(tmp_path):
-    with pytest.raises(ParameterError, match=r"the rules need the table \[plan\] with units"):
+    with pytest.raises(ParameterError, match=r"the policy needs a \[plan\] table: units and share"):
         plan(tmp_path, "better", "")
 
 

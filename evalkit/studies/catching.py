@@ -19,12 +19,14 @@ FEWEST = 2  # units that have a spread
 class Evidence:
     """What decides a rule on the number of a system, or on the difference of a pair.
 
-    value: expected of an unchanged model; 0 of a difference. n: units. direction: −1 if lower
-    values are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
+    value: expected of an unchanged model; 0 of a difference. unchanged: the metric of an unchanged
+    model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower values
+    are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
     others. ends: of the metric. error: true value or difference -> standard error.
     """
 
     value: float
+    unchanged: float
     n: int
     direction: int
     margin: float | None
@@ -44,8 +46,8 @@ class Evidence:
         levels = (self.level, self.family_level, equivalence_level(self.level))
         return {level: normal_quantile(level) for level in levels}
 
-    def repeated(self, estimate: float, error: float) -> Comparison:
-        """The evidence of another sample: this estimate with limits by its standard error."""
+    def of_sample(self, estimate: float, error: float) -> Comparison:
+        """The comparison in another sample: its estimate with limits by its standard error."""
 
         def interval(level: float) -> Estimate:
             """The estimate with its limits."""
@@ -61,8 +63,9 @@ class Catch(NamedTuple):
 
     catches: the smallest true regression that fails it with 80% probability. unchanged_fails: the
     probability that an unchanged model does. margin: the regression that it should catch. power:
-    the probability that this one fails it. units_needed: the number of units from which the margin
-    fails it with 80% and an unchanged model with at most 20% probability.
+    the probability that this one fails it. units_needed: the number of units from which on the
+    margin fails it with 80% and an unchanged model with at most 20% probability. NaN: none does, or
+    it is not known.
     """
 
     catches: float = math.nan
@@ -75,34 +78,37 @@ class Catch(NamedTuple):
 def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], str]) -> Catch:
     """What a rule catches. result: of the rule by other evidence."""
     claim = rule.claim
-    largest = evidence.ends.high - evidence.ends.low
     if isinstance(claim, Bound):
         sign = -1 if claim.sign == ">=" else 1
         bounds = [claim.number]
-        end = evidence.ends.low if sign < 0 else evidence.ends.high
-        largest = abs(evidence.value - end)
         margin = sign * (claim.number - evidence.value)
     else:
         assert isinstance(claim, Against)
         sign = -evidence.direction
         margin = claim.within or evidence.margin or 0.0
         bounds = [0.0, margin, -margin]
+    worst = evidence.ends.low if sign < 0 else evidence.ends.high
+
+    def fails(estimate: float, error: float) -> bool:
+        """Whether a sample with this estimate fails the rule."""
+        return rule.fails(result(evidence.of_sample(estimate, error)))
+
     sensitivity = Sensitivity(
-        fails=lambda estimate, error: rule.fails(result(evidence.repeated(estimate, error))),
+        fails=fails,
         unchanged=evidence.value,
         sign=sign,
         error=lambda regression: evidence.error(evidence.value + sign * regression),
         bounds=bounds,
         reaches=[*evidence.reaches.values()],
-        largest=largest,
+        largest=abs(evidence.unchanged - worst),
     )
-    known = Catch(sensitivity.caught, sensitivity.unchanged_fails)
-    wished = rule.catch or margin
-    if not wished > 0:
-        return known
-    needed = math.nan
-    growth = sensitivity.growth(wished)
+    without_margin = Catch(sensitivity.caught, sensitivity.unchanged_fails)
+    regression = rule.catch or margin
+    if not regression > 0:
+        return without_margin
+    units_needed = math.nan
+    growth = sensitivity.growth(regression)
     if not math.isnan(growth):
-        needed = max(math.ceil(growth * evidence.n), FEWEST)
-    power = sensitivity.probability(wished)
-    return known._replace(margin=wished, power=power, units_needed=needed)
+        units_needed = max(math.ceil(growth * evidence.n), FEWEST)
+    power = sensitivity.probability(regression)
+    return without_margin._replace(margin=regression, power=power, units_needed=units_needed)

@@ -1,12 +1,15 @@
 """What the rules of a policy will catch, before there are results."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.parameters.policy import Against, Bound, Plan, Policy, PolicyRule, obstacle
+from evalkit.catalogue import lookup
+from evalkit.parameters.policy import Against, Bound, Claim, Plan, Policy, PolicyRule, obstacle
+from evalkit.statistics.intervals import Comparison
 from evalkit.statistics.sensitivity import ErrorOf
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
@@ -14,13 +17,17 @@ from evalkit.studies.policy import decided
 from evalkit.studies.study import framed
 
 LEVEL = 0.95  # of a rule that is not in a file
+OF_SHARE = Interval(0.0, 1.0)
+OF_MEAN = Interval(-np.inf, np.inf)
+HIGHER_IS_BETTER = 1
 
 
 @framed
 def planned(policy: Policy) -> Iterator[dict[str, Any]]:
     """What each rule about a number will catch, of one system or pair on all units.
 
-    Raises ParameterError if the policy does not say what data are planned.
+    Raises ParameterError if the policy does not say what data are planned, or plans a share for a
+    metric that is none.
     """
     plan = policy.plan
     if plan is None or (plan.share is None and (plan.mean is None or plan.sd is None)):
@@ -29,21 +36,51 @@ def planned(policy: Policy) -> Iterator[dict[str, Any]]:
     tested = sum(rule.claim.may_err for rule in rules)
     level = 1 - (1 - (policy.level or LEVEL)) / max(tested, 1)
     for rule in rules:
+        if plan.share is not None and not _may_be_of_share(rule.claim):
+            raise ParameterError(obstacle("not_a_share", place=rule.place, rule=rule.that))
         yield {"that": rule.that} | _catch(rule, plan, level)._asdict()
 
 
+def _may_be_of_share(claim: Claim) -> bool:
+    """Whether the metric of a rule, and the number that it states, may lie between 0 and 1."""
+    assert isinstance(claim, Bound | Against)
+    if isinstance(claim, Bound) and not OF_SHARE.low <= claim.number <= OF_SHARE.high:
+        return False
+    meanings: list[lookup.Chosen] = []
+    for structure in lookup.TABLES:
+        with suppress(ParameterError):  # the metric of this structure has no such cut-off
+            meanings += lookup.meanings(claim.metric or "", structure)
+    # an own metric is not in the catalogue
+    return not meanings or any(chosen.metric.ends == OF_SHARE for chosen in meanings)
+
+
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
+    """What a rule catches of the planned data."""
     claim = rule.claim
-    ends = Interval(-np.inf, np.inf) if plan.share is None else Interval(0.0, 1.0)
-    if isinstance(claim, Bound):
-        value = plan.mean if plan.share is None else plan.share
-        error = _error_of_value(plan)
-    else:
+    unchanged = plan.mean if plan.share is None else plan.share
+    assert unchanged is not None
+    value = unchanged
+    error = _error_of_value(plan)
+    if isinstance(claim, Against):
         value = 0.0
         error = _error_of_difference(plan)
-    assert value is not None
-    evidence = catching.Evidence(value, plan.units, 1, None, level, level, ends, error)
-    return catching.catch(rule, evidence, lambda other: decided(claim, other, 1, None))
+    evidence = catching.Evidence(
+        value=value,
+        unchanged=unchanged,
+        n=plan.units,
+        direction=HIGHER_IS_BETTER,
+        margin=None,
+        level=level,
+        family_level=level,
+        ends=OF_MEAN if plan.share is None else OF_SHARE,
+        error=error,
+    )
+
+    def result(comparison: Comparison) -> str:
+        """The result of the rule."""
+        return decided(claim, comparison, HIGHER_IS_BETTER, None)
+
+    return catching.catch(rule, evidence, result)
 
 
 def _error_of_value(plan: Plan) -> ErrorOf:
@@ -62,15 +99,17 @@ def _error_of_value(plan: Plan) -> ErrorOf:
 def _error_of_difference(plan: Plan) -> ErrorOf:
     """The standard error of the difference of two correlated shares or means.
 
-    The share of units on which two shares differ grows with their difference.
+    The share of units on which two shares differ grows with their difference d; the variance of a
+    unit's difference is this share − d².
     """
     if plan.share is None:
         assert plan.sd is not None
         error = plan.sd * (2 * (1 - plan.correlation) / plan.units) ** 0.5
         return lambda difference: error
-    differing = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
+    differing_unchanged = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
 
-    def of_shares(difference: float) -> float:
-        return float(np.sqrt((differing + (1 - differing) * abs(difference)) / plan.units))
+    def of_difference(difference: float) -> float:
+        differing = differing_unchanged + (1 - differing_unchanged) * abs(difference)
+        return float(np.sqrt((differing - difference**2) / plan.units))
 
-    return of_shares
+    return of_difference

@@ -34,7 +34,7 @@ from evalkit.parameters.policy import (
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, sensitivity, significance
+from evalkit.statistics import inference, methods, power, sensitivity, significance
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 
@@ -45,6 +45,7 @@ Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
+DETECTABLE_BY_T = (methods.detectable_by_pairs, methods.detectable_by_decisions)
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
     "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
@@ -66,19 +67,23 @@ class Statement:
     second: str
     part: Slice | None
 
+    @property
+    def _member(self) -> dict[str, Any]:
+        """The argument that keeps a study to the slice."""
+        return {"member": self.part.member} if self.part else {}
+
     def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its
         number in its place.
         """
-        member: Any = {"member": self.part.member} if self.part else {}
         nothing = inference.undefined(study.settings.level, study.unit_name)
         if study.obstacle(self.chosen, self.system, self.second):
             return nothing
         if not self.second:
-            e = study.deciding_estimate(self.chosen, self.system, **member)
+            e = study.deciding_estimate(self.chosen, self.system, **self._member)
             return replace(nothing, difference=e)
         try:
-            return study.compare(self.chosen, (self.system, self.second), **member)
+            return study.compare(self.chosen, (self.system, self.second), **self._member)
         except InputError:  # no unit of the slice has both values
             return nothing
 
@@ -116,28 +121,38 @@ class Statement:
         """What the rule catches of the system, or the pair.
 
         study: at the level that decides. tests: how many comparisons are adjusted together. units:
-        planned; None for those that were measured.
+        planned; None for those that were measured. Without a value nothing is known.
         """
         metric = self.chosen.metric
         e = evidence.difference
+        if not e.n or math.isnan(e.value):  # no unit of a slice has a value
+            return catching.Catch()
         level = e.level
         value = e.value
+        unchanged = e.value
         if self.second:
             level = study.test_level
             value = 0.0
+            _, second = self._compared(study)
+            unchanged = second.unadjusted().value
         family_level = 1 - (1 - level) / tests
         ends = Interval(*metric.ends)
-        known = catching.Evidence(
-            value,
-            e.n,
-            metric.direction,
-            study.settings.margin,
-            level,
-            family_level,
-            ends,
-            self._error(evidence, study, family_level, ends),
+        measured = catching.Evidence(
+            value=value,
+            unchanged=unchanged,
+            n=e.n,
+            direction=metric.direction,
+            margin=study.settings.margin,
+            level=level,
+            family_level=family_level,
+            ends=ends,
+            error=self._error(evidence, study, family_level, ends),
         )
-        return catching.catch(rule, known.of_units(units or e.n), self.result)
+        return catching.catch(rule, measured.of_units(units or e.n), self.result)
+
+    def _compared(self, study: Study) -> tuple[Any, Any]:
+        """The statistics of both systems."""
+        return study.compared(self.chosen, (self.system, self.second), **self._member)
 
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
@@ -146,10 +161,21 @@ class Statement:
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         pair = (self.system, self.second)
-        member: Any = {"member": self.part.member} if self.part else {}
-        by_size = sensitivity.error_by_difference(
-            lambda level: study.detectable(self.chosen, pair, evidence, level, **member), level
-        )
+
+        def detectable(level: float) -> float:
+            """The difference that the test detects."""
+            return study.detectable(self.chosen, pair, evidence, level, **self._member)
+
+        def by_t(level: float) -> float:
+            """The difference that a t-test of these units detects, in standard errors."""
+            n = evidence.difference.n
+            return power.minimum_detectable(n**0.5, n, level=level)
+
+        first, _ = self._compared(study)
+        test = inference.method(first.unadjusted()).test
+        paired = inference.DETECTABLE.get(test) in DETECTABLE_BY_T and evidence.unit != "fold"
+        in_errors = by_t if paired else sensitivity.detectable_by_normal
+        by_size = sensitivity.error_by_difference(detectable, level, in_errors)
         return lambda difference: by_size(abs(difference))
 
     def row(
@@ -276,14 +302,17 @@ class Judged:
         for rule, _, rows in self.rules:
             if rule.catch is None and isinstance(rule.claim, Bound):
                 continue
-            row = rows.loc[rows["power"].fillna(1.0).idxmin()]
-            if row["power"] < sensitivity.BLUNT:
-                kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
-                caught, margin = (numbers.number(row[name]) for name in ("catches", "margin"))
-                power = numbers.share(row["power"])
-                sentences.append(
-                    obstacle(kind, rule=rule.that, margin=margin, power=power, caught=caught)
-                )
+            blunt = rows[rows["power"] < sensitivity.BLUNT]  # not those of unknown power
+            if blunt.empty:
+                continue
+            row = blunt.loc[blunt["power"].idxmin()]
+            kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
+            facts = {
+                "margin": numbers.number(row["margin"]),
+                "power": numbers.share(row["power"]),
+                "caught": numbers.number(row["catches"]),
+            }
+            sentences.append(obstacle(kind, rule=rule.that, **facts))
         return sentences
 
     @property
