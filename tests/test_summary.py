@@ -1,5 +1,6 @@
 """`evalkit summary`: the first screen as a comment and as a mail, and the recipes that use it."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 import yaml
 
@@ -28,6 +30,47 @@ def results(estimates=None, **more):
     """The results of a small report."""
     known = {"report": "classification", "parameters": {}, "gate": None, "findings": []}
     return known | {"primary": "auc", "estimates": estimates or [row()]} | more
+
+
+def comparison(second, verdict="better"):
+    limits = {"difference": 0.1, "low": 0.05, "high": 0.15}
+    return {"metric": "auc", "first": "m", "second": second, "verdict": verdict} | limits
+
+
+def rule(that="auc.low >= 0.9", result="pass", catches=(0.05,)):
+    """A rule of a gate, with a statement for each regression that it catches."""
+    statement = {"system": "m", "slice": "", "why": "", "result": result}
+    statements = [statement | {"catches": size} for size in catches]
+    return {"that": that, "result": result, "kept": result == "pass", "statements": statements}
+
+
+def gate(*rules):
+    return {"rule": "p", "passed": True, "message": "", "rules": list(rules), "warnings": []}
+
+
+def finding(severity, message):
+    return {"severity": severity, "message": message}
+
+
+def cells_of_axis(**values):
+    """Width and colour of each cell of the axis of a system in a mail."""
+    strip = re.search(
+        r'<table role="presentation".*?</table>', summary.mail(results([row(**values)]), "r")
+    )
+    return re.findall(r'<td width="(\d+)".*?background-color:([^;]+)', strip[0])
+
+
+@pytest.fixture
+def printed(tmp_path, capsys):
+    """What the command prints for the contents of NAME.json, after checking its status."""
+
+    def run_command(contents, *options, status=0):
+        (tmp_path / "r.json").write_text(json.dumps(contents))
+        assert command.main(["summary", str(tmp_path / "r.json"), *options]) == status
+        captured = capsys.readouterr()
+        return captured.err if status else captured.out
+
+    return run_command
 
 
 class Tags(HTMLParser):
@@ -56,8 +99,8 @@ def test_a_mail_has_no_script_no_style_sheet_and_no_picture_of_its_own():
 
 
 def test_a_mail_of_many_systems_and_findings_is_at_most_100_kb():
-    finding = {"severity": "warning", "message": "m" * 500, "code": "EK101"}
-    many = results([row(f"system {i}") for i in range(500)], findings=[finding] * 100)
+    findings = [finding("warning", "m" * 500)] * 100
+    many = results([row(f"system {i}") for i in range(500)], findings=findings)
     assert len(summary.mail(many, "r").encode()) <= 100_000
 
 
@@ -67,8 +110,28 @@ def test_an_interval_is_drawn_in_cells_as_wide_as_the_axis():
         assert sum(map(int, re.findall(r'<td width="(\d+)"', axis))) == summary.WIDTH
 
 
-def test_an_undefined_value_is_drawn_too():
+def test_an_undefined_value_is_a_dash():
     assert "–" in summary.mail(results([row(value=None, low=None, high=None)]), "r")
+
+
+def test_an_undefined_value_is_not_drawn():
+    cells = cells_of_axis(value=None, low=None, high=None)
+    assert cells == [(str(summary.WIDTH), "transparent")]
+
+
+def test_limits_without_a_value_are_not_drawn():
+    assert cells_of_axis(value=None) == [(str(summary.WIDTH), "transparent")]
+
+
+def test_a_value_without_limits_is_a_dot_without_a_whisker():
+    coloured = [cell for cell in cells_of_axis(low=None, high=None) if cell[1] != "transparent"]
+    assert [width for width, _ in coloured] == [str(summary.DOT)]
+
+
+def test_an_interval_narrower_than_its_dot_is_as_wide_as_the_axis():
+    page = summary.mail(results([row("a", 0.8, 0.7999, 0.8001), row("b")]), "r")
+    axis = re.search(r'<table role="presentation".*?</table>', page)[0]
+    assert sum(map(int, re.findall(r'<td width="(\d+)"', axis))) == summary.WIDTH
 
 
 def test_names_are_escaped():
@@ -76,14 +139,179 @@ def test_names_are_escaped():
     assert "**x" not in summary.comment(results([row()], parameters={"title": "**x"}), "r")
 
 
+@pytest.mark.parametrize(
+    "name, shown",
+    [
+        ("![x](http://example.org/p.png)", "!\\[x\\](http://example.org/p.png)"),
+        ("a\n# Passed", "a \\# Passed"),
+        ("\\*x\\*", "\\\\\\*x\\\\\\*"),
+        ("~~x~~", "\\~\\~x\\~\\~"),
+        ("<img src=x>", "&lt;img src=x>"),
+    ],
+)
+def test_a_name_is_no_markdown(name, shown):
+    assert f"**{shown}: auc 0.8**" in summary.comment(results([row(name)]), "r").splitlines()
+
+
+@pytest.mark.parametrize("message", ["# x", "> x", "1. x", "- x", "---"])
+def test_a_message_at_the_start_of_a_line_is_no_markdown(message):
+    lines = summary.comment(results(gate=gate() | {"message": message}), "r").splitlines()
+    assert message not in lines
+
+
+def test_quotes_are_printed_as_they_are():
+    assert '### it\'s "new"' in summary.comment(results(parameters={"title": 'it\'s "new"'}), "r")
+
+
+def test_the_name_of_a_report_does_not_end_the_mark():
+    assert summary.comment(results(), "a--><b>").splitlines()[0].count("-->") == 1
+
+
+def test_the_name_of_a_report_does_not_end_the_text_of_jq():
+    mark = summary.comment(results(), 'a"\\(env)').splitlines()[0]
+    assert not set(mark) & set('"\\(')
+
+
 def test_a_gate_and_what_it_catches_are_said():
-    statement = {"system": "m", "slice": "", "why": "", "result": "fail", "catches": 0.05}
-    rule = {"that": "auc.low >= 0.9", "result": "fail", "statements": [statement]}
-    gate = {"rule": "p", "passed": False, "message": "gate failed: p", "rules": [rule]}
-    words = summary.comment(results(gate=gate | {"warnings": ["x: can hardly fail"]}), "r")
+    failed = {"passed": False, "message": "gate failed: p", "warnings": ["x: can hardly fail"]}
+    words = summary.comment(results(gate=gate(rule(result="fail")) | failed), "r")
     assert "gate failed: p" in words
     assert "| auc.low >= 0.9 | fail | m | 0.0500 |" in words
     assert "- warning: x: can hardly fail" in words
+
+
+def test_a_gate_that_passed_names_its_rule():
+    one = gate() | {"rule": "not worse within 0.01"}
+    assert (
+        "\nGate passed: not worse within 0.01\n" in summary.comment(results(gate=one), "r") + "\n"
+    )
+
+
+def test_rules_that_are_not_kept_are_listed_first():
+    rules = [rule(f"passed {i}") for i in range(20)]
+    words = summary.comment(results(gate=gate(*rules, rule("broken", "fail"))), "r")
+    assert words.index("| broken | fail |") < words.index("| passed 0 |")
+
+
+def test_rules_that_are_not_listed_are_counted():
+    rules = [rule(f"passed {i}") for i in range(summary.LISTED + 3)]
+    assert "And 3 more rules." in summary.comment(results(gate=gate(*rules)), "r")
+
+
+def test_systems_that_are_not_listed_are_counted():
+    systems = [row(f"system {i}") for i in range(summary.LISTED + 1)]
+    assert "And 1 more system." in summary.mail(results(systems), "r")
+
+
+def test_warnings_that_are_not_listed_are_counted():
+    findings = [finding("warning", "w")] * (summary.LISTED + 2)
+    assert "- And 2 more warnings." in summary.comment(results(findings=findings), "r")
+
+
+def test_severe_findings_are_listed_first():
+    findings = [finding("warning", "w")] * summary.LISTED + [finding("severe", "leak")]
+    assert summary.warned(results(findings=findings))[0] == "severe: leak"
+
+
+def test_a_statement_that_no_regression_fails_has_the_rule_catch_none():
+    words = summary.comment(results(gate=gate(rule(catches=(0.05, None)))), "r")
+    assert "| auc.low >= 0.9 | pass | m | – |" in words
+
+
+def test_each_comparison_of_a_system_has_a_row():
+    headline = [comparison("a"), comparison("b", "cannot tell")]
+    words = summary.comment(results(headline=headline), "r")
+    assert "|  |  | +0.10 from b | cannot tell |" in words
+
+
+def test_a_system_whose_verdicts_differ_is_drawn_in_neither_colour():
+    headline = [comparison("a"), comparison("b", "worse")]
+    axis = summary.mail(results(headline=headline), "r").split("</table>")[0]
+    assert summary.TONES["better"] not in axis
+
+
+def test_comparisons_that_are_not_listed_are_counted():
+    headline = [comparison(f"system {i}") for i in range(summary.LISTED + 2)]
+    assert "And 2 more comparisons." in summary.comment(results(headline=headline), "r")
+
+
+# The picture --------------------------------------------------------------------------------------
+
+
+def picture(folder, name="m", **values):
+    (strip,) = summary.strips(results([row(name, **values)]))
+    summary.picture(strip, folder / "p.png")
+    return (folder / "p.png").read_bytes()
+
+
+def test_dollars_in_a_name_are_no_formula(tmp_path):
+    assert picture(tmp_path, "cost_$5_vs_$10").startswith(b"\x89PNG")
+
+
+def test_a_picture_has_the_style_of_the_page_whatever_matplotlibrc_says(tmp_path):
+    plain = picture(tmp_path)
+    with mpl.rc_context({"text.color": "red", "xtick.color": "red", "font.size": 20}):
+        assert picture(tmp_path) == plain
+
+
+def test_an_undefined_value_has_a_picture(tmp_path):
+    assert picture(tmp_path, value=None, low=None, high=None).startswith(b"\x89PNG")
+
+
+def test_the_pictures_of_two_parts_with_one_metric_are_both_printed(printed):
+    part = {"estimates": [row()]}
+    both = {"report": "interleaving", "log": part, "users": part}
+    names = [Path(line).name for line in printed(both, "--html").split()]
+    assert names == ["r.mail.html", "r.1.png", "r.2.png"]
+
+
+# What a notebook of one's own publishes -----------------------------------------------------------
+
+
+def test_results_with_nothing_but_a_report_have_a_summary(printed):
+    assert "### Mine: r" in printed({"report": "mine"})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"gate": {}},
+        {"gate": {"rules": [{"that": "x", "result": "pass"}]}},
+        {"gate": {"passed": [], "rules": 3, "warnings": 3}},
+        {"estimates": {"auc": 0.8}},
+        {"estimates": [{"metric": "auc"}]},
+        {"estimates": [row(value="high")]},
+        {"primary": "value", "estimates": [row()]},
+        {"headline": "we won"},
+        {"verdict": "trusted"},
+        {"findings": ["a leak"]},
+        {"parameters": None},
+        {"log": 3},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["--markdown", "--html"])
+def test_a_part_of_another_form_is_left_out(printed, part, form):
+    assert printed({"report": "mine"} | part, form)
+
+
+def test_a_gate_without_a_message_is_said_to_have_failed(printed):
+    assert "gate failed: no rule given" in printed({"report": "mine", "gate": {"passed": False}})
+
+
+@pytest.mark.parametrize("contents", [{"report": 3}, {"report": None}, 3, [], {}], ids=str)
+def test_what_is_no_report_is_refused_in_a_line(printed, contents):
+    assert printed(contents, status=2).count("\n") == 1
+
+
+def test_a_folder_is_refused_in_a_line(capsys):
+    assert command.main(["summary", "."]) == 2
+    assert capsys.readouterr().err == "evalkit: .: must be a file of a report, got a folder\n"
+
+
+def test_a_mail_that_cannot_be_written_is_refused_in_a_line(printed, tmp_path):
+    (tmp_path / "r.mail.html").mkdir()
+    assert "cannot write to" in printed(results(), "--html", status=2)
 
 
 def test_what_is_no_report_is_refused(tmp_path, capsys):

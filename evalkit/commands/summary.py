@@ -1,11 +1,14 @@
 """`evalkit summary REPORT`: the first screen of a report for a mail or a pull request."""
 
+import base64
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -13,76 +16,197 @@ from evalkit import report, system
 from evalkit.arrays import InputError
 from evalkit.commands import batch, requests
 from evalkit.drawing.strips import Axis, Point
-from evalkit.drawing.tables import Cell, Html, escape, markdown, table, with_interval
-from evalkit.findings.kinds import NOTE
-from evalkit.numbers import counted, decimals, number, signed
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    escape,
+    escape_markdown,
+    markdown,
+    table,
+    with_interval,
+)
+from evalkit.findings.kinds import NOTE, SEVERE
+from evalkit.numbers import counted, decimals, number, plural, signed
+from evalkit.parameters.policy import FAIL, PASS
 
 LISTED = 12  # systems, rules and findings; a mail or a comment is no page
 INK, MUTED, LINE, SOFT = "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa"
 TONES = {"better": "#1a7f37", "pass": "#1a7f37", "worse": "#b3261e", "fail": "#b3261e"}
 FONT = "font-family:Segoe UI,Helvetica,Arial,sans-serif"
 CELL = f"padding:5px 10px;border-bottom:1px solid {LINE};text-align:left;vertical-align:middle"
-CAUGHT = "Regression caught: the smallest true one that fails the rule with 80% probability."
+CAUGHT = "Regression caught: the smallest true regression that fails the rule with 80% probability."
 WIDTH = 200  # pixels of the axis
+PICTURE = 6  # inches of the width of the picture
 DOT = 8
+# before a heading, a list, a quote or a rule at the start of a line, and the end of a heading
+LINE_MARK = re.compile(r"^(\d+)(?=[.)](?:\s|$))|^(?=[+=>-](?![\d.,]))|(?<!\S)(?=#)")
+
+
+# The form of what the summary reads: the fields of a row, and the types of their values.
+NUMBER = (int, float, type(None))
+Fields = Mapping[str, type | tuple[type, ...]]
+LIMITS: Fields = {"low": NUMBER, "high": NUMBER}
+ESTIMATE: Fields = {"metric": str, "system": str, "value": NUMBER, **LIMITS}
+PAIR: Fields = {"metric": str, "first": str, "second": str}
+COMPARISON: Fields = {**PAIR, "difference": NUMBER, **LIMITS, "verdict": str}
+FINDING: Fields = {"severity": str, "message": str}
+VERDICT: Fields = {"word": str, "because": str}
+RULE: Fields = {"that": str, "result": str}
+STATEMENT: Fields = {"system": str, "slice": str, "why": str, "result": str}
+
+
+class StripRow(NamedTuple):
+    """A system with its estimate and a comparison in which it is the first; or a further comparison
+    of the system above, with an empty name and no point.
+
+    difference, verdict: "" without a comparison. point: NaN where the value is not known. tone: the
+    verdict of all comparisons of the system, "" if they differ.
+    """
+
+    system: str
+    estimate: Cell
+    difference: str
+    verdict: str
+    point: Point | None
+    tone: str = ""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """The first metric of every system. rows: system, value, low, high, difference, word."""
+    """The first metric of the systems, and the comparisons of the headline.
+
+    note: how many systems and comparisons are left out, "" if none are.
+    """
 
     metric: str
-    rows: list[dict[str, Any]]
+    rows: list[StripRow]
+    note: str
 
     @property
     def table(self) -> Html:
         """The strip without its axis."""
         heads = ["system", self.metric]
-        compared = any(row["word"] for row in self.rows)
-        columns = [[Cell(row["system"], kind="text") for row in self.rows]]
-        columns.append([_estimate(row) for row in self.rows])
+        compared = any(row.verdict for row in self.rows)
+        columns = [[Cell(row.system, kind="text") for row in self.rows]]
+        columns.append([row.estimate for row in self.rows])
         if compared:
             heads += ["difference", "verdict"]
-            columns.append([Cell(row["difference"]) for row in self.rows])
-            columns.append([Cell(row["word"], kind="text") for row in self.rows])
-        return table(f"{self.metric} with its interval", heads, list(zip(*columns, strict=True)))
+            columns.append([Cell(row.difference) for row in self.rows])
+            columns.append([Cell(row.verdict, kind="text") for row in self.rows])
+        lines = list(zip(*columns, strict=True))
+        return table(f"{self.metric} with its interval", heads, lines, self.note)
 
     @property
     def points(self) -> list[Point]:
         """The value of each system with its limits."""
-        return [(row["value"], row["low"], row["high"]) for row in self.rows]
+        return [row.point for row in self.rows if row.point]
 
 
 def main(options: Any) -> int:
     """Print the summary as Markdown, or write it as a mail with its picture; return the status."""
     with requests.one_line():
+        if options.report.is_dir():
+            raise InputError(f"{options.report}: must be a file of a report, got a folder")
         file = options.report.with_name(f"{report.stem(options.report)}.json")
         results = read(file)
-    if not options.html:
-        system.show(comment(results, report.stem(file)))
-        return requests.DONE
-    pictures = {}
-    for place, strip in enumerate(strips(results), start=1):
-        pictures[strip.metric] = file.with_name(f"{report.stem(file)}.{place}.png")
-        picture(strip, pictures[strip.metric])
-    body = file.with_name(f"{report.stem(file)}.mail.html")
-    body.write_text(mail(results, report.stem(file)), encoding="utf-8", newline="\n")
-    for path in (body, *pictures.values()):
+        if options.html:
+            paths = write(results, file)
+        else:
+            paths = []
+            system.show(comment(results, report.stem(file)))
+    for path in paths:
         system.show(str(path))
     return requests.DONE
 
 
-def read(file: Path) -> Mapping[str, Any]:
-    """The results of a report. Raises InputError for what is none."""
+def write(results: Mapping[str, Any], file: Path) -> list[Path]:
+    """Write the mail and its pictures beside the file of the results; return their paths.
+
+    Raises InputError where they cannot be written.
+    """
+    name = report.stem(file)
+    body = file.with_name(f"{name}.mail.html")
+    paths = [body]
     try:
-        results = json.loads(file.read_text(encoding="utf-8"))
-        report_of = results["report"]
+        for place, strip in enumerate(strips(results), start=1):
+            paths.append(file.with_name(f"{name}.{place}.png"))
+            picture(strip, paths[-1])
+        html = mail(results, name)
+        body.write_text(html, encoding="utf-8", errors="backslashreplace", newline="\n")
+    except OSError as error:
+        raise InputError(f"cannot write to {file.parent}: {error.strerror}") from None
+    return paths
+
+
+# What is read -------------------------------------------------------------------------------------
+
+
+def read(file: Path) -> Mapping[str, Any]:
+    """The results of a report, with the parts that the summary shows.
+
+    What a notebook of one's own publishes in another form is left out. Raises InputError where the
+    file is not the results of a report.
+    """
+    try:
+        # what is no number has no place on an axis
+        results = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, LookupError, TypeError):
-        raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
-    assert isinstance(report_of, str)
-    return dict(results)
+    except ValueError:
+        results = None
+    if not _has({"report": str}, results):
+        raise InputError(f"{file}: must be the results of a report (NAME.json)")
+    parts = {name: _part(results[name]) for name in ("log", "users") if name in results}
+    if _has(VERDICT, results.get("verdict")):
+        parts["verdict"] = results["verdict"]
+    return _part(results) | {
+        "report": results["report"],
+        "parameters": _mapping(results.get("parameters")),
+        "findings": _rows(results.get("findings"), FINDING),
+        "gate": _gate(results.get("gate")),
+        **parts,
+    }
+
+
+def _part(part: Any) -> dict[str, Any]:
+    """The estimates, the headline and the metric that decides."""
+    part = _mapping(part)
+    known: dict[str, Any] = {
+        "estimates": _rows(part.get("estimates"), ESTIMATE),
+        "headline": _rows(part.get("headline"), COMPARISON),
+    }
+    if isinstance(part.get("primary"), str):
+        known["primary"] = part["primary"]
+    return known
+
+
+def _gate(gate: Any) -> dict[str, Any] | None:
+    """The gate, None without one."""
+    if not isinstance(gate, Mapping):
+        return None
+    rules = [
+        {**rule, "statements": _rows(rule.get("statements"), STATEMENT)}
+        for rule in _rows(gate.get("rules"), RULE)
+    ]
+    warnings = gate.get("warnings")
+    return {**gate, "rules": rules, "warnings": warnings if isinstance(warnings, list) else []}
+
+
+def _mapping(part: Any) -> Mapping[str, Any]:
+    """A part of the results with fields; without any where it has another form."""
+    return part if isinstance(part, Mapping) else {}
+
+
+def _rows(rows: Any, fields: Fields) -> list[Mapping[str, Any]]:
+    """The rows of a table of the results that have all these fields."""
+    return [row for row in rows if _has(fields, row)] if isinstance(rows, list) else []
+
+
+def _has(fields: Fields, row: Any) -> bool:
+    """Whether a row has all these fields, with values of their types."""
+    if not isinstance(row, Mapping):
+        return False
+    return all(name in row and isinstance(row[name], kind) for name, kind in fields.items())
 
 
 # What is said -------------------------------------------------------------------------------------
@@ -97,61 +221,121 @@ def title(results: Mapping[str, Any], name: str) -> str:
 
 def gate(results: Mapping[str, Any]) -> str:
     """How the gate ended, in a line; "" without one."""
-    judged = results["gate"]
-    if judged is None:
+    judged = results["gate"] or {}
+    if judged.get("message"):
+        return str(judged["message"])
+    rule = judged.get("rule", "no rule given")  # a notebook may publish a gate of its own
+    words = {PASS: f"Gate passed: {rule}", FAIL: f"gate failed: {rule}"}
+    return words.get(_ended(judged), "")
+
+
+def _ended(judged: Mapping[str, Any]) -> str:
+    """The result of a gate, "" where it states none."""
+    passed = judged.get("passed")
+    if not isinstance(passed, bool):
         return ""
-    return judged.get("message") or f"gate: {judged['rule']}: met"
+    return PASS if passed else FAIL
 
 
 def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
     """The strip of the report, or of its log and its users."""
     for part in batch.parts(results):
         estimates = part.get("estimates") or []
-        if not estimates:
+        metrics: list[str] = [row["metric"] for row in estimates]
+        if not metrics:
             continue
-        metric = part.get("primary") or estimates[0]["metric"]
-        systems = [row for row in estimates if row["metric"] == metric][:LISTED]
+        metric = part.get("primary", metrics[0])
+        if metric not in metrics:
+            metric = metrics[0]
+        systems = [row for row in estimates if row["metric"] == metric]
+        names = {row["system"] for row in systems[:LISTED]}
         headline = part.get("headline") or []
-        yield Strip(metric, [_row(row, headline) for row in systems])
+        compared = [row for row in headline if row["first"] in names][:LISTED]
+        unlisted = [
+            _unlisted(len(systems) - LISTED, "system"),
+            _unlisted(len(headline) - len(compared), "comparison"),
+        ]
+        rows = [row for system in systems[:LISTED] for row in _strip_rows(system, compared)]
+        yield Strip(metric, rows, " ".join(filter(None, unlisted)))
 
 
-def _row(estimate: Mapping[str, Any], headline: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A row of the strip, with the comparison of the headline in which the system is the first."""
-    row = {name: estimate[name] for name in ("system", "value", "low", "high")}
-    row = {name: math.nan if value is None else value for name, value in row.items()}
-    row |= {"difference": "", "word": ""}
-    for compared in headline:
-        if compared["first"] == row["system"]:
-            ends = [compared[name] for name in ("difference", "low", "high")]
-            shown = "–" if None in ends else f"{signed(ends[0], decimals(*([e] for e in ends)))}"
-            row["difference"] = f"{shown} from {compared['second']}"
-            row["word"] = compared["verdict"]
-            break
-    return row
+def _unlisted(count: int, noun: str) -> str:
+    """The sentence that says how many things are not listed, "" if all are."""
+    return f"And {count:,} more {plural(noun, count)}." if count > 0 else ""
 
 
-def _estimate(row: Mapping[str, Any]) -> Cell:
-    return with_interval(row["value"], row["low"], row["high"])
+def _strip_rows(
+    estimate: Mapping[str, Any], headline: Sequence[Mapping[str, Any]]
+) -> Iterator[StripRow]:
+    """The rows of a system: with its first comparison, then one for each further comparison."""
+    system = estimate["system"]
+    value, low, high = (_known(estimate[name]) for name in ("value", "low", "high"))
+    shown = with_interval(value, low, high)
+    # a limit that is not known is drawn at the value, as on the page
+    drawn_low, drawn_high = (value if math.isnan(end) else end for end in (low, high))
+    point = (value, drawn_low, drawn_high)
+    compared = [row for row in headline if row["first"] == system]
+    if not compared:
+        yield StripRow(system, shown, "", "", point)
+        return
+    first, *others = compared
+    is_same = all(row["verdict"] == first["verdict"] for row in others)
+    tone = first["verdict"] if is_same else ""
+    yield StripRow(system, shown, _difference(first), first["verdict"], point, tone)
+    for row in others:
+        yield StripRow("", Cell(""), _difference(row), row["verdict"], None)
+
+
+def _known(value: float | None) -> float:
+    """A number of the results, NaN for null."""
+    return math.nan if value is None else value
+
+
+def _difference(comparison: Mapping[str, Any]) -> str:
+    """The difference from the second system, with the digits that its interval deserves."""
+    difference, low, high = (comparison[name] for name in ("difference", "low", "high"))
+    shown = "–"
+    if None not in (difference, low, high):
+        shown = signed(difference, decimals([difference], [low], [high]))
+    return f"{shown} from {comparison['second']}"
 
 
 def rules(results: Mapping[str, Any]) -> Html:
-    """The rules of the gate: the result, and what each statement that decides it says."""
+    """The rules of the gate, those that are not kept first: the result, and what each statement
+    that decides it says.
+    """
     judged = results["gate"] or {"rules": []}
+    ordered = sorted(judged["rules"], key=_is_kept)
     rows = []
-    for rule in judged["rules"][:LISTED]:
+    for rule in ordered[:LISTED]:
         deciding = [s for s in rule["statements"] if s["result"] == rule["result"]]
-        caught = [s.get("catches") for s in rule["statements"]]
-        largest = max((size for size in caught if size is not None), default=math.nan)
         rows.append(
             [
                 Cell(rule["that"], kind="text"),
                 Cell(rule["result"], kind="text"),
                 Cell(_decided_by(deciding), kind="text"),
-                Cell(number(largest)),
+                Cell(number(_largest_caught(rule["statements"]))),
             ]
         )
     heads = ["rule", "result", "decided by", "regression caught"]
-    return table(CAUGHT, heads, rows) if rows else Html("")
+    note = _unlisted(len(ordered) - LISTED, "rule")
+    return table(CAUGHT, heads, rows, note) if rows else Html("")
+
+
+def _is_kept(rule: Mapping[str, Any]) -> bool:
+    """Whether the gate counts a rule as kept."""
+    return bool(rule.get("kept", rule["result"] == PASS))
+
+
+def _largest_caught(statements: Sequence[Mapping[str, Any]]) -> float:
+    """The regression that fails a rule whatever system or slice it is in; NaN if one of the
+    statements fails for none.
+    """
+    caught = [statement.get("catches") for statement in statements]
+    known = [size for size in caught if isinstance(size, int | float)]
+    if len(known) < len(caught):
+        return math.nan
+    return max(known, default=math.nan)
 
 
 def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:
@@ -166,11 +350,19 @@ def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:
 
 
 def warned(results: Mapping[str, Any]) -> list[str]:
-    """The findings that are severe or warnings, and the rules that can hardly fail."""
+    """The severe findings, then the rules that can hardly fail and the findings that are
+    warnings.
+    """
     found = [one for one in results["findings"] if one["severity"] != NOTE]
-    messages = [f"{one['severity']}: {one['message']}" for one in found]
+    severe = [one["message"] for one in found if one["severity"] == SEVERE]
     blunt = (results["gate"] or {}).get("warnings", [])
-    return [*(f"warning: {rule}" for rule in blunt), *messages][:LISTED]
+    messages = [f"{SEVERE}: {message}" for message in severe]
+    messages += [f"warning: {rule}" for rule in blunt]
+    messages += [
+        f"{one['severity']}: {one['message']}" for one in found if one["severity"] != SEVERE
+    ]
+    unlisted = _unlisted(len(messages) - LISTED, "warning")
+    return [*messages[:LISTED], *filter(None, [unlisted])]
 
 
 # As a comment -------------------------------------------------------------------------------------
@@ -178,20 +370,27 @@ def warned(results: Mapping[str, Any]) -> list[str]:
 
 def comment(results: Mapping[str, Any], name: str) -> str:
     """The summary as Markdown. Its first line is a mark by which a comment is found again."""
-    lines = [f"<!-- evalkit {name} -->", f"### {_plain(title(results, name))}", ""]
-    lines += [f"**{_plain(batch.verdict(results))}**", ""]
+    # quoted, as a name may end the mark, or the text of a command in which the mark stands
+    mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
+    lines = [mark, f"### {_markdown_line(title(results, name))}", ""]
+    if verdict := batch.verdict(results):
+        lines += [f"**{_markdown_line(verdict)}**", ""]
     if ended := gate(results):
-        lines += [_plain(ended), ""]
+        lines += [_markdown_line(ended), ""]
     lines += [f"{markdown(part)}\n" for strip in strips(results) for part in strip.table.tables]
     for part in rules(results).tables:
         lines += ["<details><summary>Each rule</summary>\n", markdown(part), "\n</details>\n"]
-    lines += [f"- {_plain(message)}" for message in warned(results)]
+    lines += [f"- {_markdown_line(message)}" for message in warned(results)]
     return "\n".join(lines).rstrip()
 
 
-def _plain(text: str) -> str:
-    """Text in which nothing is Markdown."""
-    return escape(text).replace("*", "\\*").replace("_", "\\_").replace("`", "\\`")
+def _markdown_line(text: str) -> str:
+    r"""A line of Markdown that says the text, and is no heading and no list.
+
+    >>> _markdown_line("# a"), _markdown_line("1. a"), _markdown_line("- a"), _markdown_line("-1")
+    ('\\# a', '1\\. a', '\\- a', '-1')
+    """
+    return LINE_MARK.sub(r"\1\\", escape_markdown(text))
 
 
 # As a mail ----------------------------------------------------------------------------------------
@@ -201,15 +400,16 @@ def mail(results: Mapping[str, Any], name: str) -> str:
     """The summary as one HTML body with inline styles: mail clients drop style sheets and SVG."""
     heading = escape(title(results, name))
     parts = [f'<h1 style="{FONT};font-size:20px;margin:0 0 12px;color:{INK}">{heading}</h1>']
-    parts.append(_paragraph(batch.verdict(results), size=16))
+    if verdict := batch.verdict(results):
+        parts.append(_paragraph(verdict, size=16))
     if ended := gate(results):
-        tone = TONES["pass" if results["gate"]["passed"] else "fail"]
-        parts.append(_paragraph(ended, colour=tone))
-    parts += map(_strip, strips(results))
-    if judged := rules(results).tables:
-        heads, *rows = judged[0].lines
-        parts.append(_table(heads, rows))
-        parts.append(_paragraph(CAUGHT, size=12, colour=MUTED))
+        colour = TONES.get(_ended(results["gate"]), INK)
+        parts.append(_paragraph(ended, colour=colour))
+    for strip in strips(results):
+        parts += [_strip(strip), _note(strip.note)]
+    for judged in rules(results).tables:
+        heads, *rows = judged.lines
+        parts += [_table(heads, rows), _note(judged.note), _note(CAUGHT)]
     parts += map(_paragraph, warned(results))
     style = f"max-width:720px;margin:0 auto;padding:16px;background:#ffffff;color:{INK}"
     return (
@@ -223,31 +423,43 @@ def _paragraph(text: str, *, size: int = 14, colour: str = INK) -> str:
     return f'<p style="{style}">{escape(text)}</p>'
 
 
+def _note(text: str) -> str:
+    """What is said below a table; "" if there is nothing to say."""
+    return _paragraph(text, size=12, colour=MUTED) if text else ""
+
+
 def _strip(strip: Strip) -> str:
     """The strip with its axis as the cells of a table."""
     axis = Axis.of(strip.points, math.nan)
     rows = []
-    for row, point in zip(strip.rows, strip.points, strict=True):
-        shown = _estimate(row)
-        cells = [escape(row["system"]), _axis(axis, point, row["word"])]
-        cells += [escape(f"{shown.text} {shown.rest}"), escape(row["difference"])]
-        cells.append(f'<b style="color:{TONES.get(row["word"], MUTED)}">{escape(row["word"])}</b>')
-        rows.append(cells)
+    for row in strip.rows:
+        drawn = _axis(axis, row.point, row.tone) if row.point else ""
+        estimate = escape(f"{row.estimate.text} {row.estimate.rest}")
+        colour = TONES.get(row.verdict, MUTED)
+        verdict = f'<b style="color:{colour}">{escape(row.verdict)}</b>'
+        rows.append([escape(row.system), drawn, estimate, escape(row.difference), verdict])
     heads = ["system", "", strip.metric, "difference", "verdict"]
     return _table(heads, rows, escaped=True)
 
 
 def _axis(axis: Axis, point: Point, word: str) -> str:
-    """An interval with its dot: cells of a table, empty ones beside coloured ones."""
-    value, low, high = (_pixel(axis, end) for end in point)
+    """An interval with its dot: cells of a table, empty ones beside coloured ones; without a value
+    the axis is empty.
+    """
     tone = TONES.get(word, "#0969da")
-    widths = [
-        (low, "transparent", 3),
-        (max(value - DOT // 2 - low, 0), tone, 3),
-        (DOT, tone, DOT),
-        (max(high - value - DOT // 2, 0), tone, 3),
-        (max(WIDTH - max(high, value + DOT // 2), 0), "transparent", 3),
-    ]
+    if math.isnan(point[0]):
+        widths = [(WIDTH, "transparent", 3)]
+    else:
+        value, low, high = (_pixel(axis, end) for end in point)
+        left = value - DOT // 2
+        right = left + DOT
+        widths = [
+            (min(low, left), "transparent", 3),
+            (max(left - low, 0), tone, 3),
+            (DOT, tone, DOT),
+            (max(high - right, 0), tone, 3),
+            (WIDTH - max(high, right), "transparent", 3),
+        ]
     cells = "".join(
         f'<td width="{width}" style="padding:0"><div style="width:{width}px;height:{height}px;'
         f'background-color:{colour};font-size:0;line-height:0">&nbsp;</div></td>'
@@ -262,9 +474,7 @@ def _axis(axis: Axis, point: Point, word: str) -> str:
 
 
 def _pixel(axis: Axis, value: float) -> int:
-    """Where a value lies on the axis; a limit that is unknown in its middle."""
-    if math.isnan(value):
-        return WIDTH // 2
+    """Where a value lies on the axis, in pixels from the left."""
     return round(float(axis.at(value).rstrip("%")) / 100 * WIDTH)
 
 
@@ -284,12 +494,21 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, escaped: bool
 
 
 def picture(strip: Strip, path: Path) -> None:
-    """Write the strip as a PNG, for mail clients that take pictures."""
-    from matplotlib.figure import Figure
+    """Write the strip as a PNG in the style of the page, for mail clients that take pictures."""
+    from matplotlib import style
 
-    from evalkit.drawing import plots
+    from evalkit.drawing import figures, plots
 
-    frame = pd.DataFrame(strip.rows).rename(columns={"system": "name"})
-    figure = Figure(figsize=(6, 0.9 + 0.35 * len(frame)), layout="constrained")
-    plots.intervals(frame, figure.subplots(), label=strip.metric, zero=False)
-    figure.savefig(path, dpi=150)
+    drawn = [(row.system, *row.point) for row in strip.rows if row.point]
+    frame = pd.DataFrame(drawn, columns=["name", "value", "low", "high"])
+    figure = figures.picture(
+        plots.intervals,
+        frame,
+        caption=strip.metric,
+        height=figures.tall(len(frame), each=0.35),
+        width=PICTURE,
+        label=strip.metric,
+        zero=False,
+    )
+    with style.context("default"):  # what the reader's matplotlibrc sets is not the page's style
+        path.write_bytes(base64.b64decode(figure.png.content))

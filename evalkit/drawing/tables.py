@@ -158,18 +158,18 @@ class Table:
 
 def markdown(table: Table) -> str:
     """The table in Markdown, with its caption above and its note below."""
-    rows = [list(map(_plain, line)) for line in table.lines]
+    rows = [list(map(escape_markdown, line)) for line in table.lines]
     rows.insert(1, [":--", *["--:"] * (len(table.columns) - 1)])
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    note = [_plain(table.note), ""] if table.note else []
-    return "\n".join([f"**{_plain(table.caption)}**", "", *lines, "", *note])
+    note = [escape_markdown(table.note), ""] if table.note else []
+    return "\n".join([f"**{escape_markdown(table.caption)}**", "", *lines, "", *note])
 
 
-def _plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""The text without anything that Markdown or HTML would take for markup; intervals and
     `roc_auc` have none.
 
-    >>> _plain("[x](javascript:y) <b> a|b `c` roc_auc 0.79 [0.75, 0.81]")
+    >>> escape_markdown("[x](javascript:y) <b> a|b `c` roc_auc 0.79 [0.75, 0.81]")
     '\\[x\\](javascript:y) &lt;b> a&#124;b \\`c\\` roc_auc 0.79 [0.75, 0.81]'
     """
     text = MARKED.sub(
