@@ -1,5 +1,7 @@
 """Sections that are chosen, in another order, and of one's own; a report that has not changed."""
 
+import hashlib
+import json
 import re
 import shutil
 from pathlib import Path
@@ -12,11 +14,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 import evalkit as ek
 from evalkit import report
 from evalkit.arrays import ParameterError
+from evalkit.commands import requests, unchanged
 from evalkit.page import arrangement
+from evalkit.studies import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "data" / "visit_forecasts" / "predictions.csv"
 HEADING = re.compile(r"<h2[^>]*>(.*?)</h2>")
+NO_UNITS = {"units": False}
 CONTENTS = re.compile(r'<li><a href="#[^"]*">([^<]*)</a></li>')
 
 
@@ -194,3 +199,50 @@ def test_another_version_makes_it_again(made, tmp_path):
 def test_a_page_that_is_gone_is_made_again(made, tmp_path):
     (tmp_path / "out" / "rating.html").unlink()
     assert made() == (0, True)
+
+
+def test_a_file_of_units_that_is_gone_is_made_again(made, tmp_path):
+    (tmp_path / "out" / "rating.units.parquet").unlink()
+    assert made() == (0, True)
+
+
+def is_unchanged(tmp_path, stored, asked, stored_report="ranking", rows=100):
+    """Whether a job for one report with the parameters `asked` finds the one that is stored."""
+    shutil.copy(SAMPLE, tmp_path / "p.csv")
+    preds = {"preds": str(tmp_path / "p.csv")}
+    sha256 = hashlib.sha256(SAMPLE.read_bytes()).hexdigest()
+    content = {
+        "report": stored_report,
+        "versions": provenance.versions(),
+        "parameters": provenance.printable(preds | stored),
+        "inputs": [{"name": preds["preds"], "rows": rows, "sha256": sha256}],
+        "estimates": [{"system": "mean"}],
+    }
+    for ending in (".html", ".ipynb"):
+        (tmp_path / f"nightly{ending}").touch()
+    (tmp_path / "nightly.json").write_text(json.dumps(content), encoding="utf-8")
+    job = requests.Job(None, preds | asked, tmp_path, "nightly", "", "ranking")
+    return unchanged.results(job) is not None
+
+
+def test_the_files_of_a_report_without_units_are_enough(tmp_path):
+    assert is_unchanged(tmp_path, NO_UNITS, NO_UNITS)
+
+
+def test_a_report_of_another_kind_is_made_again(tmp_path):
+    assert not is_unchanged(tmp_path, NO_UNITS, NO_UNITS, "rating")
+
+
+def test_a_report_with_so_many_units_that_none_are_written_is_not_made_again(tmp_path):
+    assert is_unchanged(tmp_path, {}, {}, rows=10**8)
+
+
+def test_units_that_were_asked_for_and_are_gone_are_made_again(tmp_path):
+    asked = {"units": True}
+    assert not is_unchanged(tmp_path, asked, asked, rows=10**8)
+
+
+def test_another_list_of_which_the_json_has_the_length_makes_it_again(tmp_path):
+    stored = NO_UNITS | {"ks": [*range(1, 26)]}
+    asked = NO_UNITS | {"ks": [*range(2, 27)]}
+    assert not is_unchanged(tmp_path, stored, asked)
