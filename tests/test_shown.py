@@ -225,6 +225,20 @@ def test_the_reader_restyles_a_figure(agg):
     assert ax.figure.get_size_inches().tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_figure_of_the_page_is_the_same_in_any_style_of_the_reader(agg, form):
+    usual = getattr(picture(), form)
+    with mpl.style.context("dark_background"):
+        assert getattr(picture(), form) == usual
+
+
+def test_the_style_of_the_reader_outlasts_a_figure_of_the_page(agg):
+    with mpl.style.context("dark_background"):
+        before = dict(mpl.rcParams)
+        assert picture().png
+        assert dict(mpl.rcParams) == before
+
+
 def test_the_reader_sets_the_colours_of_the_systems():
     assert plots.style_of(1)["color"] == plots.COLOURS[1]
     with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
