@@ -183,7 +183,9 @@ def test_two_systems_are_compared_on_the_same_samples():
 
 def test_a_large_difference_is_found():
     study = ek.classification(
-        y_true=LABEL, y_score={"a": SCORE, "b": RNG.random(N)}, metrics=[separation]
+        y_true=LABEL,
+        y_score={"a": SCORE, "b": np.random.default_rng(1).random(N)},
+        metrics=[separation],
     )
     row = study.comparisons.iloc[0]
     assert row["verdict"] == "higher"  # nothing says that a separation is better
