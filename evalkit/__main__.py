@@ -189,8 +189,8 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--each", metavar="PATTERN", help=each)
     about = (
-        "do not make a report again whose inputs, parameters and versions are those of its JSON; "
-        "with a notebook, metrics or a policy of your own it is always made"
+        "skip a report whose inputs, parameters and versions have not changed; reports with a "
+        "notebook, metrics or a policy file of your own are always made"
     )
     parser.add_argument("--if-changed", action="store_true", help=about)
 

@@ -145,21 +145,26 @@ def engine() -> Any:
     return InProcess
 
 
-def run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | None:
+def run_cell(
+    cell: Any, number: int, variables: dict[str, Any], notebook: str = ""
+) -> Exception | SystemExit | None:
     """Run a cell with its streams caught, and return the error that it raised, which is its last
-    output.
+    output. An exit is one too, as in a kernel.
+
+    notebook: what begins the name of the cell in tracebacks, if it is not of the report's own.
     """
     from nbformat.v4 import new_output
 
     out = io.StringIO()
     err = io.StringIO()
-    file = f"<cell {number}>"
+    file = f"<{notebook}cell {number}>"
     linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
-    value, failed = None, None
+    value = None
+    failed: Exception | SystemExit | None = None
     try:
         with redirect_stdout(out), redirect_stderr(err):
             value = value_of(ast.parse(cell.source, file).body, variables, file)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         failed = error
     show(cell, number, value, [("stdout", out.getvalue()), ("stderr", err.getvalue())])
     if failed:
@@ -257,9 +262,12 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
 
 def assigns_study(node: ast.stmt) -> bool:
     """True for a statement that reads the study."""
-    return isinstance(node, ast.Assign) and any(
-        isinstance(t, ast.Name) and t.id == STUDY for t in node.targets
-    )
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return any(isinstance(target, ast.Name) and target.id == STUDY for target in targets)
 
 
 def bundle(value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ refused by name.
 import hashlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -287,6 +288,52 @@ def test_a_file_that_holds_no_such_metric_is_refused(tmp_path, source, name, mes
         path.write_text(source, encoding="utf-8")
     with pytest.raises(ParameterError, match=f"metrics: .*{message}"):
         find(f"{path}:{name}", "forecasts")
+
+
+CALLED = {
+    "a partial function": "partial(at_least, 2.0)",
+    "a lambda": "lambda y_true, y_pred: at_least(2.0, y_true, y_pred)",
+    "an object": "type('At', (), {'__call__': lambda self, y_true, y_pred: 0.5})()",
+}
+AT_LEAST = """from functools import partial
+
+def at_least(least, y_true, y_pred):
+    return (abs(y_true - y_pred) >= least).mean()
+
+large = """
+
+
+@pytest.mark.parametrize("called", CALLED.values(), ids=CALLED)
+def test_what_can_be_called_in_a_file_is_a_metric_with_the_name_of_its_variable(tmp_path, called):
+    path = tmp_path / "own.py"
+    path.write_text(AT_LEAST + called, encoding="utf-8")
+    chosen = find(f"{path}:large", "forecasts")
+    rows = Rows(np.array([1.0, 2.0]), np.array([1.0, 5.0]))
+    assert (chosen.label, chosen.value(rows)) == ("large", 0.5)
+
+
+def test_a_function_that_assigns_to_a_global_of_its_file_leaves_its_metrics(tmp_path):
+    source = (
+        f"{SOURCE}\ndef f(y_true, y_pred):\n    global overshoot\n    overshoot = 1\n    return 0"
+    )
+    path = tmp_path / "own.py"
+    path.write_text(source, encoding="utf-8")
+    find(f"{path}:f", "forecasts").value(Rows(np.array([1.0]), np.array([1.0])))
+    assert find(f"{path}:overshoot", "forecasts").label == "overshoot"
+
+
+def test_two_partial_functions_of_other_positions_have_two_names():
+    def quantile(q, y_true, y_pred):
+        return np.quantile(np.abs(y_true - y_pred), q)
+
+    names = [find(partial(quantile, q), "forecasts").label for q in (0.5, 0.9)]
+    assert names == ["quantile_0_5", "quantile_0_9"]
+
+
+def test_the_refusal_of_two_lambdas_says_how_to_name_them():
+    lambdas = [lambda y_true, y_pred: 0.5, lambda y_true, y_pred: 0.6]
+    with pytest.raises(ParameterError, match=r"two metrics are called.*ek\.bootstrap\(name="):
+        rating.read(forecasts(), metrics=lambdas)
 
 
 def test_the_examples_of_the_docs_are_metrics():

@@ -152,7 +152,7 @@ READ = [  # the reader of a value, what is given, what is read
     (kinds.texts, "[007, b]", ["007", "b"]),
     (kinds.texts, 7, ["7"]),
     (kinds.text, "user", "user"),
-    *((kinds.number, value, 0.95) for value in ("0.95", 0.95, "95e-2")),
+    *((kinds.number, value, 0.95) for value in ("0.950", 0.95, "95e-2")),
     (kinds.integer, "12", 12),
     (partial(kinds.choice, allowed=GAINS), "linear", "linear"),
     (partial(kinds.choice, allowed=GAINS), None, None),
@@ -172,7 +172,7 @@ def test_every_way_to_give_a_value(read, value, wanted):
 
 
 SHARE = partial(kinds.number, above=0, below=1)
-NO_INTEGERS = ("x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0")
+NO_INTEGERS = ("x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0,1")
 BAD = [
     *(
         (kinds.integers, value, "x must be whole numbers of at least 1, got ")
@@ -406,6 +406,7 @@ def defaults(name):
     return {key: wanted[key] for key, entry in inputs if entry.kind is not kinds.DATA}
 
 
+MARK = "# Parameters of the rating report"
 LATER = [
     "level = 0.8",
     "systems, level = ['a', 'b'], 0.8",
@@ -479,15 +480,59 @@ def test_a_computed_parameter_is_the_variable():
 
 def test_a_computed_parameter_that_another_cell_replaced_is_refused():
     cell = f"{parameters_cell('rating')}\nseed = len('four')"
-    with pytest.raises(ParameterError, match=r"seed: another cell assigned it.*run the parameters"):
+    with pytest.raises(
+        ParameterError, match=r"seed: its value is no longer .* run that cell again"
+    ):
         run_cells(cell, "seed = 9")
+
+
+CHANGES = ["metrics.append('rmse')", "metrics += ['rmse']", "same.append('rmse')"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_list_that_its_own_cell_changes_is_the_variable(change):
+    cell = f"{MARK}\nmetrics = same = ['mae']\n{change}\ndel same"
+    assert run_cells(cell, read="parameters.values(own='same')")["metrics"] == ["mae", "rmse"]
+
+
+def test_a_list_that_another_cell_changes_is_the_one_of_the_parameters_cell():
+    assert run_cells(f"{MARK}\nmetrics = ['mae']", "metrics.append('rmse')") == {"metrics": ["mae"]}
+
+
+SINCE = ["metrics.append('mse')", "metrics[0] = 'mse'", "del metrics[0]", "def metrics(): pass"]
+
+
+@pytest.mark.parametrize("later", SINCE)
+def test_a_computed_list_that_another_cell_changes_is_refused(later):
+    with pytest.raises(ParameterError, match="metrics: its value is no longer"):
+        run_cells(f"{MARK}\nmetrics = list(('mae', 'rmse'))", later)
+
+
+INNER = [
+    "def double(x):\n    y = 2 * x\n    return y",
+    "class City:\n    name = 'Ghent'",
+    "if seed:\n    [n for n in (1, 2)]",
+    "print((lambda: (n := 1))())",
+]
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_a_name_inside_a_function_or_a_comprehension_is_no_parameter(inner):
+    assert run_cells(f"{MARK}\nseed = 3\n{inner}") == {"seed": 3}
+
+
+def test_a_name_that_a_condition_in_a_comprehension_assigns_is_a_parameter():
+    cell = f"{MARK}\nif True:\n    [n for n in (1, 2) if (city := n)]"
+    with pytest.raises(ParameterError, match="unknown parameter 'city'"):
+        run_cells(cell)
 
 
 def test_a_notebooks_own_parameters_are_named():
     cell = f"{parameters_cell('rating')}\ncity = 'Ghent'\n_rows = [n for n in (1, 2)]"
     own = run_cells(cell, read="parameters.values(own='city')")
     assert own == defaults("rating")
-    with pytest.raises(ParameterError, match=r"own: parameters.values.own='city'"):
+    advice = r"if city is your own variable, call parameters.values.own='city'"
+    with pytest.raises(ParameterError, match=advice):
         run_cells(cell)
 
 

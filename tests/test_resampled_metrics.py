@@ -104,7 +104,7 @@ def test_weights_refuse_a_function_that_takes_none():
     [("mean_absolute_error", "low"), ("accuracy_score", "high"), ("max_error", "low")],
 )
 def test_the_name_says_which_values_are_better(name, best):
-    assert lookup._of_function(getattr(sklearn, name)).best == best
+    assert lookup._of_function(getattr(sklearn, name), name).best == best
 
 
 def spread(y_true, y_score):
@@ -182,9 +182,11 @@ def test_two_systems_are_compared_on_the_same_samples():
 
 
 def test_a_large_difference_is_found():
-    unrelated = np.random.default_rng(4).random(N)
-    scores = {"a": 0.8 * LABEL + 0.2 * unrelated, "b": unrelated}
-    study = ek.classification(y_true=LABEL, y_score=scores, metrics=[separation])
+    study = ek.classification(
+        y_true=LABEL,
+        y_score={"a": SCORE, "b": np.random.default_rng(1).random(N)},
+        metrics=[separation],
+    )
     row = study.comparisons.iloc[0]
     assert row["verdict"] == "higher"  # nothing says that a separation is better
     assert row["p"] == pytest.approx(2 / (USUAL.resamples + 1))

@@ -1,5 +1,8 @@
 """Sections that are chosen, in another order, and of one's own; a report that has not changed."""
 
+import hashlib
+import json
+import linecache
 import re
 import shutil
 from pathlib import Path
@@ -7,16 +10,20 @@ from pathlib import Path
 import nbformat
 import pytest
 from command_runs import evalkit, importable  # noqa: F401 - a fixture
+from matplotlib import pyplot
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import evalkit as ek
 from evalkit import report
 from evalkit.arrays import ParameterError
+from evalkit.commands import requests, unchanged
 from evalkit.page import arrangement
+from evalkit.studies import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "data" / "visit_forecasts" / "predictions.csv"
 HEADING = re.compile(r"<h2[^>]*>(.*?)</h2>")
+NO_UNITS = {"units": False}
 CONTENTS = re.compile(r'<li><a href="#[^"]*">([^<]*)</a></li>')
 
 
@@ -117,6 +124,79 @@ def test_a_section_that_fails_stops_there_and_ends_the_report(folder):
         study.check_gate()
 
 
+def failure(*names):
+    """The message of the first section that failed, as it is shown in its place."""
+    study = ek.rating(sections=",".join(names))
+    texts = [output.data.get("text/plain", "") for output in study.own_sections().displays()]
+    (message, *_) = [text for text in texts if text.startswith("This section failed: ")]
+    return message.removeprefix("This section failed: ")
+
+
+def test_a_figure_that_cannot_be_drawn_is_a_failure_of_its_cell(folder):
+    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.title(r'$\\frac$');")
+    assert failure("drawn.ipynb").startswith("drawn.ipynb, cell 2: ValueError")
+
+
+def test_an_exit_is_a_failure_of_its_cell(folder):
+    write("exits", "## Exits", "import sys\nsys.exit('enough')")
+    assert failure("exits.ipynb") == "exits.ipynb, cell 2: SystemExit: enough"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "\xff"])
+def test_a_file_that_is_no_notebook_fails_in_its_place(folder, content):
+    (folder / "broken.ipynb").write_text(content, encoding="latin-1")
+    assert failure("broken.ipynb").startswith("broken.ipynb: ")
+
+
+def test_open_figures_of_the_reader_are_neither_shown_nor_closed(folder):
+    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    before = pyplot.figure()
+    try:
+        shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
+        pictures = [output for output in shown if "image/png" in output.data]
+        assert (len(pictures), pyplot.get_fignums()) == (1, [before.number])
+        assert not before.axes
+    finally:
+        pyplot.close(before)
+
+
+def test_a_section_that_was_mended_fails_no_more(folder):
+    study = ek.rating(sections="fails.ipynb")
+    study.own_sections()
+    write("fails", "## Mended", "'before'")
+    study.own_sections()
+    study.check_gate()
+
+
+def test_a_section_that_fails_twice_is_named_once(folder):
+    study = ek.rating(sections="fails.ipynb")
+    study.own_sections()
+    study.own_sections()
+    with pytest.raises(report.SectionFailed) as raised:
+        study.check_gate()
+    assert str(raised.value).count("fails.ipynb") == 1
+
+
+def test_an_annotated_assignment_of_the_study_is_left_out_too(folder):
+    write("typed", "## Typed", "study: object = None", "study.systems[0]")
+    study = ek.rating(sections="typed.ipynb")
+    texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
+    assert repr(study.systems[0]) in texts
+
+
+def test_a_notebook_in_the_home_folder_is_found(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    shown = ek.rating(sections="~/mine.ipynb").own_sections().displays()
+    assert "## Mine" in [output.data.get("text/markdown") for output in shown]
+
+
+def test_a_cell_of_a_section_leaves_the_source_of_the_pages_cell(folder):
+    linecache.cache["<cell 2>"] = 1, None, ["x"], "<cell 2>"
+    ek.rating(sections="mine.ipynb").own_sections()
+    assert linecache.getline("<cell 2>", 1) == "x"
+
+
 def test_a_missing_notebook_is_refused(folder):
     with pytest.raises(ParameterError, match=r"there is no file no\.ipynb"):
         ek.rating(sections="no.ipynb").own_sections()
@@ -194,3 +274,50 @@ def test_another_version_makes_it_again(made, tmp_path):
 def test_a_page_that_is_gone_is_made_again(made, tmp_path):
     (tmp_path / "out" / "rating.html").unlink()
     assert made() == (0, True)
+
+
+def test_a_file_of_units_that_is_gone_is_made_again(made, tmp_path):
+    (tmp_path / "out" / "rating.units.parquet").unlink()
+    assert made() == (0, True)
+
+
+def is_unchanged(tmp_path, stored, asked, stored_report="ranking", rows=100):
+    """Whether a job for one report with the parameters `asked` finds the one that is stored."""
+    shutil.copy(SAMPLE, tmp_path / "p.csv")
+    preds = {"preds": str(tmp_path / "p.csv")}
+    sha256 = hashlib.sha256(SAMPLE.read_bytes()).hexdigest()
+    content = {
+        "report": stored_report,
+        "versions": provenance.versions(),
+        "parameters": provenance.printable(preds | stored),
+        "inputs": [{"name": preds["preds"], "rows": rows, "sha256": sha256}],
+        "estimates": [{"system": "mean"}],
+    }
+    for ending in (".html", ".ipynb"):
+        (tmp_path / f"nightly{ending}").touch()
+    (tmp_path / "nightly.json").write_text(json.dumps(content), encoding="utf-8")
+    job = requests.Job(None, preds | asked, tmp_path, "nightly", "", "ranking")
+    return unchanged.results(job) is not None
+
+
+def test_the_files_of_a_report_without_units_are_enough(tmp_path):
+    assert is_unchanged(tmp_path, NO_UNITS, NO_UNITS)
+
+
+def test_a_report_of_another_kind_is_made_again(tmp_path):
+    assert not is_unchanged(tmp_path, NO_UNITS, NO_UNITS, "rating")
+
+
+def test_a_report_with_so_many_units_that_none_are_written_is_not_made_again(tmp_path):
+    assert is_unchanged(tmp_path, {}, {}, rows=10**8)
+
+
+def test_units_that_were_asked_for_and_are_gone_are_made_again(tmp_path):
+    asked = {"units": True}
+    assert not is_unchanged(tmp_path, asked, asked, rows=10**8)
+
+
+def test_another_list_of_which_the_json_has_the_length_makes_it_again(tmp_path):
+    stored = NO_UNITS | {"ks": [*range(1, 26)]}
+    asked = NO_UNITS | {"ks": [*range(2, 27)]}
+    assert not is_unchanged(tmp_path, stored, asked)

@@ -86,7 +86,7 @@ def test_findings_and_units_are_those_of_the_page(study, tmp_path):
 
 def test_a_study_lists_what_is_documented(study):
     assert dir(study) == sorted(
-        name for name in shown.DOCUMENTED if name not in ("differences", "log", "users", "planning")
+        name for name in shown.DOCUMENTED if name not in ("log", "users", "planning", "differences")
     )
     assert all(
         f"study.{name}`" in (ROOT / "docs/python.md").read_text("utf-8")
@@ -223,6 +223,20 @@ def test_the_reader_restyles_a_figure(agg):
         ax = picture()()
     assert ax.xaxis.label.get_size() == 17
     assert ax.figure.get_size_inches().tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_figure_of_the_page_is_the_same_in_any_style_of_the_reader(agg, form):
+    usual = getattr(picture(), form)
+    with mpl.style.context("dark_background"):
+        assert getattr(picture(), form) == usual
+
+
+def test_the_style_of_the_reader_outlasts_a_figure_of_the_page(agg):
+    with mpl.style.context("dark_background"):
+        before = dict(mpl.rcParams)
+        assert picture().png
+        assert dict(mpl.rcParams) == before
 
 
 def test_the_reader_sets_the_colours_of_the_systems():

@@ -20,7 +20,14 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit, Resampled
 from evalkit.catalogue.metric import TEXTS, UNKNOWN, Chosen as Chosen, Metric as Metric
-from evalkit.catalogue.own import INPUTS, FunctionOfRows, OwnMetric, bootstrap, load
+from evalkit.catalogue.own import (
+    INPUTS,
+    FunctionOfRows,
+    OwnMetric,
+    bootstrap,
+    load,
+    usual_name,
+)
 from evalkit.catalogue.tables import (
     CLASSES,
     COUNTS,
@@ -311,7 +318,7 @@ def _loaded(name: Any) -> Chosen:
         file, metric, cut = match.group("file", "metric", "cut")
         return Chosen(load(file, metric, _of_function), _cut_off(cut, name))
     if callable(name) and not isinstance(name, Chosen | OwnMetric):
-        return Chosen(_of_function(name))
+        return Chosen(_of_function(name, usual_name(name)))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
         rule = "must be names or functions, such as those declared by ek.mean"
@@ -319,11 +326,11 @@ def _loaded(name: Any) -> Chosen:
     return chosen
 
 
-def _of_function(call: Callable[..., Any]) -> OwnMetric:
+def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
     """The metric of a plain function, by bootstrap; its name says which values are better, and
     differs from the names of the catalogue.
     """
-    metric = bootstrap()(call)
+    metric = bootstrap(name=name)(call)
     is_taken = any(metric.name in table for table in TABLES.values())
     name = f"own_{metric.name}" if is_taken else metric.name
     return replace(metric, name=name, best=direction(metric.name) or UNKNOWN)
@@ -396,7 +403,8 @@ def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
     repeated = [label for label in labels if labels.count(label) > 1]
     if repeated:
         raise ParameterError(
-            f"metrics: two metrics are called {repeated[0]}; give one another name"
+            f"metrics: two metrics are called {repeated[0]}; give one another name, "
+            "as ek.bootstrap(name='...')(f) does"
         )
     return metrics
 

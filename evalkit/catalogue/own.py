@@ -24,7 +24,6 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, wraps
-from inspect import isfunction
 from numbers import Real
 from operator import attrgetter
 from pathlib import Path
@@ -682,11 +681,17 @@ def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def usual_name(call: Callable[..., Any]) -> str:
-    """The name of a function; of a partial one with the values of its arguments."""
+    """The name of a function; of a partial one with the values of its arguments; of any other
+    object that can be called that of its class.
+
+    >>> from functools import partial
+    >>> usual_name(partial(np.quantile, 0.5, method="lower"))
+    'quantile_0_5_lower'
+    """
     called = getattr(call, "func", call)
-    values = getattr(call, "keywords", {}).values()
-    words = [getattr(called, "__name__", ""), *map(str, values)]
-    return re.sub(r"\W", "_", "_".join(words))
+    name = getattr(called, "__name__", type(called).__name__)
+    values = [*getattr(call, "args", ()), *getattr(call, "keywords", {}).values()]
+    return re.sub(r"\W", "_", "_".join([name, *map(str, values)]))
 
 
 def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
@@ -816,11 +821,13 @@ def _metric(
     )
 
 
-def load(file: str, name: str, of_function: Callable[[Callable[..., Any]], OwnMetric]) -> OwnMetric:
+def load(
+    file: str, name: str, of_function: Callable[[Callable[..., Any], str], OwnMetric]
+) -> OwnMetric:
     """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    of_function: makes a metric of a plain function. Raises ParameterError for a file that cannot be
-    read or run, and for a name that is not a metric in it.
+    of_function: makes a metric of a plain function and its name. Raises ParameterError for a file
+    that cannot be read or run, and for a name that is not a metric in it.
     """
     path = Path(file).expanduser()
     try:
@@ -830,10 +837,13 @@ def load(file: str, name: str, of_function: Callable[[Callable[..., Any]], OwnMe
     variables = _of_file(file, source)
     metrics = [key for key, value in variables.items() if isinstance(value, OwnMetric)]
     metric = variables.get(name)
-    if isfunction(metric):
-        metric = of_function(metric)
+    if callable(metric) and not isinstance(metric, OwnMetric | type):
+        metric = of_function(metric, name)
     if not isinstance(metric, OwnMetric):
-        declared = "a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
+        declared = (
+            "a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts or ek.bootstrap, or "
+            "any plain function f(y_true, y_pred)"
+        )
         has = ", ".join(metrics) or f"none; a metric is {declared}"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256 = hashlib.sha256(source).hexdigest()
@@ -856,4 +866,4 @@ def _of_file(file: str, source: bytes) -> dict[str, Any]:
         raise ParameterError(f"metrics: {file} raised {type(error).__name__}: {error}") from error
     finally:
         del sys.modules[module.__name__]  # so that functions are sent to workers by value
-    return vars(module)
+    return dict(vars(module))  # what a function later assigns to a global changes no metric

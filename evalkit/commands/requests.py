@@ -261,9 +261,9 @@ UNITS = "units.parquet"  # what a run leaves on its desk
 class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
-    origin: the settings file of the parameters, "" if there is none. bundled: the notebook is
-    evalkit's own, and so are all its sections. if_changed: a report that would be the same again
-    is not made.
+    origin: the settings file of the parameters, "" if there is none. bundled: the name of the
+    report if the notebook is evalkit's own, and so are all its sections; "" otherwise. if_changed:
+    a report that would be the same again is not made.
     """
 
     notebook: Any
@@ -271,7 +271,7 @@ class Job:
     folder: Path
     name: str
     origin: str = ""
-    bundled: bool = False
+    bundled: str = ""
     if_changed: bool = False
 
 
@@ -303,9 +303,10 @@ def job(
     files = name_of(name, path.stem)
     refuse_folder(options.folder, path)
     # a notebook of one's own may show what only a kernel shows
-    here = report_of(path) is not None and not any(name.endswith(NOTEBOOK) for name in sections)
+    own_cells = report_of(path) is None or any(name.endswith(NOTEBOOK) for name in sections)
+    bundled = "" if own_cells else path.stem
     if_changed = getattr(options, "if_changed", False)
-    return Job(notebook, values, options.folder, files, file.origin, here, if_changed)
+    return Job(notebook, values, options.folder, files, file.origin, bundled, if_changed)
 
 
 def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
@@ -377,8 +378,9 @@ def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
     shown = job.name if bar else ""
+    here = bool(job.bundled)
     run = running.execute(
-        job.notebook, job.parameters, origin=job.origin, units=units, here=job.bundled, bar=shown
+        job.notebook, job.parameters, origin=job.origin, units=units, here=here, bar=shown
     )
     return finish(run, job.folder, job.name)
 

@@ -2,17 +2,19 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit import report
 from evalkit.arrays import InputError
+from evalkit.commands import batch
 from evalkit.commands.requests import Job
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NOTEBOOKS, Parameters
 from evalkit.reading.tables import sources
-from evalkit.studies import provenance
+from evalkit.studies import provenance, units
 
-ENDINGS = (".html", ".ipynb", ".json")
 READ_FROM_FILES = (".py:", ".toml")  # in a parameter: files whose contents the JSON does not have
 
 
@@ -28,19 +30,21 @@ def results(job: Job) -> dict[str, Any] | None:
     the job; None if anything differs or is not known.
 
     Only a bundled notebook is known not to have changed, and only parameters that name no further
-    files.
+    files and have no data, of which the JSON has the type alone.
     """
     texts = [str(value) for value in job.parameters.values()]
     names_files = any(mark in text for mark in READ_FROM_FILES for text in texts)
     if names_files or not job.bundled:
         return None
-    paths = [job.folder / f"{job.name}{ending}" for ending in ENDINGS]
+    path = job.folder / f"{job.name}.json"
     try:
-        stored: dict[str, Any] = json.loads(paths[-1].read_text(encoding="utf-8"))
-        asked = NOTEBOOKS[stored["report"]].from_raw(job.parameters)
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        asked = NOTEBOOKS[job.bundled].from_raw(job.parameters)
         same = (
-            all(path.exists() for path in paths)
+            stored["report"] == job.bundled
+            and all((job.folder / f"{job.name}{ending}").exists() for ending in _endings(stored))
             and stored["versions"] == provenance.versions()
+            and not provenance.holds_data(asked.given)
             and stored["parameters"] == json.loads(json.dumps(provenance.printable(asked.given)))
             and stored.get("settings", "") == job.origin
             and {InputFile(i["name"], i["sha256"]) for i in stored["inputs"]} == _files(asked)
@@ -48,6 +52,20 @@ def results(job: Job) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):  # another file, or an input that is refused
         return None
     return stored if same else None
+
+
+def _endings(stored: Mapping[str, Any]) -> list[str]:
+    """The endings of the files that the report has for certain: that of its units unless they were
+    not asked for, or may have been too many.
+    """
+    asked = stored["parameters"].get("units")
+    if asked is False or stored["report"] == "diff":  # whose units are those of its two reports
+        return [*report.CONTENTS]
+    estimates = [row for part in batch.parts(stored) for row in part.get("estimates") or []]
+    systems = {row["system"] for row in estimates}
+    rows = sum(file["rows"] for file in stored["inputs"])
+    many = rows * len(systems) > units.MOST  # a unit has at least one row
+    return [*report.CONTENTS] if many and not asked else [*report.CONTENTS, report.UNITS]
 
 
 def _files(asked: Parameters) -> set[InputFile]:

@@ -218,7 +218,9 @@ class Figure(Displayed):
     @cached_property
     def png(self) -> rasters.Png:
         """The figure of the page in pixels, for notebooks."""
-        return rasters.png(self._page.figure, self._page.ends, STYLE)
+        page = self._page
+        with page_style():
+            return rasters.png(page.figure, page.ends, STYLE)
 
     @property
     def html(self) -> str:
@@ -468,6 +470,23 @@ def _legends_inside(axes: Any) -> None:
 
 
 @contextmanager
+def page_style() -> Iterator[None]:
+    """The style of the page, whatever rcParams the reader has set: the page is white, and its
+    figures are kept.
+    """
+    import matplotlib as mpl
+
+    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    now: Mapping[Any, Any] = mpl.rcParams
+    looks = [name for name in usual if name not in ("backend", "interactive")]
+    with mpl.rc_context(), quiet():
+        if any(now[name] != usual[name] for name in looks):
+            mpl.rcdefaults()  # takes as long as a small figure
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
 def _styled() -> Iterator[None]:
     """The style of the page where the reader set no other.
 
@@ -557,9 +576,7 @@ def _boxes(axes: Any) -> list[Any]:
     """What each panel covers, in the style in which it was drawn: in another there are other
     ticks.
     """
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE), quiet():
+    with page_style():
         return [ax.get_tightbbox() for ax in axes.flat]
 
 
@@ -583,11 +600,10 @@ def _drawn(
 ) -> tuple[str, Any]:
     """The figure as an SVG element, its marks on it, and its axes."""
     skip_documentation()
-    import matplotlib as mpl
     from matplotlib import figure as canvas
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    with mpl.rc_context(STYLE), quiet():
+    with page_style():
         figure = canvas.Figure(figsize=size, layout="constrained", facecolor="none")
         axes = _subplots(figure, panels or (1, 1))
         for ax in axes.flat:

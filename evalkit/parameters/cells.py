@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.kinds import (
@@ -34,6 +34,13 @@ SETTINGS = (
 # begins the parameters cell of a bundled notebook, and names its report
 MARK = re.compile(r"# Parameters of the (\w+) report")
 RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# the methods that change a list, a dict or a set
+CHANGING = {
+    *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"),
+    *("update", "setdefault", "popitem", "add", "discard"),
+    *("difference_update", "intersection_update", "symmetric_difference_update"),
+}
 SHORT = 40  # longer defaults do not widen the column of defaults
 
 
@@ -115,7 +122,8 @@ def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
     known = _known(named.keys(), marked)
     unknown = [name for name in named if name not in known]
     own_argument = ",".join([*own_names, *unknown])
-    advice = f"; parameters of the notebook's own: parameters.values(own={own_argument!r})"
+    verb = "is your own variable" if len(unknown) == 1 else "are your own variables"
+    advice = f"; if {', '.join(unknown)} {verb}, call parameters.values(own={own_argument!r})"
     refuse_unknown(unknown, known, advice)
     return _without_missing_inputs({n: a.value(variables) for n, a in named.items()})
 
@@ -133,31 +141,38 @@ class Assignment:
     def value(self, variables: Mapping[str, Any]) -> Any:
         """The value as the cell assigned it: as written, or if it was computed the variable.
 
-        Raises ParameterError if another cell has assigned a computed one again.
+        Raises ParameterError if another cell has since assigned or changed a computed one.
         """
         try:
             return ast.literal_eval(self.expression or "")
         except (ValueError, TypeError, SyntaxError):
             pass
-        replaced = any(self.name in _assigned_expressions(source) for source in self.later)
+        replaced = any(self.name in _changed_names(source) for source in self.later)
         if replaced or self.name not in variables:
             raise ParameterError(
-                f"{self.name}: another cell assigned it after the parameters cell computed it; "
-                "run the parameters cell again"
+                f"{self.name}: its value is no longer the one that the parameters cell computed; "
+                "run that cell again"
             )
         return variables[self.name]
 
 
+def _body(source: str) -> list[ast.stmt]:
+    """The statements of a cell; none if it is not Python."""
+    try:
+        return ast.parse(source).body
+    except SyntaxError:
+        return []
+
+
 def _assigned_expressions(source: str) -> dict[str, ast.expr | None]:
     """The names that a cell assigns, with the expression of each; None where a name is one of
-    several targets, or a loop's. Empty if the cell is not Python.
+    several targets, or a loop's, and where the rest of the cell may change a list or a dict.
     """
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return {}
     assigned: dict[str, ast.expr | None] = {}
-    for node in body:
+    for node in _body(source):
+        read = {part.id for part in ast.walk(node) if _is_name(part, ast.Load)}
+        changeable = [assigned[name] for name in read if _is_changeable(assigned.get(name))]
+        assigned |= {name: None for name, value in assigned.items() if value in changeable}
         targets: list[ast.AST] = [node]  # of a loop and its like the names that it assigns
         value = None
         if isinstance(node, ast.Assign | ast.AnnAssign):
@@ -168,11 +183,51 @@ def _assigned_expressions(source: str) -> dict[str, ast.expr | None]:
         for target in targets:
             if isinstance(target, ast.Name):
                 assigned[target.id] = value
-                continue
-            for part in ast.walk(target):
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    assigned[part.id] = None
+            else:
+                assigned |= dict.fromkeys(_stored_names(target))
     return assigned
+
+
+def _is_name(node: ast.AST, context: type[ast.expr_context]) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, context)
+
+
+def _is_changeable(expression: ast.expr | None) -> bool:
+    """True for a display of a list, a dict or a set, and for a tuple that has one."""
+    displays = (ast.List, ast.Dict, ast.Set)
+    return expression is not None and any(isinstance(p, displays) for p in ast.walk(expression))
+
+
+def _stored_names(node: ast.AST) -> Iterator[str]:
+    """The names that a statement assigns in the notebook: those of a function, a class or a
+    comprehension are its own.
+    """
+    if isinstance(node, (*DEFINITIONS, ast.Lambda)):
+        return
+    if _is_name(node, ast.Store):
+        yield node.id
+    parts = ast.iter_child_nodes(node)
+    if isinstance(node, ast.comprehension):
+        parts = iter([node.iter, *node.ifs])
+    for part in parts:
+        yield from _stored_names(part)
+
+
+def _changed_names(source: str) -> set[str]:
+    """The names that a cell assigns, defines, imports or changes in place."""
+    names = set(_assigned_expressions(source))
+    for statement in _body(source):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.alias):
+                names.add(node.asname or node.name.split(".")[0])
+            elif isinstance(node, DEFINITIONS):
+                names.add(node.name)
+            elif isinstance(node, ast.Attribute | ast.Subscript):
+                is_call = isinstance(node, ast.Attribute) and node.attr in CHANGING
+                is_part = not isinstance(node.ctx, ast.Load)
+                if isinstance(node.value, ast.Name) and (is_call or is_part):
+                    names.add(node.value.id)
+    return names
 
 
 def _parameters_cells(ran: Sequence[str]) -> list[int]:

@@ -63,13 +63,13 @@ def is_data(value: Any) -> bool:
     )
 
 
-def _holds_data(value: Any) -> bool:
+def holds_data(value: Any) -> bool:
     """True if a value, or a part of it however deep, is data that are too long to print."""
     if is_data(value):
         return True
     if isinstance(value, Mapping):
-        return any(map(_holds_data, value.values()))
-    return isinstance(value, list | tuple) and any(map(_holds_data, value))
+        return any(map(holds_data, value.values()))
+    return isinstance(value, list | tuple) and any(map(holds_data, value))
 
 
 def _call(value: Any) -> str:
@@ -89,7 +89,7 @@ def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> 
     >>> command("rating", {"y_true": [1.0] * 30, "level": 0.9})
     'ek.rating(y_true=<list of 30>, level=0.9)'
     """
-    if segment or any(map(_holds_data, parameters.values())):
+    if segment or any(map(holds_data, parameters.values())):
         arguments = ", ".join(f"{name}={_call(value)}" for name, value in parameters.items())
         call = f"ek.{notebook}({arguments})"
         return f"{call}.segment({segment!r})" if segment else call

@@ -544,8 +544,8 @@ def refuse_features(roles: UnitRoles) -> None:
 
 
 def are_of_one_family(names: Sequence[str]) -> bool:
-    """True if names have a word in common, such as acc_a and acc_b, are those of models or versions,
-    or of one metric, or nothing but letters from a on.
+    """True if names have a word in common, such as acc_a and acc_b, are those of models or
+    versions, or of one metric, or nothing but letters from a on.
 
     >>> are_of_one_family(["rf", "logit"]), are_of_one_family(["age", "income"])
     (True, False)
