@@ -84,9 +84,9 @@ def test_columns_of_one_kind_are_values_per_unit(columns):
 
 
 def test_columns_that_may_be_features_are_values_where_systems_names_them(tmp_path):
-    columns = {"gpt4": SCORE, "claude": OTHER}
-    assert commands(tmp_path, columns) == ["significance -p systems 'gpt4, claude'"]
-    assert ek.significance(pd.DataFrame(columns), systems="gpt4, claude").systems == tuple(columns)
+    columns = {"alice": SCORE, "bob": OTHER}
+    assert commands(tmp_path, columns) == ["significance -p systems 'alice, bob'"]
+    assert ek.significance(pd.DataFrame(columns), systems="alice, bob").systems == tuple(columns)
 
 
 def test_scores_of_classes_beside_an_answer_are_no_values_per_unit():
