@@ -446,8 +446,8 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "if not why and self.tested and not math.isclose(e.level, level):",
-        "if not why and self.tested and not e.level:",
+        "if not why and self.claim.may_err and not math.isclose(e.level, level):",
+        "if not why and self.claim.may_err and not e.level:",
         "limits of another level than the rules' decide",
     ),
     Fault(
@@ -464,8 +464,8 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "margin = claim.within or self.study.settings.margin",
-        "margin = self.study.settings.margin or claim.within",
+        "margin = claim.within or margin",
+        "margin = margin or claim.within",
         "the report's margin, not the rule's",
     ),
     Fault(
