@@ -357,3 +357,23 @@ def test_a_strip_with_one_place_alone_has_an_axis():
     table = pd.DataFrame({"label": [0, 1, 1, 1, 0, 1], "score": np.linspace(0.9, 0.1, 6)})
     study = classification.read(table, threshold="precision>=0.99", metrics="precision,recall")
     assert "precision is –" in str(study)
+
+
+def predicted_by(share):
+    """Forecasts of two systems in rows of their own; the second predicts a share of the rows."""
+    rng = np.random.default_rng(0)
+    actual = rng.normal(size=100)
+    columns = {"id": range(100), "system": "a", "actual": actual, "forecast": actual + 1}
+    first = pd.DataFrame(columns)
+    second = first.assign(system="b", forecast=actual + 2).head(round(share * 100))
+    return pd.concat([first, second])
+
+
+def test_the_first_sentence_says_that_few_rows_could_be_used():
+    study = rating.read(predicted_by(0.8), metrics="mae")
+    assert "of the rows could be used" in first_screen.verdict(study).text.split("\n")[0]
+
+
+def test_the_first_sentence_says_nothing_of_a_few_rows_that_are_not_used():
+    study = rating.read(predicted_by(0.98), metrics="mae")
+    assert "could be used" not in first_screen.verdict(study).text

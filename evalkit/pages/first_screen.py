@@ -35,7 +35,7 @@ pieces.offered(__name__)
 
 
 EACH = 20  # systems with a row of their own; of more those with one verdict share a row
-MOST = 0.9  # share of the rows read: with less the first sentence says it
+ENOUGH = 0.9  # share of the rows read: with less the first sentence says it
 NAMED = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
 ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
@@ -104,7 +104,7 @@ def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
     it was tested.
     """
     sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
-    if study.used_share < MOST:
+    if study.used_share < ENOUGH:
         sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
     explained = [gloss(study)]
     if len(study.headline):
@@ -477,7 +477,7 @@ def _units(row: Mapping[str, Any]) -> Cell:
     return Cell("–") if math.isnan(needed) else Cell(f"{needed:,.0f}", numbers=(needed,))
 
 
-LEAST, MOST = 0.001, 0.999  # probabilities beyond are not told apart
+SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 CATCH: dict[str, Column] = {
     "regression caught": each(lambda row: tables.number_cell(row["catches"])),
     "unchanged fails": each(lambda row: _share(row["unchanged_fails"])),
@@ -490,9 +490,9 @@ def _share(probability: float) -> Cell:
     """A probability; – for a rule about the report as a whole."""
     if math.isnan(probability):
         return Cell("–")
-    if probability < LEAST:
+    if probability < SMALLEST:
         return Cell("<0.1%")
-    return Cell(">99.9%" if probability > MOST else numbers.share(probability))
+    return Cell(">99.9%" if probability > LARGEST else numbers.share(probability))
 
 
 def statement(row: Mapping[str, Any]) -> str:
