@@ -55,6 +55,7 @@ release: $(VENV)/.ok
 
 # The documentation as a site, in docs/_site: it needs no network, and a link that leads nowhere is an error.
 docs: $(VENV)/.docs
+	$(BIN)/python tests/docs_pictures.py tour
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_site
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.ok
@@ -89,14 +90,15 @@ lab: $(VENV)/.ok
 	$(BIN)/jupyter lab notebooks
 
 # Runs the notebooks again and stores what they print, and makes the pages of docs, the sample page and the README's
-# picture of it (with Chromium); `git diff` then shows what changed.
+# pictures (that of the page with Chromium); `git diff` then shows what changed.
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
 	$(BIN)/python tests/stored_outputs.py $(NOTEBOOKS)
-	$(BIN)/jupyter-nbconvert --to evalkit --output-dir docs --output sample notebooks/ranking.ipynb
+	$(BIN)/jupyter-nbconvert --to evalkit --output-dir docs --output sample notebooks/classification.ipynb
+	$(BIN)/python tests/docs_pictures.py
 	@if command -v chromium > /dev/null; then \
-	chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,880 \
+	chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,960 \
 	--screenshot=docs/sample.png file://$(CURDIR)/docs/sample.html 2> /dev/null; \
 	else echo "no chromium: docs/sample.png stays as it was" >&2; fi
 

@@ -15,7 +15,7 @@ version = release = installed_version(DISTRIBUTION)
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
-exclude_patterns = ["_site"]
+exclude_patterns = ["_site", "_pictures"]
 html_theme = "furo"
 html_title = "evalkit"
 html_extra_path = ["sample.html"]
@@ -36,7 +36,8 @@ def source_folder() -> str:
 
 def link_to_repository(app: Any, name: str, source: list[str]) -> None:
     """Links out of docs, which work in a checkout, lead to the repository."""
-    source[0] = source[0].replace("](../", f"]({source_folder()}")
+    top = "../" * (name.count("/") + 1)
+    source[0] = source[0].replace(f"]({top}", f"]({source_folder()}")
 
 
 def escape_formulas(

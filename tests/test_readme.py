@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from textwrap import dedent
 
+import docs_pictures as pictures
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,7 +31,11 @@ from evalkit.studies import inspection, units
 
 PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+ALL_PAGES = [README, *sorted((README.parent / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+MADE_BY_THE_SITE = "_pictures/"
 MOST_WORDS = 900
+SMALL_PICTURE = 25_000  # bytes
 COMMAND = r"^    ((?:evalkit|papermill) .*)$"
 
 
@@ -55,10 +60,47 @@ def test_the_schema_is_that_of_the_results_and_each_word_is_of_a_part():
         assert not valid(whole | {"report": "ranking", "order": "a"})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_is_linked_exists(page):
-    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
-    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
+def named(page):
+    """The name of a page below the top of the repository."""
+    return page.relative_to(README.parent).as_posix()
+
+
+def links_of(page):
+    """The file and the anchor, "" without one, of each link that stays in the repository."""
+    for file, anchor in LINK.findall(page.read_text("utf-8")):
+        if "://" not in file and not file.startswith(MADE_BY_THE_SITE):
+            yield (page.parent / file).resolve() if file else page, anchor
+
+
+def anchors(page):
+    """The anchors of the headings of a page, as forges and the site make them."""
+    headings = re.findall(r"(?m)^#+ (.*)$", page.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
+def test_every_file_and_heading_that_is_linked_exists(page):
+    links = list(links_of(page))
+    assert not [str(file) for file, _ in links if not file.exists()]
+    assert not [
+        f"{file.name}#{anchor}"
+        for file, anchor in links
+        if anchor and file.suffix == ".md" and anchor not in anchors(file)
+    ]
+
+
+def test_every_picture_of_the_tour_is_made_by_the_site():
+    text = (README.parent / "docs" / "tour.md").read_text("utf-8")
+    shown = re.findall(r"\(_pictures/(\w+)\.png\)", text)
+    assert shown == pictures.TOUR_PICTURES
+
+
+def test_the_small_pictures_are_small_and_shown():
+    text = README.read_text("utf-8")
+    for name in pictures.SMALL_PICTURES:
+        path = f"docs/pictures/{name}.png"
+        assert f"]({path})" in text
+        assert (README.parent / path).stat().st_size < SMALL_PICTURE
 
 
 def test_every_test_that_the_code_names_exists():
@@ -72,18 +114,17 @@ def test_every_test_that_the_code_names_exists():
     assert not [name for name in named if not (README.parent / name).exists()]
 
 
-OF_THE_SITE = ("trust_tables.md", "index.md", "api.md")
+OF_THE_SITE = {"docs/index.md", "docs/api.md"}
 
 
-def test_readme_names_every_page_of_the_docs():
-    text = README.read_text(encoding="utf-8")
-    assert not [
-        page.name
-        for page in PAGES[1:]
-        if f"(docs/{page.name})" not in text
-        and page.name
-        not in ("trust_tables.md", "index.md", "api.md")  # of the site, or of trust.md
-    ]
+def test_links_lead_from_the_readme_to_every_page_of_the_docs():
+    reached, waiting = set(), [README]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached:
+            reached.add(page)
+            waiting += [file for file, _ in links_of(page) if file in ALL_PAGES]
+    assert {named(page) for page in set(ALL_PAGES) - reached} <= OF_THE_SITE
 
 
 def test_readme_is_short_enough_to_read():
@@ -327,7 +368,7 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = README.read_text(encoding="utf-8")
-    own = text.split("file of your own:\n")[1].split("This writes")[0]
+    own = text.split("```bash\n")[1].split("```")[0]
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     subprocess.run(["bash", "-ec", own], check=True, timeout=120)
     assert Path("reports/classification.html").is_file()
@@ -341,9 +382,7 @@ SPEED = re.compile(
 )
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, README.parent / "CONTRIBUTING.md"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [*ALL_PAGES, README.parent / "CONTRIBUTING.md"], ids=named)
 def test_no_speed_is_stated_but_what_was_measured(page):
     text = page.read_text(encoding="utf-8")
     before, _, made = text.partition(tables.SPEED[0])
