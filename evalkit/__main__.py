@@ -146,6 +146,8 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
     about = "say what is in files of predictions and what a report refuses"
     _add_inspect(command("inspect", _by("checks", "inspect"), about))
+    about = "say by which convention another tool's value of a metric differs"
+    _add_explain(command("explain", _by("explain", "main"), about))
     copied = command(
         "notebook", _notebook, "print a notebook to adapt: evalkit notebook ranking > mine.ipynb"
     )
@@ -169,6 +171,16 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="NOTEBOOK", help=about)
     about = "say what the files hold, and why the other reports refuse them"
     parser.add_argument("--why", action="store_true", help=about)
+    _add_parameters(parser)
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("metric", metavar="METRIC", help="a metric, such as roc_auc or ndcg@10")
+    about = "the value that the other tool gives, with all digits that it prints"
+    parser.add_argument("--theirs", required=True, metavar="NUMBER", help=about)
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files, folders or patterns, read as one input"
+    )
     _add_parameters(parser)
 
 

@@ -7,7 +7,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     page
     for page in sorted(DOCS.rglob("*.md"))
-    if any(fence.language == "pycon" for fence in fences(page))
+    if any(fence.language == "pycon" or fence.printed is not None for fence in fences(page))
 ]
 BY_DAY = DOCS / "guides" / "ab_test.md"  # the guide whose commands also run by day
 

@@ -322,8 +322,10 @@ def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def closest(options: Any) -> str:
-    """The report that reads the file of `preds` best, where none is named; says so on stderr."""
+def closest(options: Any, names: Sequence[str] = ()) -> str:
+    """The report of these, of all without names, that reads the file of `preds` best; says so on
+    stderr.
+    """
     from evalkit.reading.matching import commands
     from evalkit.studies import inspection
 
@@ -333,7 +335,7 @@ def closest(options: Any) -> str:
     rest = {name: value for name, value in options.parameters if name != "preds"}
     values = parameters([*rest.items()], settings(options.file), written_options())
     with one_line():
-        readings = inspection.readings(files, inspection.BY_CLOSENESS, values, rest)
+        readings = inspection.readings(files, names or inspection.BY_CLOSENESS, values, rest)
     first = readings[0]
     if first.inspection is None:
         refusals = [f"{reading.report}: {reading.refusal}" for reading in readings]

@@ -1,0 +1,125 @@
+"""`evalkit explain`: another tool's number is traced to its convention, or to none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_runs import evalkit
+from sklearn.metrics import f1_score, mean_squared_error, ndcg_score, roc_auc_score
+
+from evalkit.commands import explain
+
+
+def explained(metric, theirs, table, tmp_path, *parameters):
+    """What the command prints of a table."""
+    file = tmp_path / "table.csv"
+    table.to_csv(file, index=False)
+    return evalkit("explain", metric, "--theirs", theirs, file, *parameters, folder=None)
+
+
+@pytest.fixture
+def classes():
+    """Predictions of three classes, the last one rare."""
+    rng = np.random.default_rng(1)
+    label = rng.choice(["a", "b", "c"], 200, p=[0.6, 0.3, 0.1])
+    wrong = rng.random(200) < 0.3
+    predicted = np.where(wrong, rng.choice(["a", "b", "c"], 200), label)
+    return pd.DataFrame({"y_true": label, "y_pred": predicted})
+
+
+@pytest.fixture
+def scores():
+    """Scores of two classes, between 0 and 1."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 2, 150)
+    return pd.DataFrame(
+        {"label": label, "score": np.clip(0.3 * label + 0.6 * rng.random(150), 0, 1)}
+    )
+
+
+def test_another_average_is_named(classes, tmp_path):
+    theirs = f1_score(classes["y_true"], classes["y_pred"], average="weighted")
+    ended = explained("macro_f1", f"{theirs:.5f}", classes, tmp_path)
+    assert ended.status == 0
+    assert f"{theirs:.5f} is the value of:" in ended.out
+    assert "weighted_f1" in ended.out
+
+
+def test_the_other_label_is_named(scores, tmp_path):
+    theirs = roc_auc_score(1 - scores["label"], scores["score"])
+    ended = explained("roc_auc", f"{theirs:.5f}", scores, tmp_path)
+    assert f"{theirs:.5f} is the value of:" in ended.out
+    assert "roc_auc, positive=0" in ended.out
+
+
+def test_another_threshold_is_named(scores, tmp_path):
+    theirs = max(f1_score(scores["label"], scores["score"] >= at) for at in scores["score"])
+    ended = explained("f1", f"{theirs:.5f}", scores, tmp_path)
+    assert "f1, threshold=best_f1" in ended.out
+
+
+def test_a_squared_error_is_named(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"actual": rng.normal(size=80), "forecast": rng.normal(size=80)})
+    theirs = mean_squared_error(table["actual"], table["forecast"])
+    assert ": mse" in explained("rmse", f"{theirs:.6f}", table, tmp_path).out
+
+
+@pytest.fixture
+def lists():
+    """Graded lists of twelve items, whose scores have many ties."""
+    rng = np.random.default_rng(4)
+    queries = np.repeat([f"q{i:02}" for i in range(20)], 12)
+    grades, ties = rng.integers(0, 4, 240), rng.integers(0, 5, 240)
+    items = np.tile([f"i{i:02}" for i in range(12)], 20)
+    return pd.DataFrame({"query": queries, "item": items, "grade": grades, "score": ties})
+
+
+def test_another_cut_off_is_named(lists, tmp_path):
+    lists["score"] += np.random.default_rng(5).random(240)
+    pairs = [(rows["grade"], rows["score"]) for _, rows in lists.groupby("query")]
+    theirs = np.mean([ndcg_score([grade], [score], k=5) for grade, score in pairs])
+    ended = explained("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
+    assert f"{theirs:.6f}  table: ndcg@5\n" in ended.out
+
+
+def test_another_order_of_ties_is_named(lists, tmp_path):
+    best = lists.assign(score=lists["score"] + lists["grade"] / 10)
+    pairs = [(rows["grade"], rows["score"]) for _, rows in best.groupby("query")]
+    theirs = np.mean([ndcg_score([grade], [score], k=10) for grade, score in pairs])
+    ended = explained("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
+    assert f"{theirs:.6f}  table: ndcg@10, best order of ties" in ended.out
+
+
+def test_the_nearest_values_are_listed_if_none_fits(scores, tmp_path):
+    ended = explained("roc_auc", "0.123", scores, tmp_path)
+    first, *lines = ended.out.splitlines()
+    assert first.endswith("values is 0.123. The nearest:")
+    distances = [abs(float(line.split()[0]) - 0.123) for line in lines]
+    assert distances == sorted(distances)
+    assert 1 < len(lines) <= explain.MOST
+
+
+@pytest.mark.parametrize("theirs, fits", [("0.5", True), ("0.50", True), ("0.51", False)])
+def test_a_value_fits_if_it_rounds_to_the_same_digits(theirs, fits, tmp_path):
+    table = pd.DataFrame({"actual": [0.0, 0.0], "forecast": [0.504, 0.504]})
+    out = explained("mae", theirs, table, tmp_path).out
+    assert ("is the value of" in out) == fits
+
+
+@pytest.mark.parametrize(
+    "metric, theirs, words",
+    [
+        ("roc_auc", "high", "--theirs must be a number such as 0.81, got 'high'"),
+        ("roc_acu", "0.8", "unknown metric 'roc_acu'"),
+        ("mae", "0.8", "no report reads"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_in_words(metric, theirs, words, scores, tmp_path):
+    ended = explained(metric, theirs, scores, tmp_path)
+    assert ended.status == 2
+    assert words in ended.err
+
+
+def test_every_metric_that_is_tried_is_in_the_catalogue():
+    known = {name for table in explain.lookup.TABLES.values() for name in table}
+    assert {name for group in explain.CONVENTIONS["groups"] for name in group} <= known
