@@ -37,9 +37,11 @@ test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
 
 # What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
-# kernels, large tables, the wheel with dependencies of its own, and whether something became slower.
-night: $(VENV)/.spark large release distribution docs
+# kernels, large tables, the wheel with dependencies of its own, the commands of the guides, the site in Chromium with axe,
+# and whether something became slower.
+night: $(VENV)/.spark .page/.ok large release distribution docs
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
+	$(BIN)/python -m pytest -q -n auto -m slow tests/page/test_site.py
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 	$(MAKE) bench-guard
 

@@ -2,6 +2,7 @@
 
 import re
 from importlib.metadata import metadata, version as installed_version
+from pathlib import Path
 from typing import Any
 
 DISTRIBUTION = "evalkit-reports"
@@ -49,7 +50,29 @@ def escape_formulas(
             lines[place] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line.replace("|", r"\|"))
 
 
+# what the theme leaves out for screen readers and keyboards, as axe says
+ACCESSIBLE = {
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<th class="head"><p></p></th>': "<td></td>",
+    'role="heading">': 'role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer"': '<aside aria-label="All pages" class="sidebar-drawer"',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+}
+
+
+def make_accessible(app: Any, error: Exception | None) -> None:
+    """Complete the attributes of the written pages."""
+    for page in Path(app.outdir).rglob("*.html"):
+        if page.name not in html_extra_path:
+            text = page.read_text("utf-8")
+            for incomplete, complete in ACCESSIBLE.items():
+                text = text.replace(incomplete, complete)
+            page.write_text(text, "utf-8")
+
+
 def setup(app: Any) -> None:
-    """Register both with Sphinx."""
+    """Register these with Sphinx."""
     app.connect("source-read", link_to_repository)
     app.connect("autodoc-process-docstring", escape_formulas)
+    app.connect("build-finished", make_accessible)

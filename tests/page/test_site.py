@@ -1,0 +1,59 @@
+"""The site of the documentation in Chromium, wide and narrow: run after `make docs`."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from browser import AXE, FLAGS, LISTENER
+from made_once import ROOT
+
+SITE = ROOT / "docs" / "_site"
+# a report, which has tests of its own; a page whose heading is written by a search
+OTHERS = ("sample.html", "search.html")
+PAGES = sorted(
+    path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if path.name not in OTHERS
+)
+WIDTHS = (1280, 400)
+PROBE = """
+<script>%s</script>
+<script>
+addEventListener("load", function () {
+  axe.run().then(function (found) {
+    parent.postMessage(JSON.stringify({
+      sideways: document.documentElement.scrollWidth - innerWidth,
+      violations: found.violations.map(function (v) { return v.id + ": " + v.nodes[0].html; })
+    }), "*");
+  });
+});
+</script>
+"""
+FRAME = '<iframe style="border:0;width:%dpx;height:900px" src="%s"></iframe>'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A copy of the site, whose pages may be probed."""
+    return shutil.copytree(SITE, tmp_path_factory.mktemp("site") / "site")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing_and_nothing_is_cut_off(page, site, tmp_path):
+    axe = AXE.read_text("utf-8").replace("</script>", "<\\/script>")
+    path = site / page
+    path.write_text(path.read_text("utf-8") + PROBE % axe, "utf-8")
+    framed = site / "framed.html"
+    frames = "".join(FRAME % (width, path.as_uri()) for width in WIDTHS)
+    framed.write_text(LISTENER + frames, "utf-8")
+    folder = f"--user-data-dir={tmp_path}"
+    ran = subprocess.run(
+        ["chromium", *FLAGS, folder, framed.as_uri()], capture_output=True, text=True, timeout=300
+    )
+    answers = re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.DOTALL)
+    seen = [json.loads(html.unescape(answer)) for answer in answers]
+    assert len(seen) == len(WIDTHS), ran.stderr[-2000:]
+    assert [answer["violations"] for answer in seen] == [[], []]
+    assert max(answer["sideways"] for answer in seen) <= 0
