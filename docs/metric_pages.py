@@ -126,34 +126,34 @@ def write_others() -> None:
         if path.stem not in pages:
             path.unlink()
     for name, metrics in pages.items():
-        text = f"# {metrics[0].title}\n\n{facts(metrics)}\n"
+        heading = "" if len(metrics) == 1 else "## Definitions\n\n"
+        text = f"# {metrics[0].title}\n\n{heading}{facts(metrics)}\n"
         path = OTHERS / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
 def with_facts(page_of_metric: str, text: str) -> str:
-    """The text of a page with the facts before its first section."""
-    introduction, heading, sections = text.partition("\n## ")
+    """The text of a page, with the facts as its last section."""
     metrics = metrics_by_page()[page_of_metric]
     chinese = "; ".join(
-        f"{term.name} {term.chinese}"
+        f"{term.name} ({term.chinese})"
         for term in terms()
         if term.page == f"metrics/{page_of_metric}"
     )
-    last = f"\n\nIn Chinese: {chinese}.\n" if chinese else "\n"
-    return f"{introduction}\n{facts(metrics)}{last}{heading}{sections}"
+    last = f"\nIn Chinese: {chinese}.\n" if chinese else ""
+    heading = "Definition" if len(metrics) == 1 else "Definitions"
+    return f"{text}\n## {heading}\n\n{facts(metrics)}\n{last}"
 
 
 def facts(metrics: list[Metric]) -> str:
     """The rows of the catalogue in Markdown, a section each where there are several."""
     if len(metrics) == 1:
         return "\n".join(_items(metrics[0]))
-    sections = [
+    return "\n\n".join(
         f"### {HEADS[metric.structure]}: `{_label(metric)}`\n\n" + "\n".join(_items(metric))
         for metric in metrics
-    ]
-    return "## Definitions\n\n" + "\n\n".join(sections)
+    )
 
 
 def _label(metric: Metric) -> str:

@@ -90,13 +90,21 @@ def test_every_metric_has_a_page_with_its_facts(tmp_path, monkeypatch):
             assert all(f"`{alias.replace('@', '@k')}`" in text for alias in metric.aliases)
 
 
-def test_facts_of_a_metric_stand_before_the_first_section():
-    text = metric_pages.with_facts("roc_auc", "# ROC AUC\n\nText.\n\n## When\n\nThen.\n")
-    before, after = text.split("## When")
-    assert "- **Range**: 0 to 1; higher is better\n" in before
-    assert "- **Interval**: DeLong" in before
-    assert "In Chinese: AUC ROC 曲线下面积; " in before
-    assert after == "\n\nThen.\n"
+def test_the_facts_of_a_metric_are_the_last_section_of_its_page():
+    text = metric_pages.with_facts("roc_auc", "# ROC AUC\n\nText.\n")
+    before, facts = text.split("\n## Definition\n")
+    assert before == "# ROC AUC\n\nText.\n"
+    assert "- **Range**: 0 to 1; higher is better\n" in facts
+    assert "- **Interval**: DeLong" in facts
+    assert "In Chinese: AUC (ROC 曲线下面积); " in facts
+
+
+def test_a_metric_of_several_tables_has_a_definition_for_each():
+    text = metric_pages.facts(metric_pages.metrics_by_page()["accuracy"])
+    assert re.findall("^### (.*)$", text, re.MULTILINE) == [
+        "Binary classification: `accuracy`",
+        "Multi-class classification: `accuracy`",
+    ]
 
 
 def test_the_measured_coverage_is_that_of_the_tables():
@@ -141,8 +149,8 @@ def test_every_row_of_the_table_links_to_the_page_of_its_metric():
 
 def test_the_metrics_that_are_recommended_exist():
     text = (DOCS / "choose_a_metric.md").read_text("utf-8")
-    situations = text.split("## Ten situations")[1].split("\n\n")[1].splitlines()[2:]
-    assert len(situations) == 10
+    situations = text.split("## Twelve situations")[1].split("\n\n")[1].splitlines()[2:]
+    assert len(situations) == 12
     named = {
         name
         for row in situations
