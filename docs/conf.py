@@ -19,6 +19,13 @@ metrics/*
 metrics/others/*
 ```
 """
+ACCESSIBLE = {
+    'role="heading">': 'role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
 CODE_LINE = re.compile(r"\s*(>>>|\.\.\.)")
 
 project = "evalkit"
@@ -76,9 +83,22 @@ def escape_formulas(
             lines[place] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line.replace("|", r"\|"))
 
 
+def make_accessible(app: Any, error: Exception | None) -> None:
+    """What axe asks for and the theme lacks: levels of headings, names of landmarks, and boxes that
+    scroll by keyboard.
+    """
+    sample = {Path(app.outdir) / name for name in html_extra_path}
+    for path in set(Path(app.outdir).rglob("*.html")) - sample:
+        text = path.read_text(encoding="utf-8")
+        for lacking, complete in ACCESSIBLE.items():
+            text = text.replace(lacking, complete)
+        path.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Register these functions with Sphinx."""
     app.connect("builder-inited", write_metric_pages)
     app.connect("source-read", complete_metrics)
     app.connect("source-read", link_to_repository)
     app.connect("autodoc-process-docstring", escape_formulas)
+    app.connect("build-finished", make_accessible)

@@ -143,16 +143,19 @@ def with_facts(page_of_metric: str, text: str) -> str:
     )
     last = f"\nIn Chinese: {chinese}.\n" if chinese else ""
     heading = "Definition" if len(metrics) == 1 else "Definitions"
-    return f"{text}\n## {heading}\n\n{facts(metrics)}\n{last}"
+    return f"{text}\n## {heading}\n\n{facts(metrics, plain=len(metrics) > 1)}\n{last}"
 
 
-def facts(metrics: list[Metric]) -> str:
-    """The rows of the catalogue in Markdown, a section each where there are several."""
+def facts(metrics: list[Metric], *, plain: bool = True) -> str:
+    """The rows of the catalogue in Markdown, a section each where there are several. plain: with a
+    description in plain words.
+    """
+    items = ["\n".join(_items(metric, plain=plain)) for metric in metrics]
     if len(metrics) == 1:
-        return "\n".join(_items(metrics[0]))
+        return items[0]
     return "\n\n".join(
-        f"### {HEADS[metric.structure]}: `{_label(metric)}`\n\n" + "\n".join(_items(metric))
-        for metric in metrics
+        f"### {HEADS[metric.structure]}: `{_label(metric)}`\n\n{of_metric}"
+        for metric, of_metric in zip(metrics, items, strict=True)
     )
 
 
@@ -163,11 +166,11 @@ def _label(metric: Metric) -> str:
     return f"{metric.before_cut}k" if metric.cut == "must" else f"{metric.name}[@k]"
 
 
-def _items(metric: Metric) -> Iterator[str]:
+def _items(metric: Metric, *, plain: bool) -> Iterator[str]:
     """The facts of a metric, a list item each."""
-    if metric.plain:
-        plain = metric.plain.replace("k = {k}", "k").format(k="k", top="the first k")
-        yield f"- **In plain words**: {plain}"
+    if plain and metric.plain:
+        words = metric.plain.replace("k = {k}", "k").format(k="k", top="the first k")
+        yield f"- **In plain words**: {words}"
     yield f"- **Name**: `{_label(metric)}`{_other_names(metric)}"
     yield f"- **Formula**: {metric.formula.replace('|', chr(92) + '|')}"
     yield f"- **Range**: {_end(metric.low)} to {_end(metric.high)}; {BEST[metric.best]}"
