@@ -31,7 +31,6 @@ REPORTS = {
     "draws": "significance",
     "interleaving": "interleaving",
 }
-WITHIN_UNITS = ("gauc", "gauc_positives", "gauc_uniform")
 FIRST_CELL = re.compile(r"^\| (?P<code>`(?P<name>\w+\^?)[^`]*`) \|", re.MULTILINE)
 INTERVALS, TESTS = "Intervals: coverage in percent", "Tests: rejected in percent"
 EVERY_FIGURE = "[Every figure](/trust_tables.md)"
@@ -178,8 +177,11 @@ def _items(metric: Metric, *, plain: bool) -> Iterator[str]:
         yield f"- **Undefined where**: {metric.undefined}"
     if metric.equals:
         yield f"- **Equals**: {metric.equals}"
-    yield f"- **Interval**: {_method(metric, lambda method: method.interval_is)}"
-    yield f"- **Test of a difference**: {_method(metric, lambda method: method.test_is)}"
+    sample = _sample(metric)
+    interval = _method(metric, sample.layout, lambda method: method.interval_is)
+    test = _method(metric, sample.layout, lambda method: method.test_is)
+    yield f"- **Interval** ({sample.words}): {interval}"
+    yield f"- **Test of a difference** ({sample.words}): {test}"
     yield f"- **Measured**: {_measured(metric)}"
 
 
@@ -192,12 +194,28 @@ def _end(value: float) -> str:
     return f"{value:g}".replace("inf", "∞").replace("-", "−")
 
 
-def _method(metric: Metric, name_of: inference.NameOf) -> str:
-    """The method of independent rows or lists, as the catalogue of methods calls it."""
+class Sample(NamedTuple):
+    """The usual sample of a metric: its layout, and what it is in words."""
+
+    layout: Layout
+    words: str
+
+
+def _sample(metric: Metric) -> Sample:
+    """The sample for which the page names the interval and the test."""
+    if metric.structure == "interleaving":
+        return Sample(Layout.DIVIDED, "two rankers that share the credit")
+    if metric.needs == "scores of units":
+        return Sample(Layout.CLUSTERED, "independent units")
+    independent = {"rankings": "independent queries", "draws": "independent units"}
+    return Sample(
+        Layout.PLAIN, independent.get(metric.structure, "independent rows without weights")
+    )
+
+
+def _method(metric: Metric, layout: Layout, name_of: inference.NameOf) -> str:
+    """The method as the catalogue of methods calls it."""
     number = 1 if metric.cut == "must" else None
-    layout = Layout.DRAWN if metric.structure == "draws" else Layout.PLAIN
-    if metric.structure == "counts" and metric.name in WITHIN_UNITS:
-        layout = Layout.CLUSTERED
     return inference.words([Chosen(metric, number)], layout, name_of).partition(": ")[2]
 
 

@@ -95,8 +95,25 @@ def test_the_facts_of_a_metric_are_the_last_section_of_its_page():
     before, facts = text.split("\n## Definition\n")
     assert before == "# ROC AUC\n\nText.\n"
     assert "- **Range**: 0 to 1; higher is better\n" in facts
-    assert "- **Interval**: DeLong" in facts
+    assert "- **Interval** (independent rows without weights): DeLong" in facts
     assert "In Chinese: AUC (ROC 曲线下面积); " in facts
+
+
+@pytest.mark.parametrize(
+    "name, interval",
+    [
+        ("recall", "(independent rows without weights): Wilson\n"),  # of two classes
+        ("gauc", "(independent units): jackknife t\n"),
+        ("pass_at_k", "(independent units): Wilson with the effective sample size, "),
+        (
+            "user_share",
+            "(two rankers that share the credit): half the interval of the difference, from sign flips of the units' sums",
+        ),
+    ],
+)
+def test_the_interval_is_that_of_the_usual_sample_of_a_metric(name, interval):
+    facts = metric_pages.facts(metric_pages.metrics_by_page()[name])
+    assert f"- **Interval** {interval}" in facts
 
 
 def test_a_metric_of_several_tables_has_a_definition_for_each():
