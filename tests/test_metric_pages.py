@@ -107,7 +107,7 @@ def test_the_facts_of_a_metric_are_the_last_section_of_its_page():
         ("pass_at_k", "(independent units): Wilson with the effective sample size, "),
         (
             "user_share",
-            "(two rankers that share the credit): half the interval of the difference, from sign flips of the units' sums",
+            "(two rankers that share the credit): half the interval of the difference, ",
         ),
     ],
 )
