@@ -16,7 +16,8 @@ sys.path.append(str(DOCS))
 import metric_pages  # noqa: E402
 
 WRITTEN = sorted(metric_pages.WRITTEN.glob("*.md"))
-PAGES = [*WRITTEN, *sorted(DOCS.glob("*.md"))]
+BESIDE = [DOCS / f"{name}.md" for name in ("choose_a_metric", "texts", "metrics", "glossary")]
+PAGES = [*WRITTEN, *BESIDE]
 WITH_EXAMPLES = [*WRITTEN, DOCS / "texts.md"]
 NOT_IN_CATALOGUE = {"diversity"}  # computed from items, not from grades
 EXAMPLES = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
