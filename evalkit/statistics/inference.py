@@ -31,6 +31,7 @@ from evalkit.statistics.intervals import Comparison, Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options as Options
 from evalkit.statistics.significance import DifferenceByT
 from evalkit.statistics.statistic import (
+    KnownValue,
     Layout,
     RowStatistic,
     ScoreStatistic,
@@ -147,6 +148,17 @@ def compare_independent_orders(
     """
     n = first.n + second.n
     return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
+
+
+def difference_ends(chosen: Chosen, second: Statistic) -> intervals.Ends:
+    """The smallest and the largest difference from a second value that the metric's range
+    allows.
+    """
+    metric = chosen.metric
+    if isinstance(second, KnownValue):
+        return metric.low - second.value, metric.high - second.value
+    widest = metric.high - metric.low
+    return -widest, widest
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:

@@ -35,6 +35,7 @@ from evalkit.parameters.policy import (
 )
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods, power, sensitivity, significance
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 
@@ -147,6 +148,7 @@ class Statement:
             family_level=family_level,
             ends=ends,
             error=self._error(evidence, study, family_level, ends),
+            alternative=study.settings.alternative if self.second else Alternative.TWO_SIDED,
         )
         return catching.catch(rule, measured.of_units(units or e.n), self.result)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -533,6 +533,7 @@ OF_TERMS = (
 USED = (
     "level",
     "alpha",
+    "alternative",
     "margin",
     "baseline",
     "seed",
@@ -548,6 +549,8 @@ class Recomputed(study.Study):
     """The study of a table of a report. file: its units. results: its part of the JSON; table: its
     name, or empty.
     """
+
+    directed_pairs: ClassVar[bool] = True  # those that the report has
 
     file: UnitFile
     results: Mapping[str, Any]
@@ -628,7 +631,7 @@ class Recomputed(study.Study):
             else self.estimate(chosen, system)
         )
         ours, theirs = (np.array([ends.value, ends.low, ends.high]) for ends in (e, reported))
-        near = DRAWS * float(np.nan_to_num(reported.high - reported.low))
+        near = DRAWS * float(np.nansum(reported.reach))
         if np.allclose(
             np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True
         ):
