@@ -74,9 +74,9 @@ class Alternative(StrEnum):
         >>> [Alternative(side).evidence(np.array([-2.0])).tolist() for side in Alternative]
         [[2.0], [-2.0], [2.0]]
         """
-        if not self.one_sided:
-            return np.abs(np.asarray(differences, float))
-        return self.signs[0] * np.asarray(differences, float)
+        values = np.asarray(differences, float)
+        evidence: Floats = self.signs[0] * values if self.one_sided else np.abs(values)
+        return evidence
 
     def two_sided_level(self, level: float) -> float:
         """The level of the two-sided interval that has the limits of this question at `level`.

@@ -134,7 +134,7 @@ class Comparison:
         tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
         p = alternative.p_value(self.p_value, tails)
         low, high = alternative.limits(two_sided.low, two_sided.high, ends)
-        if np.isnan(two_sided.low + two_sided.high):
+        if np.isnan([two_sided.low, two_sided.high]).any():
             low = high = np.nan
         return replace(
             self,
