@@ -150,15 +150,15 @@ def compare_independent_orders(
     return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
 
 
-def difference_ends(chosen: Chosen, second: Statistic) -> intervals.Ends:
-    """The smallest and the largest difference from a second value that the metric's range
+def difference_ends(first: Statistic, second: Statistic) -> intervals.Ends:
+    """The smallest and the largest difference from a second value that the range of the metric
     allows.
     """
-    metric = chosen.metric
+    metric = first.chosen.metric
+    low, high = (0.0, 1.0) if isinstance(metric.kind, kinds.Proportion) else metric.ends
     if isinstance(second, KnownValue):
-        return metric.low - second.value, metric.high - second.value
-    widest = metric.high - metric.low
-    return -widest, widest
+        return low - second.value, high - second.value
+    return low - high, high - low
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:

@@ -331,15 +331,13 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 def best_two(study: Study) -> pd.DataFrame:
     """With a baseline, the two best other systems, compared outside the family: p times the number
-    of their pairs. Empty for a one-sided question: of these two the values choose the first.
+    of their pairs. The question is two-sided: their values choose the first of these two.
     """
-    if study.settings.alternative.one_sided:
-        return pd.DataFrame()
     others = [name for name in study.order if name != study.settings.baseline]
     if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
     try:
-        c = study.compare(study.primary, (others[0], others[1]))
+        c = study.two_sided.compare(study.primary, (others[0], others[1]))
     except InputError:
         return pd.DataFrame()
     picked = replace(c, adjusted=min(1.0, math.comb(len(others), 2) * c.p_value))

@@ -345,13 +345,13 @@ class Diff(Shown, Study):
     ) -> significance.Comparison:
         """New less old."""
         joined = self._joined(chosen, pair, member)
-        return self._answer_of(chosen, joined)
+        return self._compared_sides(joined)
 
-    def _answer_of(self, chosen: Chosen, joined: Joined) -> significance.Comparison:
+    def _compared_sides(self, joined: Joined) -> significance.Comparison:
         """New less old, on the units of both sides."""
         return self.asked_comparison(
             lambda level: joined.comparison(replace(self.inference_options(2), level=level)),
-            inference.difference_ends(chosen, joined.statistics[1]),
+            inference.difference_ends(*joined.statistics),
         )
 
     @property
@@ -518,7 +518,7 @@ class Diff(Shown, Study):
         o = self.inference_options(2)
         c = inference.undefined(o.level, o.unit)
         if part.common.size > 1:
-            c = self._answer_of(self.primary, part)
+            c = self._compared_sides(part)
         place = {"segment": where.column, "slice": where.label, "system": of.new.system}
         compared = part.paired if part.common.size else part
         values = {"old": compared.old.value, "new": compared.new.value, "p": c.p_value}

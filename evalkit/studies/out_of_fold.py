@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, groupby
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,6 @@ from evalkit.offline.splits import ONE_OUT, Folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
-from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.methods import detectable_by_width
 from evalkit.statistics.significance import (
@@ -517,7 +516,7 @@ class Validation(Shown, Study):
         apart = (first - second)[~np.isnan(first - second)]
         if not apart.size:
             return inference.undefined(self.settings.level, "fold")
-        ends = inference.difference_ends(chosen, self.measure(chosen, pair[1]))
+        ends = inference.difference_ends(*self.compared(chosen, pair))
 
         def by_fold(level: float) -> Comparison:
             """The test by fold, its limits within the possible differences."""
@@ -620,14 +619,6 @@ class Validation(Shown, Study):
         """The first rows of a finding, by id or number."""
         names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
         return [f"row {name}" if self.examples.id is None else str(name) for name in names]
-
-    @property
-    def two_sided(self) -> Self:
-        """This study with two-sided questions, as those about the evaluation itself are."""
-        if not self.settings.alternative.one_sided:
-            return self
-        settings = replace(self.settings, alternative=Alternative.TWO_SIDED)
-        return replace(self, settings=settings)
 
     @frame
     def selection(self) -> Iterator[Row]:

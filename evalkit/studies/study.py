@@ -334,7 +334,7 @@ class Study(ABC):
             lambda level: inference.compare(
                 first, second, replace(self.inference_options(2), level=level)
             ),
-            inference.difference_ends(chosen, second),
+            inference.difference_ends(first, second),
         )
 
     def asked_comparison(
@@ -388,6 +388,16 @@ class Study(ABC):
         step.
         """
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
+
+    @property
+    def two_sided(self) -> Self:
+        """This study with two-sided questions, for comparisons whose first system is chosen by its
+        value, and those about the evaluation itself.
+        """
+        if not self.settings.alternative.one_sided:
+            return self
+        settings = replace(self.settings, alternative=Alternative.TWO_SIDED, gate=None)
+        return replace(self, settings=settings)
 
     def asked_p(self, two_sided: float, difference: float) -> float:
         """The p-value of a test that is symmetric around no difference, from its two-sided one."""
