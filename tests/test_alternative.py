@@ -436,13 +436,13 @@ def test_a_rule_follows_the_question():
 @pytest.mark.parametrize(
     ("side", "rule", "says"),
     [
-        ("greater", "not worse", "can never fail; say how much worse"),
+        ("greater", "not worse", "can never fail"),
         ("less", "better", "can never be kept"),
         ("less", "not worse within 0.1", "can never be kept"),
     ],
 )
 def test_a_rule_that_says_nothing_is_refused(side, rule, says):
-    with pytest.raises(ParameterError, match=f"{says}.*alternative='{side}'"):
+    with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
         study(side, gate=rule)
 
 

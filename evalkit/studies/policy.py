@@ -529,18 +529,14 @@ def _check_decidable(claim: Against, alternative: Alternative, chosen: metric.Ch
         return
     if claim.words == "better or equivalent":
         return
-    problem = ""
     if claim.words == "not worse" and claim.within is None:
-        if not alternative.counts(-direction):
-            problem = "can never fail; say how much worse is too much: 'not worse within NUMBER'"
-    elif not alternative.counts(direction):
-        problem = "can never be kept"
+        problem = "" if alternative.counts(-direction) else "one_sided_never_fails"
+    else:
+        problem = "" if alternative.counts(direction) else "one_sided_never_kept"
     if problem:
+        facts = {"rule": claim.words, "alternative": alternative, "metric": chosen.label}
         better = "higher" if direction > 0 else "lower"
-        raise ParameterError(
-            f"{claim.words!r} {problem}; with alternative={alternative.value!r} only one direction "
-            f"counts, and {chosen.label} is better if {better}"
-        )
+        raise ParameterError(obstacle(problem, better=better, **facts))
 
 
 def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.Chosen]]:
