@@ -1,11 +1,32 @@
 """The site of the documentation: `make docs`."""
 
 import re
+import sys
 from importlib.metadata import metadata, version as installed_version
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import metric_pages
+
 DISTRIBUTION = "evalkit-reports"
+PAGES_OF_METRICS = """
+```{toctree}
+:hidden:
+:glob:
+metrics/*
+metrics/others/*
+```
+"""
+ACCESSIBLE = {
+    'role="heading">': 'role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<th class="head"><p></p></th>': "<td></td>",
+}
 CODE_LINE = re.compile(r"\s*(>>>|\.\.\.)")
 
 project = "evalkit"
@@ -41,6 +62,20 @@ def link_to_repository(app: Any, name: str, source: list[str]) -> None:
     source[0] = source[0].replace(f"]({top}", f"]({source_folder()}")
 
 
+def write_metric_pages(app: Any) -> None:
+    """The pages of the metrics that have no text of their own, from the catalogue."""
+    metric_pages.write_others()
+
+
+def complete_metrics(app: Any, name: str, source: list[str]) -> None:
+    """The table of metrics links to every page, and each written page has its metric's facts."""
+    folder, _, page = name.rpartition("/")
+    if name == "metrics":
+        source[0] = metric_pages.link_others(source[0]) + PAGES_OF_METRICS
+    elif folder == "metrics" and page in metric_pages.metrics_by_page():
+        source[0] = metric_pages.with_facts(page, source[0])
+
+
 def escape_formulas(
     app: Any, kind: str, name: str, item: Any, options: Any, lines: list[str]
 ) -> None:
@@ -50,29 +85,22 @@ def escape_formulas(
             lines[place] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line.replace("|", r"\|"))
 
 
-# what the theme leaves out for screen readers and keyboards, as axe says
-ACCESSIBLE = {
-    "<pre>": '<pre tabindex="0">',
-    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
-    '<th class="head"><p></p></th>': "<td></td>",
-    'role="heading">': 'role="heading" aria-level="2">',
-    '<aside class="sidebar-drawer"': '<aside aria-label="All pages" class="sidebar-drawer"',
-    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
-}
-
-
 def make_accessible(app: Any, error: Exception | None) -> None:
-    """Complete the attributes of the written pages."""
-    for page in Path(app.outdir).rglob("*.html"):
-        if page.name not in html_extra_path:
-            text = page.read_text("utf-8")
-            for incomplete, complete in ACCESSIBLE.items():
-                text = text.replace(incomplete, complete)
-            page.write_text(text, "utf-8")
+    """What axe asks for and the theme lacks: levels of headings, names of landmarks, and boxes that
+    scroll by keyboard.
+    """
+    sample = {Path(app.outdir) / name for name in html_extra_path}
+    for path in set(Path(app.outdir).rglob("*.html")) - sample:
+        text = path.read_text(encoding="utf-8")
+        for lacking, complete in ACCESSIBLE.items():
+            text = text.replace(lacking, complete)
+        path.write_text(text, encoding="utf-8")
 
 
 def setup(app: Any) -> None:
-    """Register these with Sphinx."""
+    """Register these functions with Sphinx."""
+    app.connect("builder-inited", write_metric_pages)
+    app.connect("source-read", complete_metrics)
     app.connect("source-read", link_to_repository)
     app.connect("autodoc-process-docstring", escape_formulas)
     app.connect("build-finished", make_accessible)

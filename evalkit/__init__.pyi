@@ -111,6 +111,7 @@ def classification(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -159,6 +160,7 @@ def classification(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -186,6 +188,7 @@ def diff(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     gate: str | None = None,
 ) -> evalkit.studies.diff.Diff:
@@ -215,6 +218,7 @@ def diff(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     """
@@ -248,6 +252,7 @@ def interleaving(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -303,6 +308,7 @@ def interleaving(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -336,6 +342,7 @@ def ranking(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -383,6 +390,7 @@ def ranking(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -409,6 +417,7 @@ def rating(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -448,6 +457,7 @@ def rating(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -470,7 +480,6 @@ def significance(
     metrics: Metrics | None = None,
     ranks: str = "as given",
     null: float | None = None,
-    alternative: str = "two-sided",
     claim: str = "such questions",
     test_to_train: float | None = None,
     looks: int = 1,
@@ -483,6 +492,7 @@ def significance(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -513,7 +523,6 @@ def significance(
     metrics: the metrics to test, the first gives the verdict; for a wide table the name of its metric
     ranks: for ranked lists without scores: as given, or renumber to close gaps
     null: successes and trials: the share to test against, such as 0.5
-    alternative: two-sided, greater or less; only with null
     claim: for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: the planned number of analyses of the data as they grow, the same at each analysis
@@ -526,6 +535,7 @@ def significance(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
@@ -561,6 +571,7 @@ def validation(
     lower_is_better: Names | None = None,
     level: float = 0.95,
     alpha: float | None = None,
+    alternative: str = "two-sided",
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
@@ -608,6 +619,7 @@ def validation(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
+    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
     seed: the seed of all random numbers
     header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows

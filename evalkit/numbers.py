@@ -156,6 +156,18 @@ def interval(low: float, high: float, show: Show = number, places: int | None = 
     return f"[{show(low, places)}, {show(high, places)}]"
 
 
+def limits_from_json(low: float | None, high: float | None) -> tuple[float, float]:
+    """Limits as a report's JSON has them: null is infinite beside a limit that is known, as of a
+    one-sided interval, and else undefined.
+
+    >>> limits_from_json(0.2, None), limits_from_json(None, None)
+    ((0.2, inf), (nan, nan))
+    """
+    if low is None and high is None:
+        return math.nan, math.nan
+    return (-math.inf if low is None else low), (math.inf if high is None else high)
+
+
 def estimate(
     value: float, low: float, high: float, show: Show = number, places: int | None = None
 ) -> str:

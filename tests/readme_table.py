@@ -17,13 +17,14 @@ from typing import Any, get_type_hints
 # this checkout's, whichever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
 
+import metric_pages
 import nbformat
 import results as benchmarks
 import results_schema
 
 import evalkit as ek
-from evalkit import page as terms
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
 from evalkit.parameters import cells
@@ -43,7 +44,9 @@ A name takes a cut-off where `@k` is shown: `ndcg@10`. Case, spaces, dashes and 
 stand as tools write it: `nDCG@10`, `NDCG_at_10`, `P_10`, `ROC AUC`; `neg_log_loss` is `log_loss`. Different conventions
 have different names: `ndcg` and `ndcg_exp` are two metrics. A name that several metrics of a table have, such as `HR@10`,
 `PR AUC` or `F1` of several classes, is refused with the definitions and the value of each on the data. The column
-*equals* names the public tool whose result is equal.
+*equals* names the public tool whose result is equal. [Choose a metric](choose_a_metric.md) says which to take; a name with a
+link leads to a page that says what the metric cannot see. What lists are beside their relevance is on the page of
+[diversity](metrics/diversity.md).
 
 """
 SPEED = "<!-- speed: made by make outputs from benchmarks/found -->\n", "<!-- end of speed -->"
@@ -68,9 +71,9 @@ or a **note** (good to know). The message says which systems, columns or rows it
 """
 TERMS = """# Glossary
 
-<!-- made by make outputs from evalkit/page/glossary.toml -->
+<!-- made by make outputs from docs/terms.toml and evalkit/page/glossary.toml -->
 
-The terms that pages link to; each page carries those that it uses.
+Terms of evaluation, with the Chinese beside the English. A term that a page of a report mentions is explained there too.
 
 """
 STUBS = TOP / "evalkit" / "__init__.pyi"
@@ -88,7 +91,7 @@ __all__ = [
 
 def metrics() -> str:
     """The text of docs/metrics.md."""
-    return CATALOGUE + lookup.markdown() + "\n"
+    return CATALOGUE + metric_pages.link_written(lookup.markdown()) + "\n"
 
 
 def performance(text: str) -> str:
@@ -119,7 +122,7 @@ def findings() -> str:
 
 def glossary() -> str:
     """The text of docs/glossary.md."""
-    return TERMS + "\n".join(f"**{term.name}**: {term.meaning}\n" for term in terms.TERMS)
+    return TERMS + "\n".join(f"{entry}\n" for entry in metric_pages.glossary_entries())
 
 
 def stub() -> str:

@@ -331,6 +331,32 @@ def test_scores_of_both_classes_are_no_two_systems(tmp_path, file):
             ek.classification(preds)
 
 
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_a_probability_called_pos_is_that_of_the_other_class(tmp_path, file):
+    table = SCORED.set_axis(["label", "neg", "pos"], axis=1)
+    for preds in (table, saved(table, tmp_path, file)):
+        with pytest.raises(InputError, match=r"'neg' and 'pos' sum to 1 in every row"):
+            ek.classification(preds)
+
+
+LONG_SCORED = SCORED.reset_index(names="id").melt(
+    ["id", "label"], var_name="model", value_name="score"
+)
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+def test_scores_of_both_classes_in_a_long_table_are_no_two_systems(tmp_path, file):
+    for preds in (LONG_SCORED, saved(LONG_SCORED, tmp_path, file)):
+        with pytest.raises(InputError, match=r"sum to 1 in every row.*systems='score_spam'"):
+            ek.classification(preds)
+
+
+def test_one_class_of_a_long_table_is_read_by_its_name():
+    study = ek.classification(LONG_SCORED, systems="score_spam", metrics="roc_auc")
+    wide = ek.classification(SCORED, columns="score=score_spam", metrics="roc_auc")
+    assert study.estimates["value"].tolist() == wide.estimates["value"].tolist()
+
+
 def test_the_ways_of_scores_of_both_classes_are_read():
     spam = ek.classification(SCORED, columns="score=score_spam", metrics="roc_auc")
     assert len(spam.systems) == 1

@@ -37,7 +37,7 @@ from evalkit.parameters.kinds import (
     refuse_unknown,
 )
 from evalkit.reading.inputs import folds
-from evalkit.statistics import methods
+from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import (
     planning,
     ranking,
@@ -310,7 +310,7 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return tuple(report.options()[name].kind.schema["enum"])
 
-    assert allowed(reports.SignificanceParameters, "alternative") == tuple(methods.AGAINST_KNOWN)
+    assert allowed(reports.SignificanceParameters, "alternative") == tuple(Alternative)
     assert allowed(reports.InterleavingParameters, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(reports.ValidationParameters, "task") == (folds.CLASSES, folds.NUMBER)
     least = reports.InterleavingParameters.options()["simulated_users"].kind.schema["minimum"]

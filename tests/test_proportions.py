@@ -12,6 +12,7 @@ from samples import outside, rng
 from scipy import stats
 
 from evalkit.statistics import independent, proportions as prop
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.intervals import tango
 
 
@@ -23,18 +24,16 @@ def test_mcnemars_difference_has_tangos_interval():
 @settings(max_examples=80, deadline=None)
 def test_binomial_tests_equal_scipy(n, data):
     k, null = data.draw(st.integers(0, n)), data.draw(st.sampled_from([0.5, 0.1, 0.75]))
-    for test, alternative in (
-        (prop.binomial_test, "two-sided"),
-        (prop.binomial_greater, "greater"),
-        (prop.binomial_less, "less"),
-    ):
-        expected = stats.binomtest(k, n, null, alternative)
+    for alternative in Alternative:
+        expected = stats.binomtest(k, n, null, alternative.value)
         limits = expected.proportion_ci(0.95)
-        found = test(k, n, null=null)
+        level = alternative.two_sided_level(0.95)
+        two_sided = prop.binomial_test(k, n, null=null, level=level)
+        found = two_sided.answering(alternative, level=0.95, ends=(-null, 1 - null))
         assert found.p_value == pytest.approx(expected.pvalue, rel=1e-7, abs=1e-14)
         assert found.difference.low == pytest.approx(limits.low - null, abs=1e-9)
         assert found.difference.high == pytest.approx(limits.high - null, abs=1e-9)
-        if alternative != "two-sided":
+        if alternative.one_sided:
             assert (found.p_value < 0.05) == outside(found)
 
 
@@ -42,8 +41,11 @@ def test_binomial_tests_equal_scipy(n, data):
 @settings(max_examples=80, deadline=None)
 def test_fisher_equals_scipy(n_a, n_b, data):
     a, b = data.draw(st.integers(0, n_a)), data.draw(st.integers(0, n_b))
-    expected = stats.fisher_exact([[a, n_a - a], [b, n_b - b]])[1]
-    assert prop.fisher(a, n_a, b, n_b).p_value == pytest.approx(expected, rel=1e-7)
+    table = [[a, n_a - a], [b, n_b - b]]
+    for alternative in Alternative:
+        found = prop.fisher(a, n_a, b, n_b).answering(alternative, level=0.95)
+        expected = stats.fisher_exact(table, alternative=alternative.value).pvalue
+        assert found.p_value == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
 def peak(call):

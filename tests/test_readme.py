@@ -31,7 +31,11 @@ from evalkit.studies import inspection, units
 
 PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
-ALL_PAGES = [README, *sorted((README.parent / "docs").rglob("*.md"))]
+ALL_PAGES = [
+    page
+    for page in [README, *sorted((README.parent / "docs").rglob("*.md"))]
+    if "others" not in page.parts  # written by the site's build
+]
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 MADE_BY_THE_SITE = "_pictures/"
 MOST_WORDS = 900

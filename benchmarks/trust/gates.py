@@ -348,7 +348,7 @@ def planned(pool: ProcessPoolExecutor, name: str, regression: float, count: int)
     needed = ((ndtri(0.8) - start) / slope) ** 2
     shares = [round(float(share), 3) for share in ndtr(probits)]
     row = {"world": name, "regression": regression, "planned": plan, "caught": shares}
-    return row | {"needed": float(needed), "holds": abs(plan / needed - 1) <= AGREE}
+    return row | {"needed": float(needed), "holds": bool(abs(plan / needed - 1) <= AGREE)}
 
 
 def _prepare() -> None:

@@ -4,6 +4,7 @@ two folders.
 
 import glob
 import json
+import math
 import re
 import signal
 import sys
@@ -277,8 +278,10 @@ def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _comparison(row: dict[str, Any]) -> str:
     """The first comparison of the page, with the digits that its interval deserves."""
-    ends = [row[name] for name in ("difference", "low", "high")]
-    difference = "undefined" if None in ends else "{:+.3g} [{:+.3g}, {:+.3g}]".format(*ends)
+    ends = (row["difference"], *numbers.limits_from_json(row["low"], row["high"]))
+    difference = "undefined"
+    if None not in ends and not math.isnan(ends[1]):
+        difference = "{:+.3g} [{:+.3g}, {:+.3g}]".format(*ends).replace("inf", "∞")
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
@@ -373,6 +376,15 @@ def shared(old: Path, new: Path) -> list[str]:
     return both
 
 
+def _limits(row: Mapping[str, Any]) -> dict[str, float]:
+    """The limits of a row of the account."""
+    return {
+        name: limit
+        for ends in (("low", "high"), ("change_low", "change_high"))
+        for name, limit in zip(ends, numbers.limits_from_json(*map(row.get, ends)), strict=True)
+    }
+
+
 def account(results: Mapping[str, Any]) -> str:
     """The change of each metric of each system and its terms, for a terminal."""
     import pandas as pd
@@ -383,6 +395,7 @@ def account(results: Mapping[str, Any]) -> str:
     missing = [one["message"] for one in results["findings"] if one["code"] == NOT_COMPARED.code]
     if results["same"]:
         return "no difference: the same units with the same values"
-    frame = pd.DataFrame(results["account"]).fillna(float("nan"))
+    rows = [row | _limits(row) for row in results["account"]]
+    frame = pd.DataFrame(rows).fillna(float("nan"))
     changed = diff_page.most_changed(frame["metric"][0], results["most_changed"])
     return "\n".join([diff_page.account_table(frame).text, *changed, *missing])

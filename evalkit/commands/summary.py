@@ -26,7 +26,7 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.findings.kinds import NOTE, SEVERE
-from evalkit.numbers import counted, decimals, number, plural, signed
+from evalkit.numbers import counted, decimals, limits_from_json, number, plural, signed
 from evalkit.parameters.policy import FAIL, PASS
 
 LISTED = 12  # systems, rules and findings; a mail or a comment is no page
@@ -293,9 +293,10 @@ def _known(value: float | None) -> float:
 
 def _difference(comparison: Mapping[str, Any]) -> str:
     """The difference from the second system, with the digits that its interval deserves."""
-    difference, low, high = (comparison[name] for name in ("difference", "low", "high"))
+    difference = comparison["difference"]
+    low, high = limits_from_json(comparison["low"], comparison["high"])
     shown = "–"
-    if None not in (difference, low, high):
+    if difference is not None and not math.isnan(low):
         shown = signed(difference, decimals([difference], [low], [high]))
     return f"{shown} from {comparison['second']}"
 

@@ -391,6 +391,7 @@ def duality(
     observed: float,
     alpha: float,
     limits: Sequence[float],
+    sided: str,
     label: str,
 ) -> Any:
     """p against the mean under the null: where it is at least α is the interval, and at 0 stands
@@ -407,7 +408,7 @@ def duality(
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
     ax.plot([observed], [1], marker="o", color=COLOURS[0])
     note(ax, f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), (2, 3))
-    ax.set(ylim=(0, 1.1), xlabel=label, ylabel="two-sided p")
+    ax.set(ylim=(0, 1.1), xlabel=label, ylabel=f"{sided} p")
     return ax
 
 

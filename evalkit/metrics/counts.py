@@ -313,7 +313,7 @@ def false_positive_rate(c: Counts) -> Floats:
 
 
 def f_score(c: Counts, beta: float = 1.0) -> Floats:
-    """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): recall weighs b = beta times as much as precision.
+    """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): b = beta, so that a miss weighs as b² false alarms.
 
     Computed from counts, not from precision and recall: 0 if every positive is missed, NaN only if
     nothing is positive and nothing predicted positive. van Rijsbergen, Information Retrieval

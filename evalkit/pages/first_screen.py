@@ -38,7 +38,23 @@ EACH = 20  # systems with a row of their own; of more those with one verdict sha
 ENOUGH = 0.9  # share of the rows read: with less the first sentence says it
 NAMED = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
-ONE_SIDED = {"greater": "above", "less": "below"}  # what such a test may show
+
+
+class Direction(NamedTuple):
+    """What a one-sided test may show of a first value: where it lies, the change that counts, where
+    it lies if this does not count, and the limit that an interval lacks.
+    """
+
+    side: str
+    change: str
+    other: str
+    limit: str
+
+
+ONE_SIDED = {
+    "greater": Direction("above", "an increase", "below", "upper"),
+    "less": Direction("below", "a decrease", "above", "lower"),
+}
 BETWEEN = {
     "better": "than",
     "worse": "than",
@@ -273,16 +289,26 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
             margin = f"the {inside} interval of their difference lies within {_margin(study)}"
             return f"{first} and {second} are equivalent in {metric}: {values}, and {margin}."
         case "cannot tell":
-            side = ONE_SIDED.get(study.sided)
-            asked = (
-                f"that {first} is {side} {second}"
-                if side
-                else f"whether {first} or {second} is {diagnostics.words(study).better}"
-            )
-            return f"The data do not show {asked}: {both}."
+            direction = ONE_SIDED.get(study.sided)
+            if direction:
+                shown = f"The data do not show that {first} is {direction.side} {second}: {both}."
+                return f"{shown}{_only(study)}"
+            better = diagnostics.words(study).better
+            return f"The data do not show whether {first} or {second} is {better}: {both}."
         case "higher" | "lower":
             return f"{first} has {row['verdict']} {metric} than {second}: {instead}."
     return f"{first} is {row['verdict']} than {second}: {instead}."
+
+
+def sided(study: Study) -> str:
+    """The kind of question, as an adjective."""
+    return "one-sided" if study.sided in ONE_SIDED else study.sided
+
+
+def _only(study: Study) -> str:
+    """That only one direction counts, as a sentence; "" of a two-sided question."""
+    direction = ONE_SIDED.get(study.sided)
+    return f" Only {direction.change} counts." if direction else ""
 
 
 def _relative(study: Study, row: Mapping[str, Any]) -> str:
@@ -373,15 +399,16 @@ def _against_baseline(study: Study, named: str) -> str:
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
-        side = ONE_SIDED.get(study.sided)
+        direction = ONE_SIDED.get(study.sided)
         of = f"{_several(study, rest, 'or')} {verb}"
-        parts.append(
-            f"the data do not show "
-            f"{f'that {of} {side} it' if side else f'whether {of} {words.better} or {words.worse}'}"
-        )
+        asked = f"whether {of} {words.better} or {words.worse}"
+        if direction:
+            asked = f"that {of} {direction.side} it"
+        parts.append(f"the data do not show {asked}")
     baseline = shortened(study.settings.baseline or "")
     by = f"{study.primary.label}{_adjusted(study)}"
-    return f"Against {baseline}, by {by}: {'; '.join(parts)}.{_of_best_two(study)}"
+    only = _only(study) if "cannot tell" in by_word else ""
+    return f"Against {baseline}, by {by}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
@@ -683,7 +710,17 @@ def _how(study: Study) -> str:
         "level": percent(study.settings.level),
     }
     words = diagnostics.words(study)
-    facts |= {"better": words.better.capitalize(), "worse": words.worse, "picked": "", "apart": ""}
+    facts |= {
+        "sided": sided(study),
+        "verdicts": f"{words.better.capitalize()} or {words.worse}",
+        "one_sided": "",
+        "picked": "",
+        "apart": "",
+    }
+    if direction := ONE_SIDED.get(study.sided):
+        improves = study.settings.alternative.counts(study.primary.metric.sign)
+        facts["verdicts"] = (words.better if improves else words.worse).capitalize()
+        facts["one_sided"] = texts.said("first_screen.one_sided", study, **direction._asdict())
     if study.settings.alpha is not None:
         facts["apart"] = texts.said(
             "first_screen.alpha",

@@ -114,7 +114,7 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     trials = counted(n, "trial")
     caption = texts.said(
         "significance.null_of_shares",
-        alternative=study.p.alternative,
+        alternative=study.sided,
         p=p_value(p),
         few=few,
         opponents=study.opponents[0],
@@ -142,7 +142,7 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
     )
     if small:
         yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
-    if study.p.alternative == "two-sided" and (pairs := study.beyond_exact):
+    if pairs := study.beyond_exact:
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
         yield kinds.SCORE_TEST.note(
             len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs)
@@ -186,7 +186,9 @@ def every_finding(study: Significance) -> list[Finding]:
         return data
     least = int(study.comparisons["n"].min())
     floor = (
-        f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
+        f" No exact p below {diagnostics.least_p(study, least):#.2g} is possible."
+        if study.flips
+        else ""
     )
     few = shared_findings.few_units(study, least, floor)
     units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
@@ -480,6 +482,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         observed=float(row["difference"]),
         alpha=each,
         limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
+        sided=first_screen.sided(study),
         label=f"mean difference in {study.primary.label} under the null",
     )
 
@@ -617,7 +620,9 @@ def _count(n: float) -> str:
 
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
-    duality_text = tables.paragraph(texts.said("significance._duality_text"))
+    duality_text = tables.paragraph(
+        texts.said("significance._duality_text", sided=first_screen.sided(study))
+    )
     parts = [
         tables.folded(
             "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()
@@ -639,7 +644,8 @@ def teaching(study: Either) -> Html:
 @also(Shares, definitions_of_shares)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
-    methods = texts.meanings("significance", joint=NORMAL if study.many else JOINT)
+    joint = NORMAL if study.many else JOINT
+    methods = texts.meanings("significance", joint=joint, sided=first_screen.sided(study))
     return tables.definitions([*page.metric_definitions(study), *methods])
 
 

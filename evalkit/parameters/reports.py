@@ -397,6 +397,7 @@ AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 SHARE, POSITIVE, SIZE = a_number(above=0, below=1), a_number(above=0), a_size(LEAST_MEMORY)
+TWO_SIDED = "two-sided"
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
@@ -433,6 +434,12 @@ class Shared(Parameters):
     alpha: float | None = option(
         a_number(above=0, below=0.5),
         "significance level of tests, verdicts and gates; default: 1 − level",
+    )
+    alternative: str = option(
+        one_of(TWO_SIDED, "greater", "less"),
+        "what counts as a difference: two-sided, greater (only a system above the baseline, the "
+        "null or its old value) or less (only one below)",
+        TWO_SIDED,
     )
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
@@ -625,11 +632,6 @@ class SignificanceParameters(Compared, Resources):
     )
     null: float | None = option(
         SHARE, "successes and trials: the share to test against, such as 0.5"
-    )
-    alternative: str = option(
-        one_of("two-sided", "greater", "less"),
-        "two-sided, greater or less; only with null",
-        "two-sided",
     )
     claim: str = option(
         one_of(SUCH, TASKS, THESE),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.rows import Sums
+from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.proportions import ratio_score, two_proportions
 from evalkit.statistics.significance import DifferenceByT, compare, limits_agreeing, rejected
@@ -361,7 +362,7 @@ def studentised(
         low, high = limits_agreeing(value, drawn, deals.p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, units, METHOD)
 
-    return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
+    return compare(interval, deals.p, level=level, unit=unit, method=METHOD, tails=deals.tails)
 
 
 def _difference_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
@@ -373,13 +374,6 @@ def _difference_limit(line: DealsLine, observed: float, level: float, side: Limi
         return not rejected(2 * tail, level)
 
     return observed + side.sign * _farthest(not_rejected, line.step)
-
-
-class Tails(NamedTuple):
-    """The share of deals whose t is at least that of the data, and whose t is at most that."""
-
-    upper: float
-    lower: float
 
 
 @dataclass(frozen=True)
@@ -448,7 +442,8 @@ def permuted_lift(
         low, high = limits_agreeing(value, drawn, p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, n, METHOD)
 
-    return compare(interval, p, level=level, unit="user", method=METHOD)
+    tails = deals.tails if ratio_exists else None
+    return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
 
 
 def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
@@ -540,10 +535,14 @@ class Deals:
         return float(self.difference(_shifts(0.0))[observed_deal])
 
     @property
+    def tails(self) -> Tails:
+        """The tails of no difference."""
+        return self.along(_shifts, centre=0.0, step=1.0).tails(0.0)
+
+    @property
     def p(self) -> float:
         """The p-value of no difference: twice the smaller tail."""
-        tails = self.along(_shifts, centre=0.0, step=1.0).tails(0.0)
-        return min(1.0, 2 * min(tails))
+        return min(1.0, 2 * min(self.tails))
 
     def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
         """The sums of the first and of the second arm under a hypothesis."""
@@ -619,7 +618,7 @@ class DealsLine:
         tie = TIE * max(1.0, abs(observed)) if np.isfinite(observed) else 0.0
         upper = np.count_nonzero(t >= observed - tie) / t.size
         lower = np.count_nonzero(t <= observed + tie) / t.size
-        return Tails(upper, lower)
+        return Tails(lower, upper)
 
 
 def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:

@@ -29,8 +29,12 @@ from evalkit.arrays import (
     ratio,
     same_length,
 )
+from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.bootstrap import bca_shares, defined
 from evalkit.statistics.spread import Interval, Spread, inverted, standard_error
+
+Ends = tuple[float, float]  # the smallest and the largest value of a metric
+UNBOUNDED = (-np.inf, np.inf)
 
 # Results
 
@@ -86,7 +90,8 @@ class Comparison:
 
     `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a
     margin, the two one-sided tests (TOST) show equivalence at level α. alpha: of the test, if it is
-    not 1 − the level of the interval.
+    not 1 − the level of the interval. tails: of the test; None if they follow from the two-sided p
+    of a continuous distribution. alternative: the question of interval and p.
     """
 
     difference: Estimate
@@ -96,11 +101,49 @@ class Comparison:
     unit: str
     equivalence: Estimate
     alpha: float | None = None
+    tails: Tails | None = None
+    alternative: Alternative = Alternative.TWO_SIDED
 
     @property
     def test_level(self) -> float:
         """The level of the test: 1 − alpha if it is stated, else that of the interval."""
         return self.difference.level if self.alpha is None else 1 - self.alpha
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width; of a one-sided one the distance of its limit."""
+        e = self.difference
+        return self.alternative.half_width(e.value, e.low, e.high)
+
+    def answering(
+        self, alternative: Alternative, *, level: float, ends: Ends = UNBOUNDED
+    ) -> Comparison:
+        """The comparison for a question, from that of the two-sided one; itself for this one.
+
+        level: of the limit that is left, whose two-sided interval is this one, see
+        `Alternative.two_sided_level`. ends: the smallest and the largest possible difference.
+
+        >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
+        >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
+        >>> c.answering(Alternative.GREATER, level=0.95)
+        Comparison(+2.00 [+0.50, +∞], p 0.020, adjusted 0.020; t, greater, n = 20, unit row)
+        """
+        if not alternative.one_sided:
+            return self
+        two_sided = self.difference
+        tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
+        p = alternative.p_value(self.p_value, tails)
+        low, high = alternative.limits(two_sided.low, two_sided.high, ends)
+        if np.isnan([two_sided.low, two_sided.high]).any():
+            low = high = np.nan
+        return replace(
+            self,
+            difference=replace(two_sided, low=low, high=high, level=level),
+            p_value=p,
+            adjusted=p,
+            method=f"{self.method}, {alternative}",
+            alternative=alternative,
+        )
 
     def with_limits(self, change: Callable[[Estimate], Estimate]) -> Comparison:
         """The same test with both intervals of the difference changed."""
@@ -388,8 +431,6 @@ ROUNDING = 1e-12
 # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
 BEND = 0.5
 SLOPE = 0.3
-Ends = tuple[float, float]  # the smallest and the largest value of a metric
-UNBOUNDED = (-np.inf, np.inf)
 
 
 def mean(

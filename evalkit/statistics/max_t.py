@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, finite, ratio
 from evalkit.statistics import signflip
+from evalkit.statistics.alternatives import Alternative
 from evalkit.system import progress
 
 FIRST_UNITS = 13  # units whose signs are all visited in one block: 4,096 sums of a system
@@ -25,19 +26,28 @@ CLOSE = 0.01  # pairs closer than this share of their systems' size are flipped 
 COMPARED_AT_ONCE = 2**16
 MADE_AT_ONCE = 2**21  # differences of units that are made at once
 
+Fold = Callable[..., Floats]  # sums -> what is compared of them, in the same place
+FOLDS: tuple[Fold, ...] = (np.positive, np.negative)  # a sign vector, and its opposite
 AddUp = Callable[[Floats], Floats]  # rows, (rows, k) -> the sums of each unit, (n, k)
 # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
 SignedSums = Callable[[Floats], Floats]
 
 
-def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
+def max_t(
+    differences: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 100_000,
+    alternative: Alternative = Alternative.TWO_SIDED,
+) -> Floats:
     """Adjusted p-values of the mean of each column by joint sign flips of shared units: (n, m) in,
     (m,) out.
 
     Each draw flips a unit in all columns at once; a column's |Σ d| / √Σ d² is compared with the
-    largest of the draw over the columns that are no more extreme (step-down, as Holm). It uses the
-    correlation that Holm ignores. Raises InputError for a value that is not finite. Westfall and
-    Young 1993, algorithm 2.8; Boytsov, Belova, Westfall, CIKM 2013.
+    largest of the draw over the columns that are no more extreme (step-down, as Holm). A one-sided
+    question has Σ d, or −Σ d, in place of |Σ d|. It uses the correlation that Holm ignores. Raises
+    InputError for a value that is not finite. Westfall and Young 1993, algorithm 2.8; Boytsov,
+    Belova, Westfall, CIKM 2013.
 
     >>> d = np.array([[1.0, -1.0], [2.0, 1.0], [3.0, -1.0], [1.0, 1.0], [2.0, -1.0], [2.0, 1.0]])
     >>> max_t(d, rng=np.random.default_rng(1)).round(2)
@@ -46,11 +56,17 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
     columns = np.asarray(differences, float)
     if columns.ndim != 2 or len(columns) == 0:
         raise InputError(f"differences must have units × comparisons, got shape {columns.shape}")
-    return adjusted(ColumnPairs.from_differences(columns), rng=rng, draws=draws)
+    pairs = ColumnPairs.from_differences(columns)
+    return adjusted(pairs, rng=rng, draws=draws, alternative=alternative)
 
 
 def max_t_of_sums(
-    total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000
+    total: Floats,
+    gram: Floats,
+    *,
+    rng: np.random.Generator,
+    draws: int = 100_000,
+    alternative: Alternative = Alternative.TWO_SIDED,
 ) -> Floats:
     """`max_t` from column sums and sums of products (`gram`), for so many units that sign-flip sums
     are normally distributed.
@@ -64,19 +80,21 @@ def max_t_of_sums(
     True
     """
     size = np.sqrt(np.diag(gram))
-    observed = np.nan_to_num(np.abs(ratio(total, size)))  # 0 for a column of zeros
+    # 0 for a column of zeros
+    observed = np.nan_to_num(alternative.evidence(ratio(total, size)))
     order = np.argsort(-observed, kind="stable")  # the most extreme column first
     m = order.size
     correlation = np.nan_to_num(ratio(gram, np.outer(size, size)))[np.ix_(order, order)]
     values, vectors = np.linalg.eigh(correlation)
     # root @ rootᵀ is the correlation; rounding may leave a value below 0
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    bound = observed[order, None] * (1 - signflip.TIE)
+    bound = observed[order, None]
+    bound = bound - signflip.TIE * np.abs(bound)
     extreme = np.zeros(m, np.int64)
     block = max(1, signflip.HELD // m)
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
-        largest = np.abs(root @ normal)  # columns × draws
+        largest = alternative.evidence(root @ normal)  # columns × draws
         # the largest of each column and those after it, which are less extreme
         np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
         extreme += np.sum(largest >= bound, axis=1)
@@ -85,13 +103,18 @@ def max_t_of_sums(
     return adjusted
 
 
-def max_t_of_many(pairs: ColumnPairs, *, rng: np.random.Generator) -> Floats:
+def max_t_of_many(
+    pairs: ColumnPairs,
+    *,
+    rng: np.random.Generator,
+    alternative: Alternative = Alternative.TWO_SIDED,
+) -> Floats:
     """`max_t_of_sums` for pairs of columns."""
     unit_vectors = np.eye(pairs.values.shape[1])
     differences = unit_vectors[pairs.first] - unit_vectors[pairs.second]
     total = differences @ pairs.values.sum(axis=0)
     gram = differences @ (pairs.values.T @ pairs.values) @ differences.T
-    return max_t_of_sums(total, gram, rng=rng)
+    return max_t_of_sums(total, gram, rng=rng, alternative=alternative)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +196,13 @@ class ColumnPairs:
         return scale
 
 
-def adjusted(pairs: ColumnPairs, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
+def adjusted(
+    pairs: ColumnPairs,
+    *,
+    rng: np.random.Generator,
+    draws: int = 100_000,
+    alternative: Alternative = Alternative.TWO_SIDED,
+) -> Floats:
     """The adjusted p-values of `max_t` for m pairs of columns, (m,).
 
     Raises InputError for a value that is not finite.
@@ -193,10 +222,16 @@ def adjusted(pairs: ColumnPairs, *, rng: np.random.Generator, draws: int = 100_0
         size[block] = np.sqrt(np.sum(scaled**2, axis=0))
         # of a column of zeros no draw is less extreme
         np.divide(scaled, size[block], out=scaled, where=size[block] != 0)
-        observed[block] = np.abs(scaled.sum(axis=0)) * (1 - signflip.TIE) - signflip.TIE
+        sums = alternative.evidence(scaled.sum(axis=0))
+        observed[block] = sums - signflip.TIE * np.abs(sums) - signflip.TIE
     order = np.argsort(-observed, kind="stable")
     counts = count_extreme(
-        pairs.take(order, units), size[order], observed[order], rng=rng, draws=draws
+        pairs.take(order, units),
+        size[order],
+        observed[order],
+        rng=rng,
+        draws=draws,
+        alternative=alternative,
     )
     p = np.empty(m)
     p[order] = np.maximum.accumulate((1 + counts.extreme) / (1 + counts.draws))
@@ -241,13 +276,20 @@ class ExtremeCounts(NamedTuple):
 
 
 def count_extreme(
-    pairs: ColumnPairs, size: Floats, observed: Floats, *, rng: np.random.Generator, draws: int
+    pairs: ColumnPairs,
+    size: Floats,
+    observed: Floats,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    alternative: Alternative = Alternative.TWO_SIDED,
 ) -> ExtremeCounts:
     """In how many sign vectors the largest |Σ ± d| / size of each pair and those after it is at
     least `observed`.
 
     The sign vectors are all of them (up to sign, without the identity) for at most 20 units,
-    otherwise at least `draws` random ones.
+    otherwise at least `draws` random ones. Of a one-sided question Σ ± d takes the place of
+    |Σ ± d|, in each of them and in its opposite.
 
     >>> pairs = ColumnPairs.from_differences(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> rng = np.random.default_rng(1)
@@ -270,12 +312,23 @@ def count_extreme(
         title = "drawing signs"
     extreme = np.zeros(m, np.int64)
     done = 0
+    count_block = partial(
+        _count_extreme_of_block,
+        pairs,
+        close=close,
+        inverse_size=inverse_size,
+        observed=observed,
+    )
     with progress(title, total) as show:
         for signed_sums in blocks:
             show(done)
-            counts = _count_extreme_of_block(pairs, signed_sums, close, inverse_size, observed)
-            extreme += counts.extreme
-            done += counts.draws
+            for fold in FOLDS if alternative.one_sided else (np.abs,):
+                counts = count_block(signed_sums, fold=fold)
+                extreme += counts.extreme
+                done += counts.draws
+    if alternative.one_sided and n <= signflip.ENUMERATED:  # the opposite of the data's own signs
+        extreme += count_block(_sums_of_data, fold=np.negative).extreme
+        done += 1
     return ExtremeCounts(extreme, done)
 
 
@@ -295,6 +348,12 @@ def _every_sign_vector(n: int) -> Iterator[SignedSums]:
     return (partial(signed_sums, number=number) for number in range(1 << (n - first)))
 
 
+def _sums_of_data(columns: Floats) -> Floats:
+    """The sums under the data's own signs, as a block of one draw."""
+    sums: Floats = columns.sum(axis=0)[:, None]
+    return sums
+
+
 def _random_sign_vectors(
     n: int, block: int, rng: np.random.Generator, draws: int
 ) -> Iterator[SignedSums]:
@@ -311,19 +370,22 @@ def _random_sign_vectors(
 def _count_extreme_of_block(
     pairs: ColumnPairs,
     signed_sums: SignedSums,
+    *,
     close: Bools,
     inverse_size: Floats,
     observed: Floats,
+    fold: Fold,
 ) -> ExtremeCounts:
     """The counts of `count_extreme` over the sign vectors of a block.
 
-    close: pairs that are flipped themselves. Some pairs at a time are compared, the last first.
+    close: pairs that are flipped themselves. fold: what is compared of a sum. Some pairs at a time
+    are compared, the last first.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
     m = len(pairs)
     extreme = np.zeros(m, np.int64)
-    largest = np.zeros(draws)  # of the pairs that are done, in each draw
+    largest = np.full(draws, -np.inf)  # of the pairs that are done, in each draw
     at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
     for stop in range(m, 0, -at_once):
         block = slice(max(stop - at_once, 0), stop)
@@ -332,7 +394,7 @@ def _count_extreme_of_block(
         near = np.flatnonzero(close[block])
         if near.size:
             sums[near] = signed_sums(pairs.differences(block.start + near))
-        np.abs(sums, out=sums)
+        fold(sums, out=sums)
         sums *= inverse_size[block, None]
         np.maximum(sums[-1], largest, out=sums[-1])
         for i in range(len(sums) - 2, -1, -1):  # maximum.accumulate takes twenty times as long

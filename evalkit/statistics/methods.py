@@ -2,7 +2,6 @@
 `inference` chooses one.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -37,11 +36,6 @@ from evalkit.statistics.statistic import (
     UnitStatistic,
 )
 
-AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
-    "two-sided": proportions.binomial_test,
-    "greater": proportions.binomial_greater,
-    "less": proportions.binomial_less,
-}
 BY_CLASS = "delta method by class, Welch t"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
@@ -59,8 +53,8 @@ class Options:
     """The options of intervals and tests.
 
     unit: the noun for a unit, such as "row". test_to_train: test rows per training row, for folds.
-    alternative: of a test against a known share: two-sided, greater or less. many: True if there
-    are too many units to flip their signs. seed: of samples that all systems share.
+    many: True if there are too many units to flip their signs. seed: of samples that all systems
+    share.
     """
 
     level: float
@@ -68,7 +62,6 @@ class Options:
     unit: str = "row"
     limits: Limits = USUAL
     test_to_train: float = 0.0
-    alternative: str = "two-sided"
     many: bool = False
     seed: int = 0
 
@@ -669,8 +662,9 @@ def two_proportions(
 ) -> Comparison:
     """The score test of two proportions, or the exact binomial test against a known one."""
     if isinstance(second, KnownValue):
-        test = AGAINST_KNOWN[options.alternative]
-        return test(*first.hits(), null=second.value, level=options.level, unit=options.unit)
+        return proportions.binomial_test(
+            *first.hits(), null=second.value, level=options.level, unit=options.unit
+        )
     return proportions.two_proportions(
         *first.hits(), *second.hits(), level=options.level, unit=options.unit
     )
@@ -713,12 +707,12 @@ def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison
 def detectable_by_width(
     first: Statistic, second: Statistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the width of the interval: z(level) + z(80% power) standard
-    errors.
+    """The detectable difference from the width of the interval, of a one-sided one from its limit:
+    z(level) + z(80% power) standard errors.
     """
     difference = comparison.difference
-    half_width = (difference.high - difference.low) / 2
-    error = half_width / intervals.normal_quantile(difference.level)
+    two_sided_level = comparison.alternative.two_sided_level(difference.level)
+    error = comparison.half_width / intervals.normal_quantile(two_sided_level)
     # normal_quantile is two-sided: 2 · power − 1 leaves 1 − power above
     z = intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)
     return float(error * z)

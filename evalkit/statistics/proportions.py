@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
+from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.intervals import (
     Comparison,
     Estimate,
@@ -189,14 +190,13 @@ def fisher(
         return newcombe(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
     # the successes of the first arm, of which the other arm must be able to hold the rest
+    outcomes = Outcomes(max(0, total - n_b), min(total, n_a))
+    mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
     p = _p_of_no_likelier(
-        log_probability,
-        successes_a,
-        low=max(0, total - n_b),
-        mode=(n_a + 1) * (total + 1) // (n_a + n_b + 2),
-        high=min(total, n_a),
+        log_probability, successes_a, low=outcomes.first, mode=mode, high=outcomes.last
     )
-    return compare(interval, p, level=level, unit=unit, method="Fisher")
+    tails = _tails(log_probability, successes_a, outcomes, mode)
+    return compare(interval, p, level=level, unit=unit, method="Fisher", tails=tails)
 
 
 def binomial_test(
@@ -205,23 +205,28 @@ def binomial_test(
     """Successes / n − null by the exact two-sided binomial test, with the Clopper–Pearson interval.
 
     p is the sum of the probabilities of the outcomes that are no more likely than the observed one;
-    for more than `EXACT` trials the score test is used, as `method` then says. One-sided:
-    `binomial_greater`, `binomial_less`.
+    for more than `EXACT` trials the score test is used, as `method` then says. The tails are those
+    of the binomial distribution.
 
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
     """
-    from scipy.special import ndtr
+    from scipy.special import bdtr, bdtrc, ndtr
 
     _check_binomial(successes, n, null, level)
     if n > EXACT:
         z = abs(successes - n * null) / np.sqrt(n * null * (1 - null))
         p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
+    at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
+    tails = Tails(float(bdtr(successes, n, null)), at_least)
     mode = min(int((n + 1) * null), n)
     log_probability = partial(log_binomial, n=n, null=null)
     p = _p_of_no_likelier(log_probability, successes, low=0, mode=mode, high=n)
-    return _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial")
+    comparison = _binomial(
+        successes, n, p, null=null, level=level, unit=unit, method="exact binomial"
+    )
+    return replace(comparison, tails=tails)
 
 
 def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
@@ -272,44 +277,9 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     differing = int(np.sum(units != 0))
     if differing == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
+    exact = binomial_test(wins, differing, level=level, unit=unit)
     p = signflip.fair_coin(wins, differing)
-    method = "sign test (not of a mean)"
-    return _binomial(wins, differing, p, null=0.5, level=level, unit=unit, method=method)
-
-
-def binomial_greater(
-    successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row"
-) -> Comparison:
-    """Successes / n − null by the exact one-sided test that the share is above null; the interval
-    has no upper limit.
-
-    >>> [round(binomial_greater(k, 10).p_value, 7) for k in (8, 9)]
-    [0.0546875, 0.0107422]
-    """
-    from scipy.special import bdtrc
-
-    # of more than successes − 1
-    p = float(bdtrc(successes - 1, n, null)) if successes else 1.0
-    both_limits = _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
-    one_limit = replace(both_limits.difference, high=1 - null)
-    return replace(both_limits, difference=one_limit)
-
-
-def binomial_less(
-    successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row"
-) -> Comparison:
-    """Successes / n − null by the exact one-sided test that the share is below null; the interval
-    has no lower limit.
-
-    >>> round(binomial_less(1, 10).p_value, 7)
-    0.0107422
-    """
-    from scipy.special import bdtr
-
-    p = float(bdtr(successes, n, null))
-    both_limits = _one_sided(successes, n, p, null=null, level=level, unit=unit, side="less")
-    one_limit = replace(both_limits.difference, low=-null)
-    return replace(both_limits, difference=one_limit)
+    return replace(exact, p_value=p, adjusted=p, method="sign test (not of a mean)")
 
 
 def _p_of_no_likelier(
@@ -348,6 +318,27 @@ def _p_of_no_likelier(
     return min(1.0, (lower + upper) / total)
 
 
+def _tails(log_probability: LogProbability, observed: int, outcomes: Outcomes, mode: int) -> Tails:
+    """The probability of at most, and of at least, the observed one of all outcomes; `mode` is the
+    most likely.
+    """
+
+    def relative_probability(first: int, last: int) -> float:
+        """Of the outcomes first..last, as multiples of that of the mode."""
+        log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
+        return float(np.exp(log).sum())
+
+    total = relative_probability(
+        _first(log_probability, outcomes.first, mode), _last(log_probability, mode, outcomes.last)
+    )
+    shared = relative_probability(observed, observed) / total
+    if observed <= mode:
+        lower = relative_probability(_first(log_probability, outcomes.first, observed), observed)
+        return Tails(min(lower / total, 1.0), min(1 - lower / total + shared, 1.0))
+    upper = relative_probability(observed, _last(log_probability, observed, outcomes.last))
+    return Tails(min(1 - upper / total + shared, 1.0), min(upper / total, 1.0))
+
+
 def _of_outcome(log_probability: LogProbability) -> Callable[[int], float]:
     """The log-probability of a single outcome, to search by."""
     return lambda outcome: float(log_probability(outcome))
@@ -379,20 +370,6 @@ def _binomial(
         return _less(clopper_pearson(hits, n, level=level_of_limits), null)
 
     return compare(interval, p, level=level, unit=unit, method=method)
-
-
-def _one_sided(
-    successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str
-) -> Comparison:
-    """The comparison of a one-sided test, "greater" or "less": both limits are those of one-sided
-    intervals at this level.
-    """
-    _check_binomial(successes, n, null, level)
-    method = f"exact binomial, {side}"
-    comparison = _binomial(successes, n, p, null=null, level=level, unit=unit, method=method)
-    # at the two-sided level 2 · level − 1, 1 − level lies beyond each limit
-    limits = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
-    return replace(comparison, difference=replace(limits, level=level))
 
 
 def _less(share: Estimate, null: float) -> Estimate:

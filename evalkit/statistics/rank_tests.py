@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, finite
 from evalkit.statistics import signflip
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import checked_differences
 
 UNITS_AT_ONCE = 2**16  # units that are ranked at once
@@ -34,7 +35,7 @@ class MeanRanks:
     iman_davenport: float
 
 
-def wilcoxon(differences: ArrayLike) -> float:
+def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_SIDED) -> float:
     """The p-value of Wilcoxon's signed-rank test; zeros are left out. It does not test a mean.
 
     Biometrics Bulletin 1945, doi:10.2307/3001968.
@@ -49,10 +50,11 @@ def wilcoxon(differences: ArrayLike) -> float:
     if nonzero.size == 0:
         return 1.0
     if values.size > FLIPPED:  # scipy chooses its method by the number of all units
-        return float(stats.wilcoxon(values).pvalue)
+        return float(stats.wilcoxon(values, alternative=alternative.value).pvalue)
     signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
-    flipped_sums = signflip.enumerated(signed_ranks)
-    return float(np.mean(np.abs(flipped_sums) >= abs(signed_ranks.sum())))
+    half = signflip.enumerated(signed_ranks)
+    flipped_sums = alternative.evidence(np.concatenate([half, -half]))
+    return float(np.mean(flipped_sums >= alternative.evidence(signed_ranks.sum())))
 
 
 def ranked(values: ArrayLike) -> MeanRanks:

@@ -238,10 +238,13 @@ def _hadamard(points: int) -> Floats:
 
 
 class PValue(NamedTuple):
-    """A p-value, and how it was computed."""
+    """A two-sided p-value, and how it was computed. shared: the probability that both tails have in
+    common, of exactly the observed sum; 0 if it is not known.
+    """
 
     p: float
     method: str
+    shared: float = 0.0
 
 
 def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
@@ -252,39 +255,60 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
-    PValue(p=0.125, method='exact enumeration')
+    PValue(p=0.125, method='exact enumeration', shared=0.0625)
     """
     nonzero = differences[differences != 0]
     n = nonzero.size
     if n == 0:
-        return PValue(1.0, "no difference")
-    # the data's own signs count in full
-    own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
+        return PValue(1.0, "no difference", 1.0)
     sizes = np.abs(nonzero)
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        p = fair_coin(int(np.sum(nonzero > 0)), n, tie_weight)
-        return PValue(min(1.0, p + own_signs), "exact binomial")
-    if n <= ENUMERATED:
-        p = _enumerated_p(nonzero, tie_weight)
-        return PValue(min(1.0, p + own_signs), "exact enumeration")
-    steps = lattice(nonzero)
-    if steps is None:
-        return None
-    p = lattice_p(steps, tie_weight)
-    return PValue(min(1.0, p + own_signs), "exact by Fourier transform")
+        p, tied = _binomial_p(int(np.sum(nonzero > 0)), n, tie_weight)
+        method = "exact binomial"
+    elif n <= ENUMERATED:
+        p, tied = _enumerated_p(nonzero, tie_weight)
+        method = "exact enumeration"
+    else:
+        steps = lattice(nonzero)
+        if steps is None:
+            return None
+        p, tied = _lattice_p(steps, tie_weight)
+        method = "exact by Fourier transform"
+    # the data's own signs count in full, in both tails
+    own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
+    shared = (2 * tie_weight - 1) * tied + own_signs
+    return PValue(min(1.0, p + own_signs), method, shared)
 
 
-def _enumerated_p(differences: Floats, tie_weight: float) -> float:
+class TiedP(NamedTuple):
+    """A two-sided p-value, and the probability of exactly the observed sum."""
+
+    p: float
+    tied: float
+
+
+def _binomial_p(heads: int, flips: int, tie_weight: float) -> TiedP:
+    from scipy.special import bdtr
+
+    fewer = min(heads, flips - heads)
+    below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
+    tied = float(bdtr(fewer, flips, 0.5)) - below
+    return TiedP(fair_coin(heads, flips, tie_weight), tied)
+
+
+def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
     """P(|Σ ± d| ≥ |Σ d|) over all sign vectors; those that are exactly as extreme have the weight
     `tie_weight`.
     """
     tie = TIE * np.abs(differences).sum()
+    sums = np.abs(enumerated(differences))
+    beyond = sums - abs(differences.sum())
+    tied = float(np.mean(np.abs(beyond) <= tie))  # of a sum of this size, on either side
     if abs(differences.sum()) <= tie:
-        return 1.0
-    beyond = np.abs(enumerated(differences)) - abs(differences.sum())
+        return TiedP(1.0, tied)
     at_least = np.mean(beyond >= -tie)
     more = np.mean(beyond > tie)
-    return float(tie_weight * at_least + (1 - tie_weight) * more)
+    return TiedP(float(tie_weight * at_least + (1 - tie_weight) * more), tied / 2)
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
@@ -355,6 +379,10 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
     """
+    return _lattice_p(steps, tie_weight).p
+
+
+def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     total = int(sizes @ counts)
     points = 1 << total.bit_length()  # a power of two above the largest sum
@@ -367,11 +395,12 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
         spectrum *= cosine[frequency * size % (2 * points)] ** count
     # flipped sums up to this one are as extreme; it is itself exactly as extreme as the data
     extreme = int(total - abs(steps.sum())) // 2
-    if 2 * extreme == total:  # the observed sum is 0
-        return 1.0
     probability = np.fft.irfft(spectrum, points)[: extreme + 1]  # of each flipped sum
+    tied = max(float(probability[-1]), 0.0)
+    if 2 * extreme == total:  # the observed sum is 0
+        return TiedP(1.0, tied)
     p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])
-    return float(np.clip(p, NOISE, 1.0))
+    return TiedP(float(np.clip(p, NOISE, 1.0)), tied)
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -413,9 +442,21 @@ class Ranges:
         containing = int(np.count_nonzero(contains))
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
+        return float(containing - (1 - tie_weight) * self._ending(distance)) / self.draws
+
+    def _ending(self, distance: float) -> int:
+        """The number of draws whose range ends at this distance from the mean."""
         ends = self.low if distance < 0 else self.high
-        ending = np.count_nonzero(np.abs(ends - distance) <= self.rounding)
-        return float(containing - (1 - tie_weight) * ending) / self.draws
+        return int(np.count_nonzero(np.abs(ends - distance) <= self.rounding))
+
+    @property
+    def tied(self) -> float:
+        """The probability of exactly the observed sum if the mean is 0, where the draws are all
+        sign vectors up to their sign.
+        """
+        distance = -self.mean
+        tied = (self._ending(distance) + 1) / self.draws  # the data's own has no end
+        return tied if abs(distance) <= self.rounding else tied / 2
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -631,10 +672,10 @@ def p_value(
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
-    PValue(p=0.5, method='exact enumeration')
+    PValue(p=0.5, method='exact enumeration', shared=0.25)
     """
     if total.size <= ENUMERATED and tie_weight == 1:
-        return PValue(drawn.share(), "exact enumeration")
+        return PValue(drawn.share(), "exact enumeration", drawn.tied)
     exact = exact_p(total, tie_weight)
     if exact is not None:
         return exact

@@ -1,7 +1,8 @@
 """Paired tests of the difference of two systems, adjustment for multiple comparisons, and the
 verdict.
 
-A difference is first − second and every p-value two-sided. The sign-flip test is the default for
+A difference is first − second and every p-value two-sided; `Comparison.answering` makes them
+one-sided. The sign-flip test is the default for
 means over units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.metrics.draws import MID_P
 from evalkit.statistics import bootstrap, intervals, signflip
+from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.intervals import (
     Comparison as Comparison,
     Estimate,
@@ -86,7 +88,7 @@ def sign_flip(
     # for each sign vector the means under which it would be as extreme as the data
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
-    p, how = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
+    p, how, shared = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     value = _sum(total) / float(size.sum())
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
@@ -98,7 +100,8 @@ def sign_flip(
     method = f"sign flip, {how}"
     if mid_p:
         method = f"{method}, {MID_P}"
-    comparison = compare(interval, p, level=level, unit=unit, method=method)
+    tails = Tails.symmetric(p, value, shared)
+    comparison = compare(interval, p, level=level, unit=unit, method=method, tails=tails)
     # Only the limits of equivalence are widened: at a margin the systems differ, so that flipped
     # signs do not make up for skewness as they do at a difference of 0.
     deviations = total - value * size
@@ -255,7 +258,14 @@ class DifferenceByT:
 
     def comparison(self, *, level: float, unit: str) -> Comparison:
         """The test of no difference, with the interval."""
-        return compare(self.interval, self.p_value, level=level, unit=unit, method=self.method)
+        return compare(
+            self.interval,
+            self.p_value,
+            level=level,
+            unit=unit,
+            method=self.method,
+            tails=Tails(1.0, 1.0) if self.exact_error == 0 else None,
+        )
 
 
 def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> DifferenceByT:
@@ -362,17 +372,23 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
 
 
 def compare(
-    interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str
+    interval: Callable[[float], Estimate],
+    p: float,
+    *,
+    level: float,
+    unit: str,
+    method: str,
+    tails: Tails | None = None,
 ) -> Comparison:
     """A Comparison from a p-value and a function from a level to the interval, not yet adjusted.
 
-    interval: is asked at `level` and at `equivalence_level(level)`. Raises ParameterError unless
-    0.5 < level < 1.
+    interval: is asked at `level` and at `equivalence_level(level)`. tails: of the test, if they do
+    not follow from p. Raises ParameterError unless 0.5 < level < 1.
     """
     check_comparison_level(level)
     difference = interval(level)
     equivalence = interval(equivalence_level(level))
-    return Comparison(difference, float(p), float(p), method, unit, equivalence)
+    return Comparison(difference, float(p), float(p), method, unit, equivalence, tails=tails)
 
 
 def equivalence_level(level: float) -> float:

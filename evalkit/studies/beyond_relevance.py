@@ -194,7 +194,13 @@ def differences(study: Ranking) -> pd.DataFrame:
 
 
 def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
-    o = study.inference_options(2)
+    return study.asked_comparison(lambda level: _compared_at(study, first, second, level))
+
+
+def _compared_at(
+    study: Ranking, first: "_Measure", second: "_Measure", level: float
+) -> significance.Comparison:
+    o = replace(study.inference_options(2), level=level)
     d = first.moved - second.moved
     if np.isnan(d).all() or (
         first.whole and not np.ptp(d)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evalkit.parameters.policy import Against, Bound, PolicyRule
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
 from evalkit.statistics.sensitivity import ErrorOf, Sensitivity
 from evalkit.statistics.significance import compare, equivalence_level
@@ -22,7 +23,8 @@ class Evidence:
     value: expected of an unchanged model; 0 of a difference. unchanged: the metric of an unchanged
     model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower values
     are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
-    others. ends: of the metric. error: true value or difference -> standard error.
+    others. ends: of the metric. error: true value or difference -> standard error. alternative: the
+    question of the comparison.
     """
 
     value: float
@@ -34,6 +36,7 @@ class Evidence:
     family_level: float
     ends: Interval
     error: ErrorOf
+    alternative: Alternative = Alternative.TWO_SIDED
 
     def of_units(self, units: int) -> "Evidence":
         """The evidence of another number of units."""
@@ -43,7 +46,9 @@ class Evidence:
     @cached_property
     def reaches(self) -> dict[float, float]:
         """The distances of limits from an estimate by their level, in standard errors."""
-        levels = (self.level, self.family_level, equivalence_level(self.level))
+        tested = (self.level, self.family_level)
+        levels = [self.alternative.two_sided_level(level) for level in tested]
+        levels += [equivalence_level(level) for level in (self.level, levels[0])]
         return {level: normal_quantile(level) for level in levels}
 
     def of_sample(self, estimate: float, error: float) -> Comparison:
@@ -54,8 +59,13 @@ class Evidence:
             reach = self.reaches[level] * error
             return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
 
-        p = 0.0 if abs(estimate) > self.reaches[self.family_level] * error else 1.0
-        return compare(interval, p, level=self.level, unit="", method="")
+        question = self.alternative
+        family_reach = self.reaches[question.two_sided_level(self.family_level)] * error
+        p = 0.0 if abs(estimate) > family_reach else 1.0
+        level = question.two_sided_level(self.level)
+        comparison = compare(interval, p, level=level, unit="", method="")
+        answer = comparison.answering(question, level=self.level)
+        return replace(answer, equivalence=interval(equivalence_level(self.level)))
 
 
 class Catch(NamedTuple):

@@ -331,13 +331,13 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 def best_two(study: Study) -> pd.DataFrame:
     """With a baseline, the two best other systems, compared outside the family: p times the number
-    of their pairs.
+    of their pairs. The question is two-sided: their values choose the first of these two.
     """
     others = [name for name in study.order if name != study.settings.baseline]
     if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
     try:
-        c = study.compare(study.primary, (others[0], others[1]))
+        c = study.two_sided.compare(study.primary, (others[0], others[1]))
     except InputError:
         return pd.DataFrame()
     picked = replace(c, adjusted=min(1.0, math.comb(len(others), 2) * c.p_value))
@@ -480,9 +480,9 @@ def complete(sides: Sequence[statistic.UnitStatistic]) -> Floats:
     return np.column_stack([total / count for total, count in sums])
 
 
-def least_p(units: int) -> float:
-    """The smallest p-value that an exact two-sided sign-flip test on this many units can have."""
-    return 2.0 ** (1 - units)
+def least_p(study: Study, units: int) -> float:
+    """The smallest p-value that an exact sign-flip test on this many units can have."""
+    return len(study.settings.alternative.signs) * 2.0**-units
 
 
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation

@@ -140,6 +140,7 @@ class Diff(Shown, Study):
     """
 
     report: ClassVar[str] = "diff"
+    directed_pairs: ClassVar[bool] = True  # new and old
     adjusted_over: ClassVar[str] = "the systems of one metric that changed"
 
     files: Sequence[UnitFile]
@@ -344,8 +345,13 @@ class Diff(Shown, Study):
     ) -> significance.Comparison:
         """New less old."""
         joined = self._joined(chosen, pair, member)
-        return self.at_both_levels(
-            lambda level: joined.comparison(replace(self.inference_options(2), level=level))
+        return self._compared_sides(joined)
+
+    def _compared_sides(self, joined: Joined) -> significance.Comparison:
+        """New less old, on the units of both sides."""
+        return self.asked_comparison(
+            lambda level: joined.comparison(replace(self.inference_options(2), level=level)),
+            inference.difference_ends(*joined.statistics),
         )
 
     @property
@@ -510,7 +516,9 @@ class Diff(Shown, Study):
     def _in_slice_of(self, of: Joined, where: Slice) -> Row:
         part = of.within(*where.member)
         o = self.inference_options(2)
-        c = part.comparison(o) if part.common.size > 1 else inference.undefined(o.level, o.unit)
+        c = inference.undefined(o.level, o.unit)
+        if part.common.size > 1:
+            c = self._compared_sides(part)
         place = {"segment": where.column, "slice": where.label, "system": of.new.system}
         compared = part.paired if part.common.size else part
         values = {"old": compared.old.value, "new": compared.new.value, "p": c.p_value}

@@ -119,7 +119,10 @@ class Experiment(Study):
         adjusted means of both arms if CUPED is used.
         """
         first, second = self.compared(chosen, pair)
-        c = inference.lift(first, second, self.inference_options(2))
+        options = self.inference_options(2)
+        c = self.asked_comparison(
+            lambda level: inference.lift(first, second, replace(options, level=level))
+        )
         extras = study.with_limits({"lift": c.difference})
         extras["detectable"] = self.would_show(chosen, pair)
         if self.adjusted_for(chosen):
@@ -161,11 +164,11 @@ class Experiment(Study):
         ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
         if o.before:
             ways.append((f"capped at {o.cap:.1%}, CUPED", other, self.cuped(o.cap)))
-        wide = ways[0][2].difference.high - ways[0][2].difference.low
+        wide = ways[0][2].half_width
         for name, estimand, c in ways:
             e = c.difference
             row = {"way": name, "estimand": estimand} | study.limits(e, "difference")
-            users = ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")
+            users = (c.half_width / wide) ** 2 if 0 < wide < np.inf else float("nan")
             yield row | {"p": c.p_value, "n": e.n, "users": users}
 
     @frame
@@ -236,7 +239,8 @@ class Experiment(Study):
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
             return
-        sd, level = control.deviation, self.settings.test_level
+        sd = control.deviation
+        level = self.settings.alternative.two_sided_level(self.settings.test_level)
         sds = (sd, sd * float(np.sqrt(1 - control.correlation**2)))
         for lift in LIFTS:
             difference = lift * control.mean
@@ -337,7 +341,11 @@ class Experiment(Study):
 
     def _compared_means(self, *sides: Floats) -> significance.Comparison:
         first, second = (UnitStatistic(self.primary, Sums(side)) for side in sides)
-        return methods.two_means(first, second, self.inference_options(2))
+        return self.asked_comparison(
+            lambda level: methods.two_means(
+                first, second, replace(self.inference_options(2), level=level)
+            )
+        )
 
     def stratified(self) -> significance.Comparison:
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed
@@ -345,12 +353,17 @@ class Experiment(Study):
         """
         sides = self._capped(None)
         strata: Any = self._sides(self.table.attributes[str(self.p.strata)].code)
-        o = self.inference_options(2)
+        return self.asked_comparison(lambda level: self._stratified(sides, strata, level))
+
+    def _stratified(
+        self, sides: list[Floats], strata: Any, level: float
+    ) -> significance.Comparison:
         if independent.fits(*sides):
-            return independent.studentised(*sides, rng=o.rng, level=o.level, strata=strata)
+            rng = self.inference_options(2).rng
+            return independent.studentised(*sides, rng=rng, level=level, strata=strata)
         arms = ("treatment", "control")
         of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
-        return experiments.stratified(*of, level=o.level)
+        return experiments.stratified(*of, level=level)
 
     @cached_property
     def concentration(self) -> dict[float, float]:

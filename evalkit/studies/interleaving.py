@@ -108,7 +108,7 @@ class Interleaving(Study):
         # where users weigh by their credit, those without any do not count
         counted = first.sums.size > 0
         wins, ties, losses = first.sums.take(counted).wins(second.sums.take(counted))
-        detectable = methods.paired(first, second).detectable(self.family_level)
+        detectable = methods.paired(first, second).detectable(self.detecting_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 
     # The log itself
@@ -437,6 +437,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     }
     asked = list(inputs) or ["log"]
     _check_meant(asked, p)
+    study.refuse_looks(p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
     logs.check_segments(shared.segments, there if inputs else {"device"})
     by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None

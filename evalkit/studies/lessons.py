@@ -34,10 +34,11 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
     [0.0547, 0.0107]
     """
     for heads in range(flips + 1):
-        greater = proportions.binomial_greater(heads, flips).p_value
-        more = proportions.binomial_greater(heads + 1, flips).p_value if heads < flips else 0.0
-        both = proportions.binomial_test(heads, flips).p_value
-        yield {"heads": heads, "chance": greater - more, "one_sided": greater, "two_sided": both}
+        test = proportions.binomial_test(heads, flips)
+        assert test.tails is not None
+        chance = float(np.exp(proportions.log_binomial(heads, flips, 0.5)))
+        tests = {"one_sided": test.tails.upper, "two_sided": test.p_value}
+        yield {"heads": heads, "chance": chance} | tests
 
 
 @framed

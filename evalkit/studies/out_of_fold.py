@@ -160,14 +160,12 @@ class Validation(Shown, Study):
             return self.rows.size
         return len(np.unique(e.id.code[self.rows]))
 
-    def corrected(self, values: Floats) -> Comparison:
+    def corrected(self, values: Floats, level: float) -> Comparison:
         """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
         training and test rows.
         """
         train, test = (float(side.mean()) for side in self.folds.sizes)
-        return self.at_both_levels(
-            lambda level: nadeau_bengio(values, train=train, test=test, level=level)
-        )
+        return nadeau_bengio(values, train=train, test=test, level=level)
 
     @cached_property
     def _pairs(self) -> list[int | None]:
@@ -248,7 +246,7 @@ class Validation(Shown, Study):
         known = values[~np.isnan(values)]
         if known.size < 2:
             return pooled
-        e = self.corrected(known).difference
+        e = self.corrected(known, self.interval_level).difference
         return inference.within(e, *chosen.metric.ends) if np.isfinite(e.low) else e
 
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
@@ -404,7 +402,8 @@ class Validation(Shown, Study):
         values = values[~np.isnan(values)]
         yield self.of_rows
         if values.size > 1:
-            yield self._row(CORRECTED, self.corrected(values).difference, "fold", honest=True)
+            by_fold = self.corrected(values, self.interval_level).difference
+            yield self._row(CORRECTED, by_fold, "fold", honest=True)
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
@@ -517,7 +516,13 @@ class Validation(Shown, Study):
         apart = (first - second)[~np.isnan(first - second)]
         if not apart.size:
             return inference.undefined(self.settings.level, "fold")
-        return inference.within_range(self.corrected(apart), chosen.metric.high - chosen.metric.low)
+        ends = inference.difference_ends(*self.compared(chosen, pair))
+
+        def by_fold(level: float) -> Comparison:
+            """The test by fold, its limits within the possible differences."""
+            return inference.within_range(self.corrected(apart, level), ends[1])
+
+        return self.asked_comparison(by_fold, ends)
 
     @frame
     def paired(self) -> Iterator[Row]:
@@ -540,7 +545,8 @@ class Validation(Shown, Study):
             row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(
                 nb.difference, "by_fold"
             )
-            row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
+            naive = paired_t(d).answering(self.settings.alternative, level=self.settings.level)
+            row |= {"p": nb.p_value, "p_naive": naive.p_value if d.size > 1 else np.nan}
             row |= with_limits({"pooled": c.difference})
             word = verdict(decides, margin=self.settings.margin, direction=self.primary.metric.sign)
             row |= {
@@ -626,7 +632,7 @@ class Validation(Shown, Study):
             return
         names = [self.subject, OUTSIDE]
         adjusted = adjust(
-            [self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm
+            [self.two_sided.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm
         )
         for name, c in zip([*names, INSIDE], [*adjusted, None], strict=True):
             row = {"columns": name} | vars(self.estimate(self.primary, name))

@@ -53,6 +53,7 @@ from evalkit.studies.study import (
     Tested,
     framed,
     once,
+    refuse_looks,
     settings,
 )
 from evalkit.system import cached, progress
@@ -90,6 +91,7 @@ class Significance(shown.Shown, Study):
         limits: Limits,
     ) -> "Significance":
         """The study of values."""
+        refuse_looks(p)
         unit = None if data.cluster is None else data.name
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
@@ -209,7 +211,8 @@ class Significance(shown.Shown, Study):
         ):
             return None
         adjusted = max_t.max_t_of_many if self.many else max_t.adjusted
-        return adjusted(self._joined(every, keep), rng=self.rng(3))
+        columns = self._joined(every, keep)
+        return adjusted(columns, rng=self.rng(3), alternative=self.settings.alternative)
 
     def _joined(self, every: list[Tested], keep: Bools) -> max_t.ColumnPairs:
         """The pairs of a family as pairs of columns, one per metric and system, over the units to
@@ -361,7 +364,7 @@ class Significance(shown.Shown, Study):
         """The smallest true difference that this many units detect."""
         if not self.vary:
             return {}
-        return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
+        return {"detectable": self.paired(chosen, pair).detectable(self.detecting_level)}
 
     @property
     def family_size(self) -> int:
@@ -504,12 +507,15 @@ class Significance(shown.Shown, Study):
         """The p-value of each mean difference of the headline."""
         if self.many:
             of = self.paired(self.primary, self.opponents)
-            return np.array([replace(of, value=of.value - mean).p_value for mean in means])
+            from_mean = [replace(of, value=of.value - mean) for mean in means]
+            return np.array([self.asked_p(of.p_value, of.value) for of in from_mean])
         drawn = signflip.ranges(
             *self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN
         )
         tied = signflip.HALF if self.mid_p else 1.0
-        return np.array([drawn.share(float(null), tied) for null in means])
+        mean = float(self.headline.iloc[0]["difference"])
+        nulls = means.tolist()
+        return np.array([self.asked_p(drawn.share(null, tied), mean - null) for null in nulls])
 
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that may name clusters: their values, and the factor by which clusters raise the
@@ -580,7 +586,9 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
 
 def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
-    tukey = _tukey(study, chosen)
+    alternative = study.settings.alternative
+    # the studentised range has no direction
+    tukey = {} if alternative.one_sided else _tukey(study, chosen)
     bootstrap = study.bootstraps(chosen)
     rows = []
     with progress("other tests", len(study.pairs), "pairs") as draw:
@@ -588,14 +596,18 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
             draw(done)
             total, count = study.summed(pair, chosen)
             d = np.sort(total / count, kind="stable")
+            by_t = study.paired(chosen, pair)
             tests = {
-                "t": study.paired(chosen, pair).p_value,
+                "t": study.asked_p(by_t.p_value, by_t.value),
                 "bh": np.nan,
-                "bootstrap": bootstrap.get(pair, np.nan),
+                "bootstrap": study.asked_p(bootstrap.get(pair, np.nan), by_t.value),
                 "tukey": tukey.get(pair, np.nan),
-                "wilcoxon": multiplicity.wilcoxon(d),
-                "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
+                "wilcoxon": multiplicity.wilcoxon(d, alternative),
+                "sign": 1.0,
             }
+            if np.any(d != 0):
+                sign_test = proportions.sign_test(d)
+                tests["sign"] = sign_test.answering(alternative, level=0.95).p_value
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
     return rows
 
@@ -616,9 +628,11 @@ def _complete(study: Significance, chosen: Chosen) -> Floats:
 @cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at
-    least two units.
+    least two units; None for a one-sided question, which these do not answer.
     """
     if len(study.order) < 3 or not study.vary or study.primary.metric.best == "neither":
+        return None
+    if study.settings.alternative.one_sided:
         return None
     values = _complete(study, study.primary)
     if len(values) < 2:
@@ -649,13 +663,14 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     if (of := spread(study)) is None:
         return
     n = of.n
+    level = study.detecting_level
     fewest = max(of.n // 4, 3)
     far = 1.4 * power.minimum_detectable(
-        of.spread_at(0.0), fewest, level=study.family_level, grows=of.growth.linear
+        of.spread_at(0.0), fewest, level=level, grows=of.growth.linear
     )
     for size in sorted({fewest, n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), of.spread_at(d), size, level=study.family_level)
+            chance = power.paired_power(float(d), of.spread_at(d), size, level=level)
             yield {"units": size, "difference": float(d), "power": chance}
 
 
@@ -683,7 +698,7 @@ def needed(study: Significance) -> Iterator[Row]:
     if (of := spread(study)) is None:
         return
     seen = abs(float(study.headline.iloc[0]["difference"]))
-    least = of.detectable(study.family_level)
+    least = of.detectable(study.detecting_level)
     wanted = [
         ("the margin", study.settings.margin or 0.0),
         ("as large as observed", seen),
@@ -695,7 +710,7 @@ def needed(study: Significance) -> Iterator[Row]:
         if d > 0:
             sd = of.spread_at(d)
             sizes = {
-                f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100)
+                f"n_{p}": power.required_n(d, sd, level=study.detecting_level, power=p / 100)
                 for p in (80, 90)
             }
             yield {"which": name, "difference": d} | sizes

@@ -35,6 +35,7 @@ from evalkit.parameters.policy import (
 )
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods, power, sensitivity, significance
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 
@@ -136,7 +137,9 @@ class Statement:
             _, second = self._compared(study)
             unchanged = second.unadjusted().value
         family_level = 1 - (1 - level) / tests
+        alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
+        tested_level = alternative.two_sided_level(family_level)
         measured = catching.Evidence(
             value=value,
             unchanged=unchanged,
@@ -146,7 +149,8 @@ class Statement:
             level=level,
             family_level=family_level,
             ends=ends,
-            error=self._error(evidence, study, family_level, ends),
+            error=self._error(evidence, study, tested_level, ends),
+            alternative=alternative,
         )
         return catching.catch(rule, measured.of_units(units or e.n), self.result)
 
@@ -514,7 +518,25 @@ def _pairs(claim: Against, study: Study, chosen: metric.Chosen) -> dict[str, str
         raise ParameterError(f"{chosen.label} has no better direction")
     if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
         raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
+    _check_decidable(claim, study.settings.alternative, chosen)
     return dict(study.against(chosen, claim.second))
+
+
+def _check_decidable(claim: Against, alternative: Alternative, chosen: metric.Chosen) -> None:
+    """Raise ParameterError for a rule that a one-sided question can never fail, or never keep."""
+    direction = chosen.metric.direction
+    if not alternative.one_sided or direction == 0:
+        return
+    if claim.words == "better or equivalent":
+        return
+    if claim.words == "not worse" and claim.within is None:
+        problem = "" if alternative.counts(-direction) else "one_sided_never_fails"
+    else:
+        problem = "" if alternative.counts(direction) else "one_sided_never_kept"
+    if problem:
+        facts = {"rule": claim.words, "alternative": alternative, "metric": chosen.label}
+        better = "higher" if direction > 0 else "lower"
+        raise ParameterError(obstacle(problem, better=better, **facts))
 
 
 def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.Chosen]]:

@@ -246,9 +246,9 @@ class Ranking(Shown, Study):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
         by_t = methods.paired(first, second)
-        shows = by_t.detectable(self.family_level)
+        shows = by_t.detectable(self.detecting_level)
         return {
-            "p_t": by_t.p_value,
+            "p_t": self.asked_p(by_t.p_value, by_t.value),
             "wins": wins,
             "ties": ties,
             "losses": losses,

@@ -27,7 +27,7 @@ from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import logs
 from evalkit.reading.tables.parts import InputPart
-from evalkit.statistics import inference, intervals, methods, proportions, significance, statistic
+from evalkit.statistics import inference, intervals, proportions, significance, statistic
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
@@ -136,10 +136,6 @@ class Shares(Shown, Study):
         unknown metric.
         """
         null = p.null
-        if null is None and p.alternative != "two-sided":
-            raise ParameterError(
-                f"alternative: {p.alternative!r} needs a null share, such as null=0.5"
-            )
         if null is not None and p.baseline:
             every = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {every}; set only one of the two")
@@ -175,11 +171,6 @@ class Shares(Shown, Study):
         return "trial"
 
     @property
-    def sided(self) -> str:  # type: ignore[override]
-        """The side of the test."""
-        return str(self.p.alternative)
-
-    @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
         pairs = len(self.pairs)
@@ -211,17 +202,13 @@ class Shares(Shown, Study):
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
 
-    def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests."""
-        return replace(super().inference_options(key), alternative=self.p.alternative)
-
     def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
-        return {
-            "p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value
-        }
+        fisher = proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1]))
+        level = self.settings.level
+        return {"p_fisher": fisher.answering(self.settings.alternative, level=level).p_value}
 
     def null_shares(self) -> NullShares | None:
         """The null distribution around the observed number; None for so many trials that p is from
@@ -275,9 +262,7 @@ class Shares(Shown, Study):
 
     @property
     def beyond_exact(self) -> list[str]:
-        """The comparisons with so many trials that the score test replaces the exact two-sided
-        test.
-        """
+        """The comparisons with so many trials that the score test replaces the exact one."""
         many = {
             pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems)
             for pair in self.pairs
@@ -535,7 +520,7 @@ def claim_means(study: Significance) -> Iterator[Row]:
         for name in study.order:
             mean = claim.mean(study, name)
             row = claim.words | {"made": claim.made_by(study), "system": name}
-            yield row | _told("value", mean, level, ends) | {"units": mean.n}
+            yield row | _told("value", mean, mean.interval(level), ends) | {"units": mean.n}
 
 
 @cached
@@ -553,31 +538,35 @@ def claims(study: Significance) -> Iterator[Row]:
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     level, ends = study.settings.level, study.primary.metric.ends
-    z = intervals.normal_quantile(study.settings.test_level)
+    alternative = study.settings.alternative
+    z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
     apart = 0
     unpaired = 0
     alone = {name: claim.mean(study, name) for name in study.order}
     for a, b in study.pairs:
         d = claim.mean(study, a, b)
-        apart += abs(d.value) > z * d.error
-        unpaired += abs(alone[a].value - alone[b].value) > z * float(
-            np.hypot(alone[a].error, alone[b].error)
+        apart += bool(alternative.evidence(d.value) > z * d.error)
+        unpaired += bool(
+            alternative.evidence(alone[a].value - alone[b].value)
+            > z * float(np.hypot(alone[a].error, alone[b].error))
         )
     row = claim.words | {"made": claim.made_by(study), "system": study.leader}
-    row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
+    leader = alone[study.leader]
+    row |= _told("value", leader, leader.interval(level), ends) | {"units": leader.n}
     d = ClaimedMean(np.nan, np.nan, 0, np.inf, claim.covers)
     if len(study.headline):
         d = claim.mean(study, *study.opponents)
     widest = ends[1] - ends[0]
-    row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
+    c = d.comparison(level=alternative.two_sided_level(level), unit=study.unit_name)
+    c = c.answering(alternative, level=level)
+    row |= _told("difference", d, c.difference, (-widest, widest)) | {"p": c.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
-def _told(name: str, mean: ClaimedMean, level: float, ends: tuple[float, float]) -> Row:
-    """A mean by this name with its limits, within ends, and its standard errors, as columns of a
-    frame.
+def _told(name: str, mean: ClaimedMean, e: intervals.Estimate, ends: tuple[float, float]) -> Row:
+    """A mean by this name with its limits `e`, within ends, and its standard errors, as columns of
+    a frame.
     """
-    e = mean.interval(level)
     told = {
         "low": np.maximum(e.low, ends[0]),
         "high": np.minimum(e.high, ends[1]),

@@ -29,6 +29,7 @@ from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart, SelectedRows, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
+from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.studies import policy, units
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
@@ -55,6 +56,7 @@ class Settings:
     limits: Limits = USUAL
     units: bool | None = None
     alpha: float | None = None
+    alternative: Alternative = Alternative.TWO_SIDED
 
     @property
     def test_level(self) -> float:
@@ -79,14 +81,19 @@ class Settings:
 
     def checked(self, systems: tuple[str, ...]) -> Self:
         """These settings; raises if the baseline is unknown, or these systems do not allow a
-        comparison asked for.
+        comparison or a one-sided question that is asked for.
         """
         if self.baseline is not None and self.baseline not in systems:
             raise ParameterError(
                 f"baseline: there is no system {self.baseline!r}, the input has "
                 f"{', '.join(systems)}"
             )
-        asks = "baseline" if self.baseline else "margin" if self.margin else None
+        stated = {
+            "baseline": self.baseline,
+            "margin": self.margin,
+            "alternative": self.alternative.one_sided,
+        }
+        asks = next((name for name, value in stated.items() if value), None)
         if asks and len(systems) < 2:
             raise InputError(
                 f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}"
@@ -118,7 +125,20 @@ def settings(
         limits,
         p.units,
         p.alpha,
+        Alternative(p.alternative),
     )
+
+
+def refuse_looks(p: Any) -> None:
+    """Raise ParameterError for a one-sided question with several looks, whose bounds are two-sided.
+
+    p: parameters with looks and alternative.
+    """
+    if p.looks > 1 and Alternative(p.alternative).one_sided:
+        raise ParameterError(
+            f"alternative: {p.alternative!r} and looks={p.looks} cannot be combined; the bounds of "
+            f"interim analyses are two-sided"
+        )
 
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
@@ -254,8 +274,9 @@ class Study(ABC):
     differences_are: ClassVar[str] = "Paired differences"
     compares: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
+    # whether pairs without a baseline have a first system whatever their values are
+    directed_pairs: ClassVar[bool] = False
     adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
-    sided: ClassVar[str] = "two-sided"  # the tests
     rechosen: ClassVar[bool] = (
         False  # whether a threshold chosen on the units is chosen again on samples of them
     )
@@ -309,24 +330,35 @@ class Study(ABC):
             )
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             raise InputError(f"{where}: {chosen.label}: {lacks}")
-        return self.at_both_levels(
+        return self.asked_comparison(
             lambda level: inference.compare(
                 first, second, replace(self.inference_options(2), level=level)
-            )
+            ),
+            inference.difference_ends(first, second),
         )
 
-    def at_both_levels(
-        self, compare: Callable[[float], significance.Comparison]
+    def asked_comparison(
+        self,
+        compare: Callable[[float], significance.Comparison],
+        ends: intervals.Ends = intervals.UNBOUNDED,
     ) -> significance.Comparison:
-        """A comparison with the interval at its level and the tests at theirs. compare: makes it
-        at a level.
+        """A comparison that answers the question of the study, with the interval at its level and
+        the tests at theirs.
+
+        compare: makes the two-sided one at a level. ends: the smallest and the largest possible
+        difference.
         """
-        comparison = compare(self.interval_level)
         alpha = self.settings.alpha
-        if alpha is None:
+        alternative = self.settings.alternative
+        comparison = compare(alternative.two_sided_level(self.interval_level))
+        if alpha is None and not alternative.one_sided:
             return comparison
         equivalence = compare(self.test_level).equivalence
-        return replace(comparison, equivalence=equivalence, alpha=alpha)
+        return replace(
+            comparison.answering(alternative, level=self.interval_level, ends=ends),
+            equivalence=equivalence,
+            alpha=alpha,
+        )
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. key: chooses the random numbers."""
@@ -357,11 +389,33 @@ class Study(ABC):
         """
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
+    @property
+    def two_sided(self) -> Self:
+        """This study with two-sided questions, for comparisons whose first system is chosen by its
+        value, and those about the evaluation itself.
+        """
+        if not self.settings.alternative.one_sided:
+            return self
+        settings = replace(self.settings, alternative=Alternative.TWO_SIDED, gate=None)
+        return replace(self, settings=settings)
+
+    def asked_p(self, two_sided: float, difference: float) -> float:
+        """The p-value of a test that is symmetric around no difference, from its two-sided one."""
+        tails = Tails.symmetric(two_sided, difference)
+        return self.settings.alternative.p_value(two_sided, tails)
+
+    @property
+    def detecting_level(self) -> float:
+        """The level of the two-sided test that detects a difference in the direction that counts
+        as often as one comparison does, whatever the others are.
+        """
+        return self.settings.alternative.two_sided_level(self.family_level)
+
     def would_show(self, chosen: Chosen, pair: SystemPair) -> float:
         """The smallest true difference that the verdict detects with 80% power, adjusted for the
         other comparisons.
         """
-        return self.detectable(chosen, pair, self.compare(chosen, pair), self.family_level)
+        return self.detectable(chosen, pair, self.compare(chosen, pair), self.detecting_level)
 
     def detectable(
         self,
@@ -435,6 +489,11 @@ class Study(ABC):
         return None
 
     @property
+    def sided(self) -> str:
+        """The question of the tests: two-sided, greater or less."""
+        return self.settings.alternative.value
+
+    @property
     def design(self) -> Any:
         """The object with the sample's `layout`, and whether every unit is `in_memory`."""
         return self.measure(self.primary, self.systems[0])
@@ -453,8 +512,8 @@ class Study(ABC):
         """How tests were computed, as text."""
         tests = self.methods_are(self.tested, lambda method: method.test_is)
         return (
-            f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs "
-            f"of one metric"
+            f"{self.differences_are.lower()}, {self.sided}: {tests}{self.over}; Holm over the "
+            f"pairs of one metric"
         )
 
     @property
@@ -685,10 +744,26 @@ class Study(ABC):
     # The gate
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a rule that names what the input does not have, before anything
-        is computed.
+        """Raise ParameterError for a rule that names what the input does not have, or a question
+        that the comparisons cannot answer, before anything is computed.
         """
+        self._check_question()
         policy.asked(self.settings.gate, [self])
+
+    def _check_question(self) -> None:
+        """Raise ParameterError for a one-sided question without a baseline, or whose level has no
+        one-sided limits.
+        """
+        settings = self.settings
+        if not settings.alternative.one_sided:
+            return
+        if len(self.systems) > 1 and settings.baseline is None and not self.directed_pairs:
+            raise ParameterError(
+                f"alternative: {self.sided!r} needs a baseline, with which every other system is "
+                f"compared; without one neither system of a pair is the first"
+            )
+        for level in (settings.level, settings.test_level):
+            settings.alternative.two_sided_level(level)
 
     @cached_property
     def gate(self) -> policy.Judged | None:

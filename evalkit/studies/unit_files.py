@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
@@ -26,7 +27,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
-from evalkit.numbers import estimate as printed, unpacked
+from evalkit.numbers import estimate as printed, limits_from_json, unpacked
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import SHARES
 from evalkit.parameters.policy import obstacle
@@ -533,6 +534,7 @@ OF_TERMS = (
 USED = (
     "level",
     "alpha",
+    "alternative",
     "margin",
     "baseline",
     "seed",
@@ -548,6 +550,8 @@ class Recomputed(study.Study):
     """The study of a table of a report. file: its units. results: its part of the JSON; table: its
     name, or empty.
     """
+
+    directed_pairs: ClassVar[bool] = True  # those that the report has
 
     file: UnitFile
     results: Mapping[str, Any]
@@ -627,11 +631,10 @@ class Recomputed(study.Study):
             if second
             else self.estimate(chosen, system)
         )
-        ours, theirs = (np.array([ends.value, ends.low, ends.high]) for ends in (e, reported))
-        near = DRAWS * float(np.nan_to_num(reported.high - reported.low))
-        if np.allclose(
-            np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True
-        ):
+        # an infinite limit is null in the JSON, as an undefined one
+        ours, theirs = (_finite([e.value, e.low, e.high]) for e in (e, reported))
+        near = DRAWS * float(np.nansum(_finite(reported.reach)))
+        if np.allclose(ours, theirs, rtol=1e-9, atol=near, equal_nan=True):
             return ""
         shown = (printed(ends.value, ends.low, ends.high) for ends in (e, reported))
         return "limits recomputed from the units: {}, those of the report: {}".format(*shown)
@@ -654,7 +657,16 @@ class Recomputed(study.Study):
         return units.Units(0, ())
 
 
+def _finite(values: ArrayLike) -> Floats:
+    """The values; NaN for infinite ones."""
+    numbers = np.asarray(values, float)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
 def _estimate(row: Mapping[Any, Any], name: str) -> intervals.Estimate:
     """A number of the JSON with its limits."""
-    value, low, high = (np.nan if row[key] is None else row[key] for key in (name, "low", "high"))
+    value = np.nan if row[name] is None else row[name]
+    low, high = limits_from_json(
+        *(None if pd.isna(row[end]) else row[end] for end in ("low", "high"))
+    )
     return intervals.Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])

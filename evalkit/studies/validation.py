@@ -3,7 +3,7 @@ estimators on.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
 from evalkit.reading.matching import commands
 from evalkit.reading.tables import columns, rules, sources
+from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import resplits, study
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 
@@ -59,7 +60,18 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
     metrics = lookup.with_directions(metrics, p)
     shared = study.Settings(
-        metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units, p.alpha
+        metrics,
+        None,
+        e.unit,
+        (),
+        p.level,
+        p.margin,
+        p.gate,
+        p.seed,
+        limits,
+        p.units,
+        p.alpha,
+        Alternative(p.alternative),
     )
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
@@ -116,7 +128,7 @@ def _given(
         )
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = Rows(e.label, known, HALF)
     return Validation(
-        shared,
+        _against_no_feature(shared, list(systems)),
         tuple(systems),
         {},
         p,
@@ -132,6 +144,13 @@ def _given(
         if split.holdout
         else {},
     )
+
+
+def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study.Settings:
+    """The settings; for a one-sided question every system is compared with the last, which uses no
+    feature.
+    """
+    return replace(shared, baseline=systems[-1]) if shared.alternative.one_sided else shared
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -163,7 +182,7 @@ def _fitted(
         wide = fitting.Learner(again, e.candidates, e.label, len(e.classes))
         together |= zip((OUTSIDE, INSIDE), resplits.reselected(setting, wide, first), strict=True)
     return Validation(
-        shared,
+        _against_no_feature(shared, list(models)),
         tuple(models),
         {},
         p,

@@ -333,7 +333,10 @@ class OutcomeTable(PredictionTable):
         ]
         self.refuse_scores_of_both_classes()
         rows = aligned.read(self.parts, layouts, self.systems, self.unit)
-        return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
+        outcomes = _binary(rows, self.positive_label, first, self.columns.get("predicted"))
+        if not self.systems:
+            refuse_systems_of_both_classes(outcomes.score, first.name)
+        return outcomes
 
     def refuse_scores_of_both_classes(self) -> None:
         """Raise InputError if the scores of two systems sum to 1 in every row, as those of the two
@@ -351,6 +354,20 @@ class OutcomeTable(PredictionTable):
             ways = [written({"score": name}) for name in names]
             named = {"first": names[0], "second": names[1], "systems": written(names)}
             raise roles_of.refused(part.name, "both_classes", **named, ways=ways)
+
+
+def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> None:
+    """Raise InputError if the scores of two systems, such as those of a long table, sum to 1 in
+    every row: the system column holds the two classes of one system.
+    """
+    if len(score) != 2:
+        return
+    (first, scores), (second, others) = score.items()
+    is_share = are_probabilities(scores) and are_probabilities(others)
+    if len(scores) > FEW and is_share and np.allclose(scores + others, 1, rtol=0, atol=ROUNDED):
+        named = {"first": first, "second": second, "systems": written([first, second])}
+        ways = [written([name]) for name in (first, second)]
+        raise roles_of.refused(where, "systems_of_both_classes", **named, ways=ways)
 
 
 def all_sum_to_one(columns: Sequence[ColumnSample]) -> bool:

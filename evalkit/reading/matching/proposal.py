@@ -441,6 +441,14 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
 
 
+def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
+    """The columns that are the probability of the other class of one of these, although their names
+    say that they hold something else: pos beside neg.
+    """
+    others = [column for column in table.columns if column not in table.numeric and column.is_share]
+    return [one for one in others if any(sum_to_one([one, share]) for share in shares)]
+
+
 def are_distinct(*columns: ColumnSample) -> bool:
     """True if no two rows have the same cells in all of these columns."""
     rows = [*zip(*(column.cells for column in columns), strict=True)]
@@ -584,6 +592,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     unfit = score_of_negative_class(roles.table, label)
     roles.table = roles.table.without([*decisions, *unfit])
     shares = [column for column in roles.table.numeric if column.is_share]
+    shares += complements(shares, roles.table)
     features = [column for column in roles.table.numeric if column not in shares]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]

@@ -247,17 +247,20 @@ class SampledTable:
         about = facts("roles")[role]
         others = {*self.chosen.values()}
         free = [column for column in self.columns if column.name not in others]
-        fitting = [column for column in free if FITS[about.get("fits", "text")](column)]
-        if by_role := [column for column in fitting if column.snake_case_name == role]:
+        fits = FITS[about.get("fits", "text")]
+
+        def fitting(names: Collection[str]) -> list[ColumnSample]:
+            """The columns of these names whose cells fit."""
+            return [column for column in free if column.snake_case_name in names and fits(column)]
+
+        if by_role := fitting([role]):
             return without_copies(by_role)
-        names = about["names"]
-        if by_declared := [column for column in fitting if column.snake_case_name in names]:
+        if by_declared := fitting(about["names"]):
             return by_declared
-        names = about.get("usual", "").split()
-        if by_usual := [column for column in fitting if column.snake_case_name in names]:
+        if by_usual := fitting(about.get("usual", "").split()):
             return without_copies(by_usual)
         if role in ("label", "actual"):
-            return [column for column in fitting if column.words & ANSWER_WORDS]
+            return [column for column in free if column.words & ANSWER_WORDS and fits(column)]
         return []
 
     @property

@@ -1,0 +1,531 @@
+"""One-sided questions: tails against scipy, p and interval, what follows, what is refused, and the
+words of the page.
+"""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+
+import evalkit as ek
+from evalkit import __main__ as command
+from evalkit.arrays import ParameterError
+from evalkit.pages import first_screen
+from evalkit.statistics import independent, intervals, max_t, multiplicity, proportions, signflip
+from evalkit.statistics.alternatives import Alternative, Tails
+from evalkit.statistics.significance import (
+    DifferenceByT,
+    nadeau_bengio,
+    paired_bootstrap,
+    paired_t,
+    rejected,
+    sign_flip,
+)
+from evalkit.studies import paired
+
+SIDES = (Alternative.GREATER, Alternative.LESS)
+LEVEL = 0.95
+DIFFERENCES = [0.4, -0.1, 0.3, 0.9, 0.2, 0.2, -0.3, 0.5]
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+def asked(compare, side, level=LEVEL, ends=intervals.UNBOUNDED):
+    """The comparison for a question. compare: level -> the two-sided one."""
+    return compare(side.two_sided_level(level)).answering(side, level=level, ends=ends)
+
+
+# The tails ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_t_equals_scipys(side, sign):
+    values = sign * np.array(DIFFERENCES)
+    expected = stats.ttest_1samp(values, 0, alternative=side.value)
+    found = asked(lambda level: paired_t(values, level=level), side)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    limits = expected.confidence_interval(LEVEL)
+    assert found.difference.low == pytest.approx(limits.low)
+    assert found.difference.high == pytest.approx(limits.high)
+
+
+FLIPPED = {
+    "enumerated": DIFFERENCES,
+    "all above": [0.1, 0.2, 0.4],
+    "one amount": [1, 1, 1, -1, 1, 1, 0],
+    "the sum is 0": [1, 2, -3],
+    "with zeros": [0, 0, 0.5, 1, -0.25],
+}
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("values", FLIPPED.values(), ids=FLIPPED)
+def test_sign_flips_equal_scipys_permutations(values, sign, side):
+    d = sign * np.array(values, float)
+    expected = stats.permutation_test(
+        (d,), np.mean, permutation_type="samples", alternative=side.value, n_resamples=np.inf
+    )
+    found = asked(lambda level: sign_flip(d, rng=rng(), level=level), side)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sign_flips_on_a_lattice_have_the_tails_of_the_sum(side, sign):
+    """The distribution of the sum by convolution, one unit after the other."""
+    steps = sign * rng().integers(-3, 5, 40)
+    size = np.abs(steps).sum()
+    distribution = np.zeros(2 * size + 1)
+    distribution[size] = 1.0
+    for step in np.abs(steps):
+        distribution = (np.roll(distribution, step) + np.roll(distribution, -step)) / 2
+    sums = np.arange(-size, size + 1)
+    beyond = side.evidence(sums) >= side.evidence(steps.sum())
+    found = asked(lambda level: sign_flip(steps, rng=rng(), level=level), side)
+    assert "Fourier" in found.method
+    assert found.p_value == pytest.approx(distribution[beyond].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_wilcoxon_and_sign_test_equal_scipys(side):
+    d = np.array(DIFFERENCES) + np.arange(8) / 1000
+    expected = stats.wilcoxon(d, alternative=side.value, method="exact").pvalue
+    assert multiplicity.wilcoxon(d, side) == pytest.approx(expected)
+    long = rng().normal(0.1, 1, 60)
+    expected = stats.wilcoxon(long, alternative=side.value).pvalue
+    assert multiplicity.wilcoxon(long, side) == pytest.approx(expected)
+    wins = int((d > 0).sum())
+    expected = stats.binomtest(wins, d.size, 0.5, side.value).pvalue
+    found = proportions.sign_test(d).answering(side, level=LEVEL)
+    assert found.p_value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_studentised_permutation_has_the_tails_of_all_deals(side):
+    first = np.array([1.0, 2, 9, 30])
+    second = np.array([0.5, 1.5, 1, 2.2])
+    expected = stats.ttest_ind(
+        first,
+        second,
+        equal_var=False,
+        alternative=side.value,
+        method=stats.PermutationMethod(n_resamples=np.inf),
+    )
+
+    def compare(level):
+        return independent.studentised(first, second, rng=rng(), level=level)
+
+    assert asked(compare, side).p_value == pytest.approx(expected.pvalue)
+
+
+# p and interval -----------------------------------------------------------------------------------
+
+
+def outcomes(at_least=0):
+    return st.integers(at_least, 25)
+
+
+VALUES = st.lists(st.integers(-6, 9).map(lambda k: k / 4), min_size=3, max_size=14)
+
+
+def of_values(test):
+    return lambda values, level: test(np.array(values, float), level)
+
+
+TESTS = {
+    "paired t": of_values(lambda d, level: paired_t(d, level=level)),
+    "sign flips": of_values(lambda d, level: sign_flip(d, rng=rng(), level=level)),
+    "sign flips, mid-p": of_values(
+        lambda d, level: sign_flip(d, rng=rng(), level=level, mid_p=True)
+    ),
+    "folds": of_values(lambda d, level: nadeau_bengio(d, train=9, test=1, level=level)),
+    "McNemar": of_values(
+        lambda d, level: proportions.mcnemar_asymptotic(
+            int((d > 0).sum()), int((d < 0).sum()), d.size, level=level
+        )
+    ),
+    "score": of_values(
+        lambda d, level: proportions.two_proportions(
+            int((d > 0).sum()), d.size, int((d > 0.5).sum()), d.size + 3, level=level
+        )
+    ),
+    "binomial": of_values(
+        lambda d, level: proportions.binomial_test(int((d > 0).sum()), d.size, level=level)
+    ),
+    "Welch t": of_values(
+        lambda d, level: independent.difference(
+            independent.mean_of(d), independent.mean_of(d[::2] - 0.5), level=level
+        )
+    ),
+    "permuted": of_values(
+        lambda d, level: independent.studentised(
+            np.append(d, 30.0), d[::2] - 0.5, rng=rng(), level=level
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
+@given(values=VALUES, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@settings(max_examples=25, deadline=None)
+def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, values, level):
+    found = asked(lambda two_sided: test(values, two_sided), side, level)
+    e = found.difference
+    if np.isnan(found.p_value):
+        assert np.isnan(e.low)
+        return
+    assert e.low <= e.value <= e.high
+    assert rejected(found.p_value, level) == (e.low > 0 or e.high < 0)
+    unlimited = e.high if side is Alternative.GREATER else e.low
+    assert np.isinf(unlimited)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
+    d = np.array(DIFFERENCES * 3)
+    for shift in np.linspace(-0.5, 0.2, 15):
+
+        def compare(level, shift=shift):
+            return paired_bootstrap(d + shift, rng=rng(), level=level, resamples=999)
+
+        found = asked(compare, side)
+        e = found.difference
+        assert rejected(found.p_value, LEVEL) == (e.low > 0 or e.high < 0)
+
+
+def test_a_one_sided_interval_has_the_limit_at_alpha():
+    """1 − level lies beyond the limit that is left."""
+    z = DifferenceByT(1.0, 0.5, 99, np.inf, "z")
+    found = asked(lambda level: z.comparison(level=level, unit="row"), Alternative.GREATER)
+    assert found.difference.low == pytest.approx(1 - 0.5 * stats.norm.ppf(0.95))
+    assert found.difference.level == LEVEL
+
+
+def test_no_unit_that_differs_is_the_whole_of_both_tails():
+    for compare in (
+        lambda level: sign_flip([0.0, 0.0], rng=rng(), level=level),
+        lambda level: paired_t([0.0, 0.0], level=level),
+    ):
+        assert {asked(compare, side).p_value for side in SIDES} == {1.0}
+
+
+# Families -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_max_t_of_few_units_counts_every_sign_vector(side):
+    d = rng().normal(0.3, 1, (6, 3))
+    size = np.sqrt((d**2).sum(axis=0))
+    signs = 1.0 - 2.0 * (np.arange(2**6)[:, None] >> np.arange(6) & 1)
+    drawn = side.evidence(signs @ d / size)
+    observed = side.evidence(d.sum(axis=0) / size)
+    order = np.argsort(-observed)
+    expected = np.empty(3)
+    largest = 0.0
+    for place, column in enumerate(order):
+        rest = drawn[:, order[place:]].max(axis=1)
+        largest = max(largest, np.mean(rest >= observed[column] - 1e-9))
+        expected[column] = largest
+    assert max_t.max_t(d, rng=rng(), alternative=side) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_max_t_of_one_column_is_its_p(side):
+    d = rng().normal(0.2, 1, (60, 1))
+    p = asked(lambda level: sign_flip(d[:, 0], rng=rng(), level=level), side).p_value
+    assert max_t.max_t(d, rng=rng(), alternative=side)[0] == pytest.approx(p, abs=0.01)
+    by_sums = max_t.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=rng(), alternative=side)
+    assert by_sums[0] == pytest.approx(p, abs=0.02)
+
+
+# Studies ------------------------------------------------------------------------------------------
+
+
+def table(n=40, gap=0.3):
+    """Values of a better and of a worse system beside the baseline."""
+    base = rng().normal(0.5, 0.1, n)
+    noise = np.random.default_rng(2).normal(0, 0.4, (2, n))
+    return pd.DataFrame(
+        {
+            "query": [f"q{i}" for i in range(n)],
+            "old": base,
+            "new": base + gap + noise[0],
+            "bad": base - gap + noise[1],
+        }
+    )
+
+
+def study(side="two-sided", **options):
+    options = {"baseline": "old", "lower_is_better": "none", "metrics": "quality"} | options
+    return ek.significance(table(), alternative=side, **options)
+
+
+def verdicts(of):
+    return dict(zip(of.comparisons["first"], of.comparisons["verdict"], strict=True))
+
+
+def test_only_the_direction_that_counts_is_told():
+    assert verdicts(study()) == {"new": "better", "bad": "worse"}
+    assert verdicts(study("greater")) == {"new": "better", "bad": "cannot tell"}
+    assert verdicts(study("less")) == {"new": "cannot tell", "bad": "worse"}
+
+
+def test_where_lower_is_better_an_increase_is_worse():
+    assert verdicts(study("greater", lower_is_better="quality")) == {
+        "new": "worse",
+        "bad": "cannot tell",
+    }
+
+
+def test_the_page_says_what_counts():
+    text = first_screen.verdict(study("greater")).text
+    assert "the data do not show that bad is above it. Only an increase counts." in text
+    assert "one-sided; " in text
+    assert "Better: adjusted p below 0.05. Only an increase counts (alternative: greater)" in text
+    assert "the interval of a difference has no upper limit" in text
+    assert "worse than" not in text
+    text = first_screen.verdict(study("less")).text
+    assert "Only a decrease counts" in text
+    assert "no lower limit" in text
+
+
+def test_estimates_stand():
+    pd.testing.assert_frame_equal(study("greater").estimates, study().estimates)
+
+
+def test_detectable_differences_are_those_of_twice_alpha():
+    one_sided = study("greater").comparisons["detectable"]
+    two_sided = study(alpha=0.1).comparisons["detectable"]
+    assert one_sided.to_numpy() == pytest.approx(two_sided.to_numpy())
+
+
+def test_the_interval_of_equivalence_stands():
+    ends = ["equivalence_low", "equivalence_high"]
+    found, usual = (of.comparisons[ends] for of in (study("greater"), study()))
+    pd.testing.assert_frame_equal(found, usual)
+
+
+def test_max_t_and_the_other_tests_follow():
+    of = study("greater")
+    rows = of.comparisons.set_index("first")
+    assert rows.loc["new", "max_t"] < 0.05
+    assert rows.loc["bad", "max_t"] > 0.9
+    tests = paired.other_tests(of).set_index("first")
+    named = ["t", "bootstrap", "wilcoxon", "sign"]
+    assert (tests.loc["new", named].astype(float) < 0.05).all()
+    assert (tests.loc["bad", named].astype(float) > 0.9).all()
+    assert tests["tukey"].isna().all()
+    assert paired.mean_ranks(of) is None
+
+
+def test_p_of_means_is_alpha_at_the_limit():
+    of = study("greater")
+    row = of.headline.iloc[0]
+    assert of.p_of(np.array([row["low"]]))[0] == pytest.approx(0.05, abs=0.005)
+
+
+def predictions(n=120):
+    label = rng().integers(0, 2, n)
+    noise = np.random.default_rng(3).normal(0, 0.25, (3, n))
+    frame = {"id": np.arange(n).astype(str), "label": label}
+    scores = {"good": 0.45, "old": 0.3, "poor": 0.1}
+    for (name, gain), wobble in zip(scores.items(), noise, strict=True):
+        frame[f"score_{name}"] = np.clip(0.5 + gain * (label - 0.5) + wobble, 0, 1)
+    return pd.DataFrame(frame)
+
+
+def forecasts(n=80):
+    actual = rng().normal(10, 2, n)
+    noise = np.random.default_rng(4).normal(0, 1, (2, n))
+    frame = {"id": np.arange(n).astype(str), "actual": actual}
+    return pd.DataFrame(frame | {"pred_a": actual + noise[0], "pred_b": actual + 1.3 * noise[1]})
+
+
+def users(n=400):
+    arm = np.where(np.arange(n) % 2, "B", "A")
+    spent = rng().exponential(1.0, n) * np.where(arm == "B", 1.5, 1.0)
+    orders = (rng().random(n) < 0.4).astype(int)
+    frame = {"user": np.arange(n).astype(str), "arm": arm, "spent": spent, "orders": orders}
+    return pd.DataFrame(frame | {"visits": 1 + np.arange(n) % 3})
+
+
+STUDIES = {
+    "classification": lambda side: ek.classification(
+        predictions(),
+        baseline="old",
+        metrics="accuracy,roc_auc,log_loss,f1,precision,brier,mcc,average_precision,ks",
+        alternative=side,
+    ),
+    "rating": lambda side: ek.rating(
+        forecasts(),
+        baseline="b",
+        metrics="mae,rmse,wape,r2,median_absolute_error",
+        alternative=side,
+    ),
+    "ranking": lambda side: ek.ranking(
+        alternative=side, baseline="pixel_cosine", metrics="ndcg@10,map,precision@5"
+    ),
+    "users": lambda side: ek.interleaving(
+        users=users(), metrics="spent,orders,spent/visits", world="none", alternative=side
+    ),
+    "log": lambda side: ek.interleaving(
+        log="data/interleaving/sessions.parquet",
+        neutral="both",
+        baseline="current",
+        world="none",
+        alternative=side,
+    ),
+    "validation": lambda side: ek.validation(
+        predictions().assign(fold=np.arange(120) % 5),
+        metrics="roc_auc,accuracy",
+        alternative=side,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_report_answers_the_question(name):
+    """The p of both sides add up to 1 or a little more, and each agrees with its interval."""
+    greater = STUDIES[name]("greater").comparisons
+    less = STUDIES[name]("less").comparisons
+    assert list(greater["first"]) == list(less["first"])
+    both = (greater["p"] + less["p"]).dropna()
+    assert len(both)
+    assert both.between(1 - 1e-9, 2).all()
+    for rows, end in ((greater, "low"), (less, "high")):
+        known = rows[rows["p"].notna() & rows[end].notna()]
+        outside = known["low"] > 0 if end == "low" else known["high"] < 0
+        assert ((known["p"] < 0.05) == outside).all()
+    assert set(greater["verdict"]) <= {"better", "worse", "cannot tell", "higher"}
+    rose = greater[greater["verdict"] != "cannot tell"]
+    assert (rose["difference"] > 0).all()
+
+
+def test_a_lift_has_one_limit():
+    rows = STUDIES["users"]("greater").comparisons
+    assert rows["lift_high"].eq(np.inf).all()
+    assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
+
+
+def test_the_difference_of_a_bounded_metric_ends_at_its_range():
+    rows = STUDIES["classification"]("greater").comparisons.set_index("metric")
+    assert rows.loc["accuracy", "high"].eq(1.0).all()
+    assert rows.loc["mcc", "high"].eq(2.0).all()
+
+
+# Files, gates, diffs ------------------------------------------------------------------------------
+
+
+def test_a_rule_follows_the_question():
+    with pytest.raises(AssertionError, match="better of bad: cannot tell"):
+        study("greater").check("better of bad")
+    study("greater").check("better of new")
+    study("greater").check("not worse within 0.1 of new")
+    study("less").check("not worse of new")
+
+
+@pytest.mark.parametrize(
+    ("side", "rule", "says"),
+    [
+        ("greater", "not worse", "can never fail"),
+        ("less", "better", "can never be kept"),
+        ("less", "not worse within 0.1", "can never be kept"),
+    ],
+)
+def test_a_rule_that_says_nothing_is_refused(side, rule, says):
+    with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
+        study(side, gate=rule)
+
+
+def test_a_one_sided_rule_catches_smaller_regressions():
+    """That of 1 − 2α: the same limit decides."""
+    found = study("greater", gate="not worse within 0.2 of new").gate.statements.iloc[0]
+    usual = study(gate="not worse within 0.2 of new", level=0.9).gate.statements.iloc[0]
+    assert found["result"] == usual["result"] == "pass"
+    assert found["catches"] == pytest.approx(usual["catches"])
+    assert found["units_needed"] == usual["units_needed"]
+
+
+def written(folder, name, **options):
+    """The JSON of a report."""
+    path = folder / f"{name}.csv"
+    table(gap=options.pop("gap", 0.3)).to_csv(path, index=False)
+    given = {"preds": path, "baseline": "old", "lower_is_better": "none", "metrics": "quality"}
+    pairs = [part for pair in (given | options).items() for part in ("-p", *map(str, pair))]
+    assert command.main(["report", "significance", *pairs, "-o", str(folder / name)]) == 0
+    return folder / name / "significance.json"
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    return (
+        written(folder, "before", gap=0.2, alternative="greater"),
+        written(folder, "after", alternative="greater"),
+    )
+
+
+def test_a_stored_report_keeps_its_question(reports, capsys):
+    row = json.loads(reports[1].read_text())["headline"][0]
+    assert row["high"] is None
+    assert row["method"].endswith(", greater")
+    assert command.main(["check", str(reports[1]), "better of new"]) == 0
+    assert "∞]" in capsys.readouterr().out
+    assert command.main(["check", str(reports[1]), "better of bad"]) == 3
+    capsys.readouterr()
+    assert command.main(["summary", str(reports[1]), "--markdown"]) == 0
+    assert re.search(r"new − old on quality \+0\.\d+ \[\+0\.\d+, \+∞\]", capsys.readouterr().out)
+
+
+def test_a_diff_answers_the_question(reports):
+    rows = ek.diff(*map(str, reports), alternative="greater").comparisons
+    assert rows["high"].eq(np.inf).all()
+    assert ((rows["p"] < 0.05) == (rows["low"] > 0)).dropna().all()
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"baseline": None}, "alternative: 'greater' needs a baseline"),
+        ({"looks": 3}, "'greater' and looks=3 cannot be combined"),
+        ({"level": 0.75}, "must lie between 0.75 and 1, got 0.75"),
+        ({"alpha": 0.25}, "must lie between 0.75 and 1, got 0.75"),
+    ],
+)
+def test_what_has_no_one_sided_form_is_refused(options, says):
+    given = {name: value for name, value in options.items() if value is not None}
+    if "baseline" in options:
+        with pytest.raises(ParameterError, match=says):
+            ek.significance(table(), metrics="quality", alternative="greater", **given)
+        return
+    with pytest.raises(ParameterError, match=says):
+        study("greater", **given)
+
+
+def test_interim_analyses_of_users_are_refused():
+    with pytest.raises(ParameterError, match="looks=5 cannot be combined"):
+        ek.interleaving(users=users(), metrics="spent", looks=5, alternative="less")
+
+
+def test_symmetric_tails_add_up_to_1_and_what_they_share():
+    assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
+    assert sum(Tails.symmetric(0.5, -1.0, shared=0.125)) == pytest.approx(1.125)
+    assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
+
+
+def test_a_mid_p_shares_the_datas_own_signs_alone():
+    p, _, shared = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
+    assert shared == 2.0**-4
+    assert 0 < p < 1
