@@ -184,6 +184,12 @@ def test_dates_of_three_centuries_are_no_values(first):
         significance.read(wide().head(20).assign(due=first + np.arange(20)[::-1] ** 2 % 28))
 
 
+@pytest.mark.parametrize("names", [("solved", "style"), ("passed", "correct"), ("1st", "2nd")])
+def test_metrics_may_be_called_like_answers(names):
+    table = pd.concat([long(wide(), name) for name in names])
+    assert {*significance.read(table).estimates["metric"]} == {*names}
+
+
 def test_of_several_usual_columns_of_values_one_must_be_named():
     table = long(wide(), "gain").rename(columns={"value": "score"}).drop(columns="metric")
     table = table.assign(accuracy=(table["score"] > 1).astype(int))

@@ -114,9 +114,9 @@ class FreeColumns:
         return self.only("system", exact or named)
 
     def metric(self) -> UnitColumn | None:
-        """The text column that names the metrics; None if there is none."""
+        """The column that names the metrics, also by words such as solved; None if there is none."""
         usual = self.usual("metric")[:1]
-        return usual[0] if usual and usual[0].kind == "text" else None
+        return usual[0] if usual and not usual[0].clean else None
 
     def value(self) -> UnitColumn:
         """The column of the values of a long table.
