@@ -26,7 +26,12 @@ READ = {
     "validation": ("validation", {}),
     "diff": ("diff", {}),
 }
-UNNAMED = ("confusion", "ranks", "actual")  # cells, a scale of ranks: no lines of systems
+UNNAMED = (
+    "confusion",
+    "ranks",
+    "actual",
+    "other_actual",
+)  # cells, a scale of ranks: no lines of systems
 
 
 def names(report: str) -> list[str]:
@@ -177,7 +182,7 @@ def test_the_caption_of_one_curve_is_of_that_curve(studies):
     assert "Open circles" in plot.precision_recall.caption
     assert "ROC" not in plot.precision_recall.alt
     several = study_of(studies, "several classes").plot
-    assert several.roc.caption.startswith("ROC curves of logistic: each class")
+    assert several.roc.caption.startswith("ROC curves of logistic: one class per curve")
 
 
 def test_letters_that_the_reader_set_stay():

@@ -167,6 +167,26 @@ def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_b
     assert re.findall('href="#(.*?)"', folded) == ["EK999", "EK998"]
 
 
+def test_notes_on_what_was_read_stand_folded_at_the_end():
+    read = replace(KIND, code="EK121", at=("metrics",))
+    tested = replace(KIND, code="EK414", at=("metrics",))
+    notes = [read.note(fact="rows"), tested.note(fact="tests")]
+    shown = findings([*notes, read.warning(fact="labels")]).html
+    (section,) = re.findall("<!--at metrics-->(.*?)<!--/at-->", shown)
+    assert re.findall(r"<li[^>]*>(\w+)", section) == ["labels", "tests"]
+    end = shown.rsplit("<!--/at-->", 1)[1]
+    assert end.startswith('<details class="noted"><summary>1 note on what was read</summary>')
+    assert re.findall(r"<li[^>]*>(\w+)", end) == ["rows"]
+
+
+def test_of_many_notes_of_a_section_all_are_folded():
+    kind = replace(KIND, code="EK414", at=("metrics",))
+    several = [kind.note(fact=fact) for fact in "abc"]
+    (section,) = re.findall("<!--at metrics-->(.*?)<!--/at-->", findings(several).html)
+    assert section.startswith('<details class="noted"><summary>3 notes</summary>')
+    assert "<details" not in findings(several[:2]).html.split("<!--at metrics-->")[1]
+
+
 def test_advice_names_parameters_that_exist():
     known = {name for report in NOTEBOOKS.values() for name in report.options()} | {"id", "all"}
     named = {

@@ -236,7 +236,10 @@ OF_TWO = {
     "moving_threshold_table",
     "decision_difference",
 }
-LACKS = {"BinaryStudy": {"class_calibration_plot"}, "ClassesStudy": OF_TWO | {"threshold_plot"}}
+LACKS = {
+    "BinaryStudy": {"class_calibration_plot", "other_curves"},
+    "ClassesStudy": OF_TWO | {"threshold_plot"},
+}
 LACKS |= {"LabelsStudy": OF_TWO | {"thresholds", "calibration_plot", "confusion_plot"}}
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from samples import forecasts
 
+from evalkit.drawing import figures
 from evalkit.findings import kinds
 from evalkit.limits import Limits, Reading
 from evalkit.pages import (
@@ -315,3 +316,17 @@ def test_skew_of_a_pair_that_the_headline_does_not_name_is_aside():
     skew = diagnostics.skew(study)
     assert diagnostics.in_headline(study, skew)
     assert study.leader in skew.pair
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def test_the_leader_has_its_actual_values_and_errors_side_by_side_and_others_are_folded():
+    study = rating.read(forecasts())
+    for figure in (rating_page.actual_plot(study), rating_page.error_plot(study)):
+        assert figure.caption.startswith(f"{study.leader}: ")
+        assert (figure.cut, figure.inches[0]) == (False, figures.WIDTH)  # two fit side by side
+    others = rating_page.other_actual_plot(study)
+    assert others.data[0]["system"].unique().tolist() == study.order[1:]
+    assert others.summary == f"Actual value against forecast: {', '.join(study.order[1:])}"
+    assert not rating_page.other_actual_plot(rating.read(forecasts(), systems="near")).html

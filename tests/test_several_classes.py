@@ -10,6 +10,7 @@ from whole_pages import told
 
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.metrics.counts import average_precision
 from evalkit.metrics.curves import net_benefit
 from evalkit.pages import classes_page, classification_page
 from evalkit.parameters.reports import ClassificationParameters
@@ -17,6 +18,7 @@ from evalkit.studies import classes, classification
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
+GERMAN = "data/german_credit/predictions.csv"
 
 
 def several(rows=240, systems=2, k=3) -> pd.DataFrame:
@@ -65,7 +67,9 @@ def test_weighted_rows_are_told_as_repeated_rows(data):
     weighted, repeated = weighted_and_repeated(data())
     assert weighted.shares == pytest.approx(repeated.shares)
     for kind in ("roc", "pr"):
-        pd.testing.assert_frame_equal(weighted.curve(kind), repeated.curve(kind))
+        pd.testing.assert_frame_equal(
+            weighted.curve(kind, weighted.leader), repeated.curve(kind, repeated.leader)
+        )
     for chosen in weighted.settings.metrics:
         assert weighted.constant(chosen) == pytest.approx(repeated.constant(chosen), nan_ok=True)
     assert "Rows are weighted" in shown(weighted, "findings")
@@ -178,13 +182,25 @@ def test_without_two_classes_or_a_true_label_there_are_no_curves():
             assert getattr(classification_page, name)(study)
 
 
-def test_more_classes_than_curves_are_told():
-    assert "each class against the rest, 240 rows." in shown(
-        classification.read(several()), "curve_plot"
-    )
-    assert "each class against the rest, the 8 most frequent, 240" in shown(
-        classification.read(several(k=10)), "curve_plot"
-    )
+def test_of_many_classes_the_worst_have_colours_and_names():
+    few, many = classification.read(several()), classification.read(several(k=10))
+    assert few.coloured == list(few.names)
+    worst = sorted(many.names, key=lambda name: average_precision(many.drawn[name]))
+    assert set(many.coloured) == set(worst[:4])
+    figure = classification_page.curve_plot(many)
+    assert "the 4 of 10 classes with the lowest average precision" in figure.caption
+    for panel in figure.data[0]:
+        assert list(panel.keys) == many.coloured == list(panel.bands["system"].unique())
+        assert set(panel.lines["system"]) == {*many.coloured, *panel.faint} == set(many.names)
+    assert "grey" not in shown(few, "curve_plot")
+
+
+def test_the_next_systems_have_the_curves_of_the_same_classes_below():
+    study = classification.read(PENGUINS)
+    folded = classification_page.other_curves(study)
+    assert f"The same curves of {study.order[1]}, {study.order[2]}" in folded.html
+    assert folded.html.count("<figure>") == 2
+    assert classification_page.other_curves(classification.read(GERMAN)).html == ""
 
 
 def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():

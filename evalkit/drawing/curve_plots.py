@@ -2,7 +2,7 @@
 folds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from evalkit.numbers import decimals, number, signed
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
 HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 DIAGONAL = ((0.0, 1.0), (0.0, 1.0))
+FAINT: dict[str, Any] = {"color": "#bfc5cb", "linewidth": 0.8, "zorder": 1.5}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 WORDS = 42  # characters that fit beside a panel
 STEPS = "steps-pre"  # a value holds back to the point before it
@@ -29,7 +30,6 @@ INK, PALE = (
 GAP = 2  # characters between names below an axis
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
-SMALL = "small"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,8 @@ class Panel:
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating
     points and others. reference: the ends of a dotted line. steps: how the points of a line are
     joined, straight or in steps. keys: the words of each system in a legend of the panel's own;
-    none for that below the last panel. caption: of a figure of this panel alone.
+    none for that below the last panel. caption: of a figure of this panel alone. faint: the systems
+    whose lines are thin and grey, and not in the legend.
     """
 
     lines: pd.DataFrame
@@ -53,6 +54,7 @@ class Panel:
     circles: pd.DataFrame | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     caption: str = ""
+    faint: Collection[str] = ()
 
     @property
     def band_steps(self) -> str | None:
@@ -91,8 +93,10 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     lines = []
     for name, line in panel.lines.groupby("system", sort=False):
         i = systems.index(str(name))
-        drawn = ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]
-        lines.append((str(name), marks.series(drawn, name)))
+        style = FAINT if name in panel.faint else look(i)
+        drawn = ax.plot(line["x"], line["y"], drawstyle=panel.steps, **style)[0]
+        marked = (str(name), marks.series(drawn, name))
+        lines += [] if name in panel.faint else [marked]
     if panel.bands is not None:
         faint = marks.paleness(panel.bands["system"].nunique())
         for name, band in panel.bands.groupby("system", sort=False):
@@ -248,7 +252,9 @@ def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
     place: dict[str, Any] = (
         {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
     )
-    ax.text(**{"va": "top"} | place, s="\n".join(words), fontsize=SMALL, transform=ax.transAxes)
+    ax.text(
+        **{"va": "top"} | place, s="\n".join(words), fontsize=marks.small(), transform=ax.transAxes
+    )
 
 
 def histograms(
@@ -315,7 +321,7 @@ def distributions(
             (-4 if left else 4, 0),
             ha="right" if left else "left",
             va="center",
-            fontsize=SMALL,
+            fontsize=marks.small(),
             bbox=box,
         )
     legend(list(axes.flat)[-1], drawn)
@@ -346,9 +352,11 @@ def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
 
 
 def error_cells(
-    frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str
+    frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, name: str, xlabel: str, ylabel: str
 ) -> Any:
-    """Cells of forecast and error around 0, with the mean error by tenths and its interval."""
+    """Cells of forecast and error of a system around 0, with the mean error by tenths and its
+    interval.
+    """
     _shaded(frame, frame["rows"].max(), ax)
     marks.band(
         ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2),
@@ -360,7 +368,7 @@ def error_cells(
     texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
     marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
     ax.axhline(0, color="#444", linewidth=0.9)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(title=above(name, ax), xlabel=xlabel, ylabel=ylabel)
     ax.grid(**GRID)
     return ax
 
@@ -417,7 +425,7 @@ def errors(
             side,
             0.97,
             f"mean {signed(mean, places)}",
-            fontsize=SMALL,
+            fontsize=marks.small(),
             ha="right" if side > 0.5 else "left",
             va="top",
             transform=ax.transAxes,
@@ -449,7 +457,12 @@ def means(
         _isotonic(name, line, bands, ax)
         _beneath(spread[spread["system"] == name], ax, bottom - room, 0.9 * room)
         ax.text(
-            0.03, 0.98, "\n".join(words[name]), fontsize=SMALL, va="top", transform=ax.transAxes
+            0.03,
+            0.98,
+            "\n".join(words[name]),
+            fontsize=marks.small(),
+            va="top",
+            transform=ax.transAxes,
         )
         ax.set(xlim=(left, right), ylim=(bottom - room, top))
         ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])

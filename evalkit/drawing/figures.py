@@ -317,7 +317,7 @@ class Figure(Displayed):
 
 # Figures of any size ------------------------------------------------------------------------------
 
-LETTERS = (9, 8, 7, 6, 5)  # points, tried in turn
+LETTERS = (9, 8, 7, 6, 5.5)  # points, tried in turn; what is small has no less than the last
 NARROWEST = 1.0  # inches of a panel
 CHARACTER = 0.6  # of the size of letters, on the average
 KEY = 8  # characters that a line of a legend and the room around it take
@@ -334,6 +334,11 @@ def letters() -> float:
     import matplotlib as mpl
 
     return float(mpl.rcParams["font.size"])
+
+
+def small() -> float:
+    """The size in points of what matters less than other letters."""
+    return max(letters() / 1.2, min(letters(), LETTERS[-1]))
 
 
 def characters(inches: float) -> int:

@@ -28,7 +28,6 @@ BETTER, WORSE = COLOURS[2], COLOURS[1]  # of differences
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MANY = 2000  # more points than a picture can show, thinned by their quantiles
-HALF = 22  # characters of a name of which a legend holds two side by side
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
 WIDEST = 0.01  # inches that a character needs for each point of its size, wide ones among them
 NAMES = 0.45  # share of the width of a figure that names beside axes may take
@@ -65,7 +64,8 @@ def short(name: str, most: int = 32) -> str:
 def beside(names: Iterable[str], ax: Any) -> list[str]:
     """Names that stand beside the axes, in as many lines as the width of the figure needs."""
     most = characters(NAMES * ax.figure.get_figwidth())
-    return [wrapped(name, most) for name in names]
+    words = ((short(word, most) for word in name.split(" ")) for name in names)
+    return [wrapped(" ".join(name), most) for name in words]
 
 
 def above(name: str, ax: Any) -> str:
@@ -96,7 +96,8 @@ def legend(
     from matplotlib.transforms import ScaledTranslation
 
     named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
-    columns = 1 if max(map(len, named)) > HALF else 2
+    room = characters(width(ax))
+    columns = 2 if 2 * (max(map(len, named)) + marks.KEY) <= room else 1
     for (_, line), label in zip(lines, named, strict=True):
         line.set_label(label)
     points, rows = BELOW
@@ -140,12 +141,12 @@ def intervals(
     if sides:
         above: dict[str, Any] = {
             "xycoords": ("data", "axes fraction"),
-            "fontsize": "small",
+            "fontsize": marks.small(),
             "color": "#444",
         }
         note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
         note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
-    ax.set_yticks(range(len(frame)), beside(frame["name"], ax))
+    ax.set_yticks(range(len(frame)), beside(frame["name"], ax), linespacing=1)
     ax.set(ylim=(len(frame) - 0.4, -0.6))
     if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more
         ax.locator_params(axis="x", nbins=4)

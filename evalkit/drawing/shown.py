@@ -20,7 +20,7 @@ from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.own_sections import OwnSections
-from evalkit.drawing.tables import Html, escape, stack
+from evalkit.drawing.tables import Html, escape, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean, texts
 
@@ -275,6 +275,8 @@ def _unlinked(html: str) -> str:
 
 TOP = 2  # findings beside the answer
 STRIP = "strip"  # the place of the count of all
+READ = ("EK1", "EK2")  # the codes of findings about the input and the sample
+UNFOLDED = 2  # notes of a section that are not folded
 ALIKE = 3  # findings of one kind that are read one by one
 WARN = ' class="warn"'
 
@@ -293,9 +295,9 @@ def findings(items: Iterable[Finding], part: str = "") -> Html:
     shown = "" if part else placed(STRIP, _counted(several))
     shown += placed(VERDICT, notes(top, part))
     places = dict.fromkeys(_place(finding) for finding in rest)
-    shown += "".join(
-        placed(place, notes([f for f in rest if _place(f) == place], part)) for place in places
-    )
+    for place in places:
+        there = [finding for finding in rest if _place(finding) == place]
+        shown += placed(place, _in_section(there, part))
     return Html(shown, "\n".join(map(str, several)))
 
 
@@ -305,8 +307,29 @@ def placed(place: str, markup: str) -> str:
 
 
 def _place(finding: Finding) -> str:
-    """The section of a finding that does not stand on top."""
+    """The section of a finding that does not stand on top; "" for where all of them are shown."""
+    if _is_reading(finding):
+        return ""
     return next((place for place in finding.kind.at if place != VERDICT), "")
+
+
+def _is_reading(finding: Finding) -> bool:
+    """True for a note on what was read."""
+    return not finding.matters and finding.kind.code.startswith(READ)
+
+
+def _in_section(several: Sequence[Finding], part: str) -> str:
+    """The findings of a section, below them folded the notes on what was read, and of many notes
+    all.
+    """
+    many = len([finding for finding in several if not finding.matters]) > UNFOLDED
+    notes_below = [f for f in several if _is_reading(f) or (many and not f.matters)]
+    beside = notes(tuple(finding for finding in several if finding not in notes_below), part)
+    if not notes_below:
+        return beside
+    what = " on what was read" if all(map(_is_reading, notes_below)) else ""
+    summary = f"{numbers.counted(len(notes_below), 'note')}{what}"
+    return beside + folded(summary, Html(notes(notes_below, part)), "noted").html
 
 
 def _counted(several: Sequence[Finding]) -> str:

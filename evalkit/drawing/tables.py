@@ -563,9 +563,9 @@ def _html(
 ) -> str:
     """The HTML of a table in its box. ends: the end tags of rows, heads and cells."""
     tr, th, td = ends
-    words = [bool(rows) and all(row[i].kind == "text" for row in rows) for i in range(len(columns))]
+    words = [bool(rows) and all("text" in row[i].kind for row in rows) for i in range(len(columns))]
     heads = (column.markup or breaking(column.text) for column in columns)
-    kinds = (' class="text"' if word else "" for word in words)
+    kinds = (f' class="{rows[0][i].kind}"' if word else "" for i, word in enumerate(words))
     head = "".join(
         f'<th scope="col"{kind}>{text}{th}' for kind, text in zip(kinds, heads, strict=True)
     )

@@ -40,7 +40,7 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.report import Results
-from evalkit.studies import classes, diagnostics, row_study, score_curves
+from evalkit.studies import classes, diagnostics, score_curves
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
@@ -66,7 +66,13 @@ def title(study: ClassesStudy) -> Html:
 def curve_plot(study: ClassesStudy) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
-    return curves_of_each(study, "each class against the rest", len(study.names), bands)
+    return curves_of_each(study, study.leader, study.by_class, bands)
+
+
+@scored
+def other_curves(study: ClassesStudy) -> Html:
+    """The same curves of the next systems, folded."""
+    return curves_of_others(study, study.by_class)
 
 
 @scored
@@ -279,6 +285,8 @@ def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:
 
 Either = ClassesStudy | LabelsStudy
 UNFOLDED = 4  # squares that a page shows at once
+OTHERS = 2  # systems beside the leader whose curves are folded below its own
+NO_BANDS: Mapping[str, None] = {}
 HEIGHT = 2.5  # inches of a square
 CELL = 0.42  # inches of a cell of a confusion table
 SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion table
@@ -425,45 +433,70 @@ def recorded(study: Either) -> dict[str, Any]:
 
 
 def curves_of_each(
-    study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]
+    study: Either,
+    system: str,
+    areas: pd.DataFrame,
+    bands: Mapping[str, pd.DataFrame | None] = NO_BANDS,
 ) -> Figure | Html:
-    """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind,
-    where there are.
+    """A system's ROC and precision-recall curves of each class or label; areas: below each, by
+    system. bands: by kind, where there are.
     """
     if not study.drawn:
         return Html("")
-    few = (
-        f", the {row_study.DRAWN} most frequent"
-        if len(study.drawn) == row_study.DRAWN < many
-        else ""
-    )
-    limits = (
-        f" Bands: pointwise {study.settings.level:.0%} limits."
-        if bands.get("roc") is not None
-        else ""
-    )
-    caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
-    x = "false positive rate"
-    y = f"recall (n = {counted(study.account.used, 'row')})"
+    rows = counted(study.account.used, "row")
+    faint = set(study.drawn).difference(study.coloured)
+    caption = f"{system}: one {study.noun} per curve ({_pair(study)}), {rows}."
+    if faint:
+        caption += _coloured(study)
+    if bands.get("roc") is not None:
+        caption += f" Bands: pointwise {study.settings.level:.0%} limits."
+    areas = areas[areas["system"] == system].set_index(areas.columns[1]).loc[study.coloured]
     roc = Panel(
-        study.curve("roc"),
-        x,
-        y,
+        study.curve("roc", system),
+        "false positive rate",
+        f"recall (n = {rows})",
         "ROC",
         bands.get("roc"),
         reference=DIAGONAL,
+        keys=_keys(areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
+        faint=faint,
     )
     pr = Panel(
-        study.curve("pr"),
+        study.curve("pr", system),
         "recall",
         "precision",
         "Precision and recall",
         bands.get("pr"),
         steps=STEPS,
+        keys=_keys(areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",
+        faint=faint,
     )
+    caption = f"{caption} AP: average precision."
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
+
+
+def _coloured(study: Either) -> str:
+    """Which curves have colours, and which are grey."""
+    few = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
+    grey = "the others"
+    if len(study.drawn) == classes.LINES:
+        grey = f"the next {classes.LINES - len(study.coloured)}"
+    return f" In colour: the {few} with the {classes.WORST.words} of {study.leader}; grey: {grey}."
+
+
+def _keys(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
+    """What a legend says of each class: the area below its curve."""
+    places = decimals(*(areas[f"{column}{end}"] for end in ("", "_low", "_high")))
+    return {name: f": {short} {number(area, places)}" for name, area in areas[column].items()}
+
+
+def curves_of_others(study: Either, areas: pd.DataFrame) -> Html:
+    """The curves of the next systems on the first screen, of each class or label, folded."""
+    names = study.order[1 : 1 + OTHERS]
+    every = [curves_of_each(study, name, areas) for name in names]
+    return tables.folded(f"The same curves of {listed(names)}", tables.stack(every))
 
 
 def defined(study: Either, more: list[tuple[str, str]]) -> Html:

@@ -52,6 +52,7 @@ title, findings, every_finding = map(_piece, ("title", "findings", "every_findin
 score_plot, ks_plot, curve_plot, curves = map(
     _piece, ("score_plot", "ks_plot", "curve_plot", "curves")
 )
+other_curves = _piece("other_curves")
 base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
 threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
 moving_threshold_table = _piece("moving_threshold_table")
@@ -138,6 +139,7 @@ PIECES = (
     ),
     *(
         curve_plot,
+        other_curves,
         moving_threshold_table,
         curves,
         base_rate_plot,

@@ -194,8 +194,9 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
             values.append(_with_limits(row, "change", "change_low", "change_high", places))
             values.append(_with_limits(row, "changed", "low", "high", places))
             values += [number_cell(row[name], places, signed) for name in ("left", "came")]
-            words = [Cell(row[name], kind="text") for name in ("metric", "system", "verdict")]
-            rows.append([*words[:2], *values, _sizes(row), words[2]])
+            words = [Cell(row[name], kind="text") for name in ("metric", "system")]
+            verdict = Cell(row["verdict"], kind="text one")
+            rows.append([*words, *values, _sizes(row), verdict])
     heads = [
         "metric",
         "system",

@@ -267,7 +267,7 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
     return figures.picture(plots.curves, drawn, caption=caption, says=listed, **labels)
 
 
-HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
+HOW = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test with CUPED"}
 
 
 @pieces.of_a_part

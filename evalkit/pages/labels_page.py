@@ -47,7 +47,12 @@ def title(study: LabelsStudy) -> Html:
 
 def curve_plot(study: LabelsStudy) -> figures.Figure | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    return classes_page.curves_of_each(study, "each label by its own score", len(study.names), {})
+    return classes_page.curves_of_each(study, study.leader, study.by_label)
+
+
+def other_curves(study: LabelsStudy) -> Html:
+    """The same curves of the next systems, folded."""
+    return classes_page.curves_of_others(study, study.by_label)
 
 
 def curves(study: LabelsStudy) -> Html:

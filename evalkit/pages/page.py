@@ -416,7 +416,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     if "adjusted_first" in row:
         means = adjusted_means(row, row["places"])
         cells.append(Cell(" and ".join(means) if means else "–"))
-    return [*cells, Cell(diagnostics.verdict_of(row), kind="text")]
+    return [*cells, Cell(diagnostics.verdict_of(row), kind="text one")]
 
 
 @pieces.where(lambda study: len(study.headline))

@@ -1,6 +1,6 @@
 """The words, tables and figures of the rating page, each from the study's frames."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -55,6 +55,7 @@ def error_plot(study: Rating) -> figures.Figure:
         tenths,
         caption=caption,
         height=3.2,
+        name=name,
         xlabel="forecast",
         ylabel=f"forecast − actual (n = {n:,})",
     )
@@ -243,14 +244,25 @@ CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"
 
 
 def actual_plot(study: Rating) -> figures.Figure:
-    """Actual values against forecasts, in cells shaded by their rows."""
-    names = study.order[:DRAWN]
+    """The leader's forecasts and the actual values, in cells shaded by their rows."""
+    return _actual(study, [study.leader])
+
+
+def other_actual_plot(study: Rating) -> figures.Figure | Html:
+    """The same of the other systems, folded."""
+    names = study.order[1:DRAWN]
+    if not names:
+        return Html("")
+    return _actual(study, names).folded(f"Actual value against forecast: {listed(names)}")
+
+
+def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
     caption = texts.said(
         "rating.actual_plot",
+        names=listed(names),
         what=what,
-        first=_first(study),
         rows=counted(len(study.account), "row"),
         cells=CELLS,
         most=number(frame["rows"].max(), 0),
@@ -340,6 +352,7 @@ PIECES = (
     ),
     *(
         error_histogram_plot,
+        other_actual_plot,
         spread,
         extremes,
         explorer,

@@ -432,7 +432,7 @@ def intervals(study: Validation) -> Html:
     label = study.primary.label
     note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what") | {label: limits("value")}
-    columns |= named("n of | method", of=lambda _: _units_of)
+    columns |= named("n of | method w", of=lambda _: _units_of)
     crossed = {
         head: _struck(column, lambda row: not row["honest"], "muted")
         for head, column in columns.items()
@@ -452,9 +452,12 @@ def _struck(
 ) -> Column:
     """A column whose cells are crossed out in some rows, in all where none are named."""
 
+    def struck(cell: Cell) -> Cell:
+        return replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
+
     def cells(rows: tables.Rows) -> list[Cell | str]:
         made = zip(map(tables.cell, column(rows)), rows, strict=True)
-        return [replace(cell, tag="s", kind=kind) if where(row) else cell for cell, row in made]
+        return [struck(cell) if where(row) else cell for cell, row in made]
 
     return cells
 

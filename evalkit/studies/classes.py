@@ -45,8 +45,10 @@ from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
-MOST = 6  # classes that have a square each
-SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
+MOST = 6  # classes that have a square each, or a curve with a colour and a name
+NAMED = 4  # curves with colours of more classes
+LINES = 30  # curves that one picture can hold
+SMALL = Fine(curve=300, band=60, pooled=512)  # in such a square
 BARS = 20
 
 
@@ -62,16 +64,17 @@ class Choice:
 
 CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
 SIZE = Choice("most rows", lambda c: float(c.positives))
+WORST = Choice("lowest average precision", lambda c: -counts.average_precision(c))
 
 
 def kept(
-    names: Sequence[str], every: Iterable[counts.Counts], by: Choice
+    names: Sequence[str], every: Iterable[counts.Counts], by: Choice, most: int = MOST
 ) -> dict[str, counts.Counts]:
-    """The tables of at most half a dozen classes, in their order, without classes that all rows or
-    none have.
+    """The tables of at most so many classes, in their order, without classes that all rows or none
+    have.
     """
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
-    largest = nlargest(MOST, ranked, key=lambda row: row[:2])
+    largest = nlargest(most, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
 
 
@@ -110,27 +113,35 @@ class EachStudy(row_study.RowStudy):
 
     # Tables of scores
 
+    def each(self, system: str) -> Iterator[counts.Counts]:
+        """The table of a system for each class or label against the rest."""
+        return (self.measured.table(system, c) for c in range(len(self.names)))
+
     @cached_property
-    def drawn(self) -> list[tuple[str, counts.Counts]]:
-        """The leader's table of each class or label whose curve is drawn: the eight with most rows,
-        in their order.
+    def drawn(self) -> dict[str, counts.Counts]:
+        """The leader's table of each class or label whose curve is drawn, in their order."""
+        return kept(self.names, self.each(self.leader), WORST, LINES)
+
+    @cached_property
+    def coloured(self) -> Sequence[str]:
+        """The classes or labels whose curves have a colour and a name: all, or of many those that
+        the leader separates worst.
         """
-        size, weight = self.sizes, self.measured.weights
-        several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
-        largest = sorted(sorted(several, key=lambda c: -weight[c])[: row_study.DRAWN])
-        return [(self.names[c], self.measured.table(self.leader, c)) for c in largest]
+        most = MOST if len(self.drawn) <= MOST else NAMED
+        return list(kept(list(self.drawn), self.drawn.values(), WORST, most))
 
     @cached_property
     def one_by_one(self) -> dict[str, counts.Counts]:
         """The leader's table of each class against the rest, for at most half a dozen classes."""
-        every = (self.measured.table(self.leader, c) for c in range(len(self.names)))
-        return kept(self.names, every, self.chosen_by)
+        return kept(self.names, self.each(self.leader), self.chosen_by)
 
-    def curve(self, kind: str) -> pd.DataFrame:
-        """The leader's curve of each class against the rest: x, y and the class or label as
-        `system`.
+    def curve(self, kind: str, system: str) -> pd.DataFrame:
+        """A system's curve of each class against the rest, those with colours first: x, y and the
+        class or label as `system`.
         """
-        return score_curves.curve(dict(self.drawn), kind)
+        every = dict(zip(self.names, self.each(system), strict=True))
+        order = dict.fromkeys([*self.coloured, *self.drawn])
+        return score_curves.curve({name: every[name] for name in order}, kind, SMALL.curve)
 
     @property
     def chosen_by(self) -> Choice:
@@ -276,9 +287,10 @@ class ClassesStudy(EachStudy):
         if not self.plain or not self.drawn:
             return None
         frames = []
-        for c, table in self.drawn:
+        for c in self.coloured:
+            table = influence.pooled(self.drawn[c])
             drawn = bootstrap.resampled(
-                influence.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
+                table, rng=self.rng(3), resamples=self.settings.limits.bands
             )
             frames.append(score_curves.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)

@@ -110,9 +110,6 @@ def few_units(t: Blocks, limits: Limits) -> int:
     return limits.flipped if t.schema.unit else 0
 
 
-DRAWN = 8  # curves that one picture can hold
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RowStudy(Shown, Study):
     """A study of a table whose systems all predict the same rows.
