@@ -1,0 +1,140 @@
+"""The distributions that forecasts state: the metrics that they allow, and how often actual values
+lie in their intervals.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import TEXTS, Chosen
+from evalkit.metrics.predictive import (
+    EXACT,
+    MissingLevel,
+    Quantiles,
+    is_ensemble,
+    level_of_role,
+    of_roles,
+)
+from evalkit.metrics.rows import Rows
+from evalkit.numbers import listed
+
+OF_POINTS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
+USUAL = (50.0, 90.0)  # percent of the intervals whose coverage is shown first
+DRAWN_LEVELS = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)  # of draws and moments
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What distributions a table states. roles: of their columns, which every system has; empty
+    without distributions.
+    """
+
+    roles: Sequence[str] = ()
+
+    @cached_property
+    def _empty(self) -> Rows:
+        """No rows, with distributions of this kind."""
+        none = np.empty(0)
+        return Rows(none, none, predictive=of_roles(dict.fromkeys(self.roles, none), none))
+
+    @property
+    def is_of_quantiles(self) -> bool:
+        """True for quantiles, which are known at their levels alone."""
+        return isinstance(self._empty.predictive, Quantiles)
+
+    @property
+    def percents(self) -> list[float]:
+        """The quantiles, in percent and ascending; deciles of draws and moments."""
+        if not self.is_of_quantiles:
+            return [*DRAWN_LEVELS] if self.roles else []
+        return sorted(round(100 * level_of_role(role), EXACT) for role in self.roles)
+
+    @property
+    def intervals(self) -> list[float]:
+        """The central intervals, in percent and ascending."""
+        if not self.is_of_quantiles:
+            return self.percents
+        percents = {*self.percents}
+        lower = [p for p in percents if p < 50 and round(100 - p, EXACT) in percents]
+        return sorted(round(100 - 2 * p, EXACT) for p in lower)
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What metrics may need and the table lacks -> what it would have to have."""
+        has = set[str]()
+        if self.roles:
+            has.add("distributions")
+            has.add("quantiles" if self.is_of_quantiles else "draws or moments")
+        if is_ensemble(self.roles):
+            has.add("draws")
+        in_pairs = 2 * len(self.intervals)
+        if self.is_of_quantiles and in_pairs == len([p for p in self.percents if p != 50]):
+            has.add("pairs of quantiles")
+        return {need: text for need, text in TEXTS["needs"].items() if need not in has}
+
+    @property
+    def usual_metrics(self) -> list[str]:
+        """The metrics that are shown if the user names none."""
+        if not self.roles:
+            return [*OF_POINTS]
+        shown = [p for p in USUAL if p in self.intervals]
+        if 90.0 not in shown:
+            shown += self.intervals[-1:]
+        coverage = [f"coverage@{p:g}" for p in dict.fromkeys(shown)]
+        width = [f"interval_width@{p:g}" for p in shown[-1:]]
+        return [self._score, "mae", "bias", *coverage, *width]
+
+    @property
+    def _score(self) -> str:
+        """The metric of whole distributions; of a single interval its score."""
+        if not self.is_of_quantiles:
+            return "crps"
+        is_one_interval = len(self.percents) == 2 and bool(self.intervals)
+        return f"interval_score@{self.intervals[0]:g}" if is_one_interval else "wis"
+
+    @property
+    def drawn_metrics(self) -> list[Chosen]:
+        """The metrics behind the figures: the coverage of each interval and of each quantile."""
+        names = [f"coverage@{p:g}" for p in self.intervals]
+        names += [f"quantile_coverage@{p:g}" for p in self.percents]
+        return [lookup.find(name, "forecasts") for name in names]
+
+    def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
+        """Raise ParameterError for a metric of a quantile that the table does not state."""
+        for chosen in metrics:
+            if chosen.k is None:
+                continue
+            try:
+                chosen.value(self._empty)
+            except MissingLevel as missing:
+                has = listed(f"{p:g}%" for p in self.percents)
+                raise ParameterError(
+                    f"metrics: {chosen.label} needs the {100 * missing.level:g}% quantile, the "
+                    f"table has {has}"
+                ) from None
+
+
+class Bin(NamedTuple):
+    """Neighbouring quantiles, in percent, and the share of actual values between them."""
+
+    low: float
+    high: float
+    share: float
+
+
+def bins(percents: Sequence[float], reached: Sequence[float]) -> Iterator[Bin]:
+    """The histogram of the probability integral transform, from the share of actual values that do
+    not exceed each quantile.
+
+    >>> [bin.share for bin in bins([25.0, 75.0], [0.25, 1.0])]
+    [0.25, 0.75, 0.0]
+    """
+    ends = [0.0, *percents, 100.0]
+    below = [0.0, *reached, 1.0]
+    for i, share in enumerate(np.diff(below).tolist()):
+        yield Bin(ends[i], ends[i + 1], share)
