@@ -2,6 +2,8 @@
 in blocks as in memory.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,9 @@ from scipy import stats
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
+from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.limits import Limits, Reading
+from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.reading.matching import distribution_columns
 from evalkit.studies import distributions, rating
@@ -190,3 +194,53 @@ def test_draws_alone_need_memory(tmp_path):
     given = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
     with pytest.raises(InputError, match="add their median as a column"):
         rating.study_of(given, SMALL)
+
+
+def sentences(study) -> dict[str, str]:
+    return {finding.kind.code: finding.message for finding in rating_page.every_finding(study)}
+
+
+def test_narrow_and_wide_intervals_are_findings_with_interval():
+    level = np.random.default_rng(8).normal(0, 1, 500)
+    half = stats.norm.ppf(0.95)
+    parts = {
+        "narrow": {"a_q0.05": -0.5 * half, "a_q0.95": 0.5 * half},
+        "right": {"a_q0.05": -half, "a_q0.95": half},
+        "wide": {"a_q0.05": -2 * half, "a_q0.95": 2 * half},
+    }
+    said = {}
+    for name, columns in parts.items():
+        beside = {column: np.full(500, value) for column, value in columns.items()}
+        study = study_of({"actual": level, "a": level / 2} | beside, metrics="mae")
+        said[name] = [f for f in rating_page.every_finding(study) if f.kind.code == "EK351"]
+    assert said["right"] == []
+    (narrow,), (wide,) = said["narrow"], said["wide"]
+    assert (narrow.severity, wide.severity) == (WARNING, NOTE)
+    pattern = r"Intervals too narrow. .*: a \d\d% \[\d\d%, \d\d%\] instead of 90%\."
+    assert re.fullmatch(pattern, narrow.message)
+
+
+def test_what_was_assumed_and_not_read_is_said():
+    columns = {"actual": ACTUAL} | READ["Prophet"][0]
+    said = sentences(study_of(columns))
+    assert "'yhat_lower', 'yhat_upper' state no level" in said["EK353"]
+    assert "EK353" not in sentences(study_of(columns, interval_level=0.9))
+    columns = {"actual": ACTUAL, "forecast": NEAR} | bounds("lower", "upper")
+    assert "'lower', 'upper'" in sentences(study_of(columns))["EK354"]
+
+
+def test_crossing_quantiles_are_a_warning():
+    high = NEAR + 1
+    high[70] -= 5
+    said = sentences(study_of({"id": np.arange(N), "actual": ACTUAL, "p50": NEAR, "p90": high}))
+    assert said["EK352"] == "Rows whose quantiles cross: 1 of p50, most in row 70."
+
+
+def test_the_page_draws_intervals_where_there_are_any():
+    study = study_of({"actual": ACTUAL} | READ["percentiles"][0])
+    for piece in (rating_page.coverage_plot, rating_page.transform_plot, rating_page.fan_plot):
+        assert piece(study).caption
+    without = study_of({"actual": ACTUAL, "forecast": NEAR})
+    assert rating_page.coverage_plot(without).html == ""
+    recorded = rating_page.results(study).results["intervals"]["coverage"]
+    assert [row["nominal"] for row in recorded] == [0.8]

@@ -58,7 +58,7 @@ def distributed(seed, needs):
     if needs.startswith("draws"):
         return replace(rows, predictive=predictive.Ensemble(spread))
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
-    return replace(rows, predictive=predictive.Quantiles(levels, np.sort(spread, axis=0)[1::2]))
+    return replace(rows, predictive=predictive.Quantiles(np.sort(spread, axis=0)[1::2], levels))
 
 
 SAMPLES = {

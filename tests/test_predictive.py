@@ -11,7 +11,7 @@ RNG = np.random.default_rng(3)
 ACTUAL = RNG.normal(0, 2, 40)
 LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
 VALUES = np.sort(RNG.normal(0, 2, (5, 40)), axis=0)
-QUANTILES = Quantiles(LEVELS, VALUES)
+QUANTILES = Quantiles(VALUES, LEVELS)
 
 
 def test_wis_is_the_weighted_sum_of_interval_scores():
@@ -26,7 +26,7 @@ def test_wis_is_the_weighted_sum_of_interval_scores():
 
 
 def test_wis_of_a_single_median_is_the_absolute_error():
-    median = Quantiles((0.5,), VALUES[2:3])
+    median = Quantiles(VALUES[2:3], (0.5,))
     wis = predictive.weighted_interval_score(ACTUAL, median)
     assert wis == pytest.approx(np.abs(ACTUAL - VALUES[2]), abs=1e-12)
 
@@ -42,7 +42,7 @@ def test_parts_of_wis_sum_to_it_and_only_one_side_is_missed():
 def test_parts_by_hand():
     # 80% interval 1..4, median 2, actual 5: under = (2 * 1 + 3) / 3, dispersion = 0.2 * 3 / 3
     parts = predictive.weighted_parts(
-        np.array([5.0]), Quantiles((0.1, 0.5, 0.9), np.array([[1.0], [2.0], [4.0]]))
+        np.array([5.0]), Quantiles(np.array([[1.0], [2.0], [4.0]]), (0.1, 0.5, 0.9))
     )
     assert parts.overprediction == [0]
     assert parts.underprediction == pytest.approx([5 / 3])
@@ -96,4 +96,4 @@ def test_crps_is_twice_the_integral_of_the_pinball_loss():
 def test_bounds_belong_to_the_interval():
     interval = Bounds(np.zeros(3), np.ones(3))
     assert predictive.covered(np.array([0.0, 1.0, 1.5]), interval, 90).tolist() == [1, 1, 0]
-    assert Quantiles((0.05, 0.95), np.array([[0.0], [1.0]])).interval(90) == (0, 1)
+    assert Quantiles(np.array([[0.0], [1.0]]), (0.05, 0.95)).interval(90) == (0, 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -52,52 +52,37 @@ class MissingLevel(ValueError):
         self.level = level
 
 
+@dataclass(frozen=True, eq=False)
 class Predictive(ABC):
-    """What a system says of each actual value, beyond one number."""
+    """What a system says of each actual value, beyond one number. values: the numbers that state
+    it, one row per column of the input.
+    """
 
-    @property
-    @abstractmethod
-    def columns(self) -> Floats:
-        """The numbers that state it, one row per column of the input."""
+    values: Floats
 
     @abstractmethod
     def quantile(self, level: float) -> Floats:
         """The quantile of each row. level: a share, such as 0.05."""
 
-    @abstractmethod
-    def taken(self, columns: Floats) -> Predictive:
-        """The same with other numbers in `columns`."""
-
-    def take(self, member: Bools | Ints | slice) -> Predictive:
+    def take(self, member: Bools | Ints | slice) -> Self:
         """The rows that `member` selects."""
-        return self.taken(self.columns[:, member])
+        return replace(self, values=self.values[:, member])
 
     def interval(self, percent: float) -> Bounds:
         """The central interval that is to hold so many percent of the actual values.
 
-        >>> Quantiles((0.05, 0.95), np.array([[1.0], [4.0]])).interval(90)
+        >>> Quantiles(np.array([[1.0], [4.0]]), (0.05, 0.95)).interval(90)
         Bounds(low=array([1.]), high=array([4.]))
         """
-        outside = level_of(100 - percent) / 2
-        low, high = round(outside, EXACT), round(1 - outside, EXACT)
-        return Bounds(self.quantile(low), self.quantile(high))
+        low = level_of((100 - percent) / 2)
+        return Bounds(self.quantile(low), self.quantile(round(1 - low, EXACT)))
 
 
 @dataclass(frozen=True, eq=False)
 class Quantiles(Predictive):
-    """Quantiles at some levels. levels: ascending shares. values: one row per level."""
+    """Quantiles at some levels. levels: ascending shares, one for each row of the values."""
 
     levels: tuple[float, ...]
-    values: Floats
-
-    @property
-    def columns(self) -> Floats:
-        """The quantiles."""
-        return self.values
-
-    def taken(self, columns: Floats) -> Quantiles:
-        """The same levels of other rows."""
-        return Quantiles(self.levels, columns)
 
     def quantile(self, level: float) -> Floats:
         """The column of a level. Raises MissingLevel if there is none."""
@@ -110,52 +95,28 @@ class Quantiles(Predictive):
         """By how much a quantile lies below one of a lower level, the largest of each row; 0 if
         quantiles do not cross.
 
-        >>> Quantiles((0.1, 0.5, 0.9), np.array([[1.0, 3.0], [2.0, 1.0], [2.0, 4.0]])).drops
+        >>> Quantiles(np.array([[1.0, 3.0], [2.0, 1.0], [2.0, 4.0]]), (0.1, 0.5, 0.9)).drops
         array([0., 2.])
         """
         return np.asarray((np.maximum.accumulate(self.values) - self.values).max(axis=0))
 
 
-@dataclass(frozen=True, eq=False)
 class Ensemble(Predictive):
-    """Draws from the distribution of each row. members: one row per draw."""
-
-    members: Floats
-
-    @property
-    def columns(self) -> Floats:
-        """The members."""
-        return self.members
-
-    def taken(self, columns: Floats) -> Ensemble:
-        """The members of other rows."""
-        return Ensemble(columns)
+    """Draws from the distribution of each row, one row of the values per draw."""
 
     def quantile(self, level: float) -> Floats:
         """The sample quantile, with linear interpolation."""
-        return np.asarray(np.quantile(self.members, level, axis=0))
+        return np.asarray(np.quantile(self.values, level, axis=0))
 
 
-@dataclass(frozen=True, eq=False)
 class Normal(Predictive):
-    """Normal distributions. moments: the means, then the standard deviations."""
-
-    moments: Floats
-
-    @property
-    def columns(self) -> Floats:
-        """The means and the standard deviations."""
-        return self.moments
-
-    def taken(self, columns: Floats) -> Normal:
-        """The distributions of other rows."""
-        return Normal(columns)
+    """Normal distributions: the values are the means, then the standard deviations."""
 
     def quantile(self, level: float) -> Floats:
         """The quantile of the normal distribution."""
         from scipy.special import ndtri
 
-        mean, deviation = self.moments
+        mean, deviation = self.values
         return np.asarray(mean + deviation * ndtri(level))
 
 
@@ -171,7 +132,7 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
         return Ensemble(np.array(members))
     levels = sorted(level_of_role(role) for role in columns if role.startswith(QUANTILE))
     if levels:
-        return Quantiles((*levels,), np.array([columns[f"{QUANTILE}{level}"] for level in levels]))
+        return Quantiles(np.array([columns[f"{QUANTILE}{level}"] for level in levels]), (*levels,))
     if DEVIATION in columns:
         return Normal(np.array([columns.get(MEAN, forecast), columns[DEVIATION]]))
     return None
@@ -203,8 +164,9 @@ def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
     >>> interval_score(np.array([5.0]), Bounds(np.array([1.0]), np.array([4.0])), 80)
     array([13.])
     """
-    outside = np.maximum(interval.low - actual, 0) + np.maximum(actual - interval.high, 0)
-    return interval.high - interval.low + 2 / level_of(100 - percent) * outside
+    low, high = interval
+    outside = np.maximum(low - actual, 0) + np.maximum(actual - high, 0)
+    return high - low + 2 / level_of(100 - percent) * outside
 
 
 def width(actual: Floats, interval: Bounds, percent: float) -> Floats:
@@ -227,7 +189,7 @@ def weighted_interval_score(actual: Floats, quantiles: Quantiles) -> Floats:
     Bracher, Ray, Gneiting and Reich 2021, doi:10.1371/journal.pcbi.1008618.
 
     >>> weighted_interval_score(
-    ...     np.array([5.0]), Quantiles((0.1, 0.5, 0.9), np.array([[1.0], [2.0], [4.0]]))
+    ...     np.array([5.0]), Quantiles(np.array([[1.0], [2.0], [4.0]]), (0.1, 0.5, 0.9))
     ... ).round(4)
     array([1.8667])
     """
@@ -240,19 +202,14 @@ def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
     """The parts of `weighted_interval_score`: how far forecasts lie above the actual value, below
     it, and their widths by level. Each lower quantile needs the upper one of the same interval.
     """
-    above = [np.maximum(values - actual, 0) for values in quantiles.values]
-    below = [np.maximum(actual - values, 0) for values in quantiles.values]
-    over, under, dispersion = (np.zeros(len(actual)) for _ in WeightedParts._fields)
-    for i, level in enumerate(quantiles.levels):
-        share = 2.0 if level != 0.5 else 1.0  # of the median both sides weigh half
-        if level <= 0.5:
-            over += share * above[i]
-            dispersion -= 2 * level * quantiles.values[i] * (level < 0.5)
-        if level >= 0.5:
-            under += share * below[i]
-            dispersion += 2 * (1 - level) * quantiles.values[i] * (level > 0.5)
-    n = len(quantiles.levels)
-    return WeightedParts(over / n, under / n, dispersion / n)
+    levels = np.array(quantiles.levels)[:, None]
+    excess = quantiles.values - actual
+    n = len(levels)
+    weight = np.where(levels == 0.5, 1, 2) / n  # half of the median belongs to either side
+    over = (weight * np.maximum(excess, 0) * (levels <= 0.5)).sum(axis=0)
+    under = (weight * np.maximum(-excess, 0) * (levels >= 0.5)).sum(axis=0)
+    ends = 2 * np.minimum(levels, 1 - levels) * np.sign(levels - 0.5) / n
+    return WeightedParts(over, under, (ends * excess).sum(axis=0))
 
 
 def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
@@ -275,11 +232,10 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     array([0.2337, 2.    ])
     """
     if isinstance(distribution, Ensemble):
-        members = distribution.members
-        return _of_members(actual, members, pairs=len(members) ** 2)
+        return _of_members(actual, distribution.values, pairs=len(distribution.values) ** 2)
     from scipy.special import ndtr
 
-    mean, deviation = distribution.moments
+    mean, deviation = distribution.values
     z = (actual - mean) / np.where(deviation > 0, deviation, 1)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     score = deviation * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
@@ -295,8 +251,8 @@ def fair_crps(actual: Floats, ensemble: Ensemble) -> Floats:
     >>> fair_crps(np.array([1.0]), Ensemble(np.array([[0.0], [2.0]])))
     array([0.])
     """
-    n = len(ensemble.members)
-    return _of_members(actual, ensemble.members, pairs=n * (n - 1))
+    n = len(ensemble.values)
+    return _of_members(actual, ensemble.values, pairs=n * (n - 1))
 
 
 def _of_members(actual: Floats, members: Floats, pairs: int) -> Floats:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
@@ -25,7 +26,15 @@ from evalkit.numbers import listed
 
 OF_POINTS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 USUAL = (50.0, 90.0)  # percent of the intervals whose coverage is shown first
+NESTED = 4  # intervals of a row that are drawn
 DRAWN_LEVELS = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)  # of draws and moments
+
+
+class Examples(NamedTuple):
+    """Rows with their intervals (nominal, row, low, high) and points (row, forecast, actual)."""
+
+    intervals: pd.DataFrame
+    points: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -82,12 +91,16 @@ class Stated:
         """The metrics that are shown if the user names none."""
         if not self.roles:
             return [*OF_POINTS]
-        shown = [p for p in USUAL if p in self.intervals]
-        if 90.0 not in shown:
-            shown += self.intervals[-1:]
-        coverage = [f"coverage@{p:g}" for p in dict.fromkeys(shown)]
-        width = [f"interval_width@{p:g}" for p in shown[-1:]]
+        coverage = [f"coverage@{p:g}" for p in self.shown_intervals]
+        width = [f"interval_width@{p:g}" for p in self.shown_intervals[-1:]]
         return [self._score, "mae", "bias", *coverage, *width]
+
+    @property
+    def shown_intervals(self) -> list[float]:
+        """The intervals of 50% and 90%, or without the latter the widest, in percent."""
+        shown = [p for p in USUAL if p in self.intervals]
+        widest = self.intervals[-1:] if USUAL[-1] not in shown else []
+        return list(dict.fromkeys([*shown, *widest]))
 
     @property
     def _score(self) -> str:
@@ -103,6 +116,18 @@ class Stated:
         names = [f"coverage@{p:g}" for p in self.intervals]
         names += [f"quantile_coverage@{p:g}" for p in self.percents]
         return [lookup.find(name, "forecasts") for name in names]
+
+    def examples(self, rows: Rows) -> Examples:
+        """The intervals of rows, at most `NESTED` of them, the widest first."""
+        assert rows.predictive is not None
+        number = np.arange(1, len(rows) + 1)
+        nested = self.intervals[:: -max(1, -(-len(self.intervals) // NESTED))]
+        frames = []
+        for percent in nested:
+            bounds = rows.predictive.interval(percent)._asdict()
+            frames.append(pd.DataFrame({"nominal": percent / 100, "row": number} | bounds))
+        points = {"row": number, "forecast": rows.scores, "actual": rows.actual}
+        return Examples(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
 
     def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""

@@ -42,7 +42,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
-from evalkit.reading.matching import commands
+from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.statistics import consistency, inference
@@ -73,6 +73,8 @@ IN_TENTH = metric.Chosen(
 )
 TENTHS = 10
 EXAMPLES = 5
+SHOWN_ROWS = 30  # whose intervals are drawn
+OFF = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
@@ -537,6 +539,24 @@ class Rating(row_study.RowStudy):
                 yield {"system": name} | ends | {"share": share, "density": density}
 
     @property
+    def off_level(self) -> pd.DataFrame:
+        """The coverages, of the intervals among the metrics, whose interval excludes the level, by
+        at least `OFF`.
+        """
+        frame = self.coverages
+        shown = [level / 100 for level in self.stated.shown_intervals]
+        excluded = (frame["high"] < frame["nominal"]) | (frame["low"] > frame["nominal"])
+        distance = (frame["value"] - frame["nominal"]).abs()
+        return frame[frame["nominal"].isin(shown) & excluded & (distance >= OFF)]
+
+    @cached_property
+    def examples(self) -> distributions.Examples:
+        """The intervals of some rows of the leader, evenly spaced in their order."""
+        rows = self.kept.sample.rows
+        place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+        return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
+
+    @property
     def crossings(self) -> dict[str, tuple[int, str]]:
         """System -> the number of rows whose quantiles cross, and the row with the largest drop; of
         systems with such rows.
@@ -545,6 +565,18 @@ class Rating(row_study.RowStudy):
         worst = (self.row_name(extremes.rows[0].name) for extremes in self.kept.crossings)
         every = zip(self.systems, zip(counts, worst, strict=True), strict=True)
         return {name: crossed for name, crossed in every if crossed[0]}
+
+    @property
+    def unread_columns(self) -> list[str]:
+        """The columns of quantiles, bounds and draws that were not read."""
+        return distribution_columns.unread(self.account.others, self.systems)
+
+    @property
+    def assumed_columns(self) -> list[str]:
+        """The bounds that were read and state no level, unless the user states it."""
+        columns = self.account.columns.get("quantile", "").split(", ")
+        states_none = distribution_columns.states_no_level
+        return [] if self.p.interval_level else [*filter(states_none, columns)]
 
     def row_name(self, name: object) -> str:
         """The id of a row, or its number, from how a block calls it."""
