@@ -244,3 +244,44 @@ def test_the_page_draws_intervals_where_there_are_any():
     assert rating_page.coverage_plot(without).html == ""
     recorded = rating_page.results(study).results["intervals"]["coverage"]
     assert [row["nominal"] for row in recorded] == [0.8]
+
+
+def test_a_long_table_of_two_systems_is_read_in_blocks_too(tmp_path):
+    parts = [
+        {"id": np.arange(N), "model": name, "actual": ACTUAL, "q0.5": NEAR + shift}
+        | bounds("q0.1", "q0.9", half)
+        for name, half, shift in (("A", 1.0, 0.1), ("B", 2.0, 0.0))
+    ]
+    pd.concat([pd.DataFrame(part) for part in parts]).to_parquet(tmp_path / "f.parquet")
+    given = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
+    held, in_blocks = rating.study_of(given), rating.study_of(given, SMALL)
+    assert in_blocks.data is None
+    columns = ["metric", "first", "second", "difference"]
+    pd.testing.assert_frame_equal(
+        in_blocks.comparisons[columns], held.comparisons[columns], rtol=1e-12
+    )
+    assert len(in_blocks.examples.points) == 30
+    assert rating_page.fan_plot(in_blocks).caption.startswith("A: central intervals of 80%")
+
+
+def test_horizons_are_slices_in_their_order():
+    horizon = np.arange(N) % 12 + 1
+    study = study_of(READ["percentiles"][0] | {"actual": ACTUAL, "step": horizon})
+    assert study.by_segment["value"].notna().all()
+    assert study.settings.segments == ("step",)
+    sliced = study.sliced(study.slices[0], study.p)
+    assert sliced.primary.label == "wis"
+
+
+def test_a_deviation_that_is_a_feature_of_several_systems_is_no_finding():
+    columns = {"actual": ACTUAL, "forecast_a": NEAR, "forecast_b": NEAR + 1, "std": np.ones(N)}
+    study = study_of(columns)
+    assert study.stated.intervals == []
+    assert "EK354" not in sentences(study)
+
+
+def test_scores_that_few_rows_make_up_are_named():
+    columns = {"actual": ACTUAL} | bounds("q0.05", "q0.95") | {"q0.5": NEAR}
+    said = sentences(study_of(columns, metrics="interval_score@90,wis,pinball@50"))
+    assert "in the direction of interval_score@90, and" in said["EK331"]
+    assert "EK331" not in sentences(study_of(columns, metrics="wis,pinball@50"))

@@ -14,7 +14,7 @@ from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
-from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, Rating, bin_widths
+from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
 
 pieces.offered(__name__)
 
@@ -210,6 +210,12 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
         )
+    if study.scored_by_few:
+        few = [chosen.label for chosen in study.scored_by_few]
+        found = kinds.FEW_ROWS_DOMINATE.note(
+            len(few), "misses", units=plural(study.unit_name, 2), most=MISSED, metrics=listed(few)
+        )
+        yield found.about(few, study.primary.label)
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,

@@ -129,6 +129,18 @@ class Stated:
         points = {"row": number, "forecast": rows.scores, "actual": rows.actual}
         return Examples(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
 
+    def missed_share(self, chosen: Chosen) -> float:
+        """The share of the rows that make up most of a score, if intervals are right: those outside
+        of an interval, beyond a quantile, or on one side; infinite for metrics that all rows make up.
+        """
+        metric = chosen.metric
+        if not self.roles:
+            return np.inf
+        if metric.needs == "pairs of quantiles":
+            return 0.5
+        is_loss = chosen.k is not None and metric.best == "low"
+        return min(chosen.k, 100 - chosen.k) / 100 if is_loss else np.inf
+
     def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""
         for chosen in metrics:

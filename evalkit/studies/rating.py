@@ -74,6 +74,7 @@ IN_TENTH = metric.Chosen(
 TENTHS = 10
 EXAMPLES = 5
 SHOWN_ROWS = 30  # whose intervals are drawn
+MISSED = 20  # units, below which limits of scores that these make up may be too narrow
 OFF = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
@@ -440,6 +441,17 @@ class Rating(row_study.RowStudy):
     def squared(self) -> list[metric.Chosen]:
         """The metrics that are asked for and are made of the mean squared error."""
         return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
+
+    @property
+    def scored_by_few(self) -> list[Chosen]:
+        """The metrics that units make up which lie beyond a quantile or outside of an interval, or
+        on one side of the forecast, if fewer than `MISSED` of these are expected.
+        """
+        return [
+            chosen
+            for chosen in self.settings.metrics
+            if self.stated.missed_share(chosen) * self.unit_count < MISSED
+        ]
 
     @property
     def equal_units(self) -> int | None:

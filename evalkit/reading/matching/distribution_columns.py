@@ -193,5 +193,10 @@ def unread(names: Sequence[str], systems: Iterable[str]) -> list[str]:
     keys = {"", *map(system_key, systems)}
     # any level will do: it is only asked whether the names state distributions
     found = distributions(names, interval_level=PROPHET)
-    columns = {name for key in found.keys() & keys for name in found[key].roles.values()}
+    columns = {
+        name
+        for key in found.keys() & keys
+        for role, name in found[key].roles.items()
+        if role.startswith((QUANTILE, MEMBER))  # any number may be called std
+    }
     return [name for name in names if name in columns]
