@@ -131,7 +131,7 @@ class Stated:
 
     def missed_share(self, chosen: Chosen) -> float:
         """The share of the rows that make up most of a score, if intervals are right: those outside
-        of an interval, beyond a quantile, or on one side; infinite for metrics that all rows make up.
+        of an interval, beyond a quantile, or on one side; infinite for metrics of all rows.
         """
         metric = chosen.metric
         if not self.roles:
