@@ -16,7 +16,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.reading.matching import distribution_columns
-from evalkit.studies import distributions, rating
+from evalkit.studies import distributions, inspection, rating
 
 RNG = np.random.default_rng(5)
 N = 120
@@ -103,6 +103,9 @@ def test_bounds_without_a_level_are_read_once_the_user_states_it():
 def test_bounds_alone_are_refused_with_the_way():
     with pytest.raises(InputError, match=r"add the median, such as q0\.5"):
         study_of({"actual": ACTUAL} | bounds("low_90", "high_90"))
+    features = {"heat": RNG.normal(0, 1, N)}
+    with pytest.raises(InputError, match=r"add the median, such as q0\.5"):
+        study_of({"actual": ACTUAL} | features | bounds("low_90", "high_90"))
 
 
 def test_a_negative_deviation_is_refused_with_its_row(tmp_path):
@@ -285,3 +288,13 @@ def test_scores_that_few_rows_make_up_are_named():
     said = sentences(study_of(columns, metrics="interval_score@90,wis,pinball@50"))
     assert "in the direction of interval_score@90, and" in said["EK331"]
     assert "EK331" not in sentences(study_of(columns, metrics="wis,pinball@50"))
+
+
+def test_inspect_and_the_check_of_headers_read_them_too():
+    table = pd.DataFrame({"actual": ACTUAL, "p10": NEAR - 1, "p50": NEAR, "p90": NEAR + 1})
+    given = RatingParameters.from_raw({"preds": table})
+    inspection.check_headers(given)
+    assert inspection.inspect(given).columns["quantile"] == "p10, p50, p90"
+    alone = RatingParameters.from_raw({"preds": table.drop(columns="p50")})
+    with pytest.raises(InputError, match="need a point forecast"):
+        inspection.check_headers(alone)

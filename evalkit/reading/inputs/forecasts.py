@@ -46,7 +46,10 @@ class ForecastTable(PredictionTable):
         forecast.
         """
         found = distributions(part.columns, self.interval_level)
-        if found and [*self.propose(self.sample).lacking] == ["forecast"]:
+        if not found:
+            return super().layout(part)
+        proposed = self.propose(self.sample)
+        if {*proposed.lacking, *proposed.unclear} == {"forecast"}:
             columns = [*next(iter(found.values())).columns]
             listed = roles_of.listed(map(repr, sorted(columns)))
             raise roles_of.refused(part.name, "no_point", columns=listed)
