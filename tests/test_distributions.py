@@ -290,11 +290,13 @@ def test_scores_that_few_rows_make_up_are_named():
     assert "EK331" not in sentences(study_of(columns, metrics="wis,pinball@50"))
 
 
-def test_inspect_and_the_check_of_headers_read_them_too():
+def test_inspect_and_the_check_of_headers_read_them_too(tmp_path):
     table = pd.DataFrame({"actual": ACTUAL, "p10": NEAR - 1, "p50": NEAR, "p90": NEAR + 1})
-    given = RatingParameters.from_raw({"preds": table})
+    table.to_csv(tmp_path / "all.csv", index=False)
+    table.drop(columns="p50").to_csv(tmp_path / "bounds.csv", index=False)
+    given = RatingParameters.from_raw({"preds": str(tmp_path / "all.csv")})
     inspection.check_headers(given)
     assert inspection.inspect(given).columns["quantile"] == "p10, p50, p90"
-    alone = RatingParameters.from_raw({"preds": table.drop(columns="p50")})
+    alone = RatingParameters.from_raw({"preds": str(tmp_path / "bounds.csv")})
     with pytest.raises(InputError, match="need a point forecast"):
         inspection.check_headers(alone)
