@@ -23,6 +23,7 @@ from evalkit.metrics.predictive import (
 )
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import listed
+from evalkit.studies.study import Row
 
 OF_POINTS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 USUAL = (50.0, 90.0)  # percent of the intervals whose coverage is shown first
@@ -156,22 +157,14 @@ class Stated:
                 ) from None
 
 
-class Bin(NamedTuple):
-    """Neighbouring quantiles, in percent, and the share of actual values between them."""
+def bins(percents: Sequence[float], reached: Sequence[float]) -> Iterator[Row]:
+    """The histogram of the probability integral transform: low, high, share, density, which is 1
+    where quantiles are right. reached: the share of actual values that do not exceed each quantile.
 
-    low: float
-    high: float
-    share: float
-
-
-def bins(percents: Sequence[float], reached: Sequence[float]) -> Iterator[Bin]:
-    """The histogram of the probability integral transform, from the share of actual values that do
-    not exceed each quantile.
-
-    >>> [bin.share for bin in bins([25.0, 75.0], [0.25, 1.0])]
-    [0.25, 0.75, 0.0]
+    >>> [row["density"] for row in bins([25.0, 75.0], [0.25, 1.0])]
+    [1.0, 1.5, 0.0]
     """
-    ends = [0.0, *percents, 100.0]
-    below = [0.0, *reached, 1.0]
-    for i, share in enumerate(np.diff(below).tolist()):
-        yield Bin(ends[i], ends[i + 1], share)
+    ends = [0.0, *(percent / 100 for percent in percents), 1.0]
+    shares = np.diff([0.0, *reached, 1.0]).tolist()
+    for low, high, share in zip(ends[:-1], ends[1:], shares, strict=True):
+        yield {"low": low, "high": high, "share": share, "density": share / (high - low)}

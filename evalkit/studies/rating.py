@@ -545,10 +545,7 @@ class Rating(row_study.RowStudy):
         metrics = [lookup.find(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
         for name in self.order if metrics else ():
             reached = [self.estimate(chosen, name).value for chosen in metrics]
-            for low, high, share in distributions.bins(percents, reached):
-                ends = {"low": low / 100, "high": high / 100}
-                density = 100 * share / (high - low)
-                yield {"system": name} | ends | {"share": share, "density": density}
+            yield from ({"system": name} | row for row in distributions.bins(percents, reached))
 
     @property
     def off_level(self) -> pd.DataFrame:

@@ -676,9 +676,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
             del found[key]  # which is no standard deviation
     if not found:
         return point_rating(table)
-    stated = {name for columns in found.values() for name in columns.columns}
-    stated -= {*table.chosen.values(), *table.systems}
-    points = table.without([column for column in table.columns if column.name in stated])
+    points = without_distributions(table, found)
     if names_forecasts(points):
         return with_distributions(point_rating(points), found)
     owners = [column.name for column in points.numeric if system_key(column.name) in found]
@@ -688,11 +686,12 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     by_system = {columns.system: columns.point for columns in found.values() if columns.point}
     named = [name for name in table.systems or by_system if name in by_system]
     if "" in found and not (table.systems and len(named) == len(table.systems)):
-        return of_only_system(table, points, found)
+        return of_only_system(table, found)
     if len(named) < len(table.systems) or not named:
         return with_distributions(point_rating(points), found)
     medians = [by_system[name] for name in named]
-    proposal = point_rating(replace(with_columns(points, table, medians), systems=medians))
+    shown = without_distributions(table, found, medians)
+    proposal = point_rating(replace(shown, systems=medians))
     predictions: Predictions = {
         name: proposal.predictions[median]
         for name, median in zip(named, medians, strict=True)
@@ -713,16 +712,18 @@ def names_forecasts(points: SampledTable) -> bool:
     return any(column.says_prediction or column.is_model for column in points.numeric)
 
 
-def with_columns(points: SampledTable, table: SampledTable, names: Sequence[str]) -> SampledTable:
-    """The table of point forecasts with further columns."""
-    columns = [column for column in table.columns if column in points.columns]
-    further = [column for column in table.columns if column.name in names]
-    return replace(points, columns=[*columns, *further])
+def without_distributions(
+    table: SampledTable, found: Mapping[str, DistributionColumns], points: Sequence[str] = ()
+) -> SampledTable:
+    """The table without the columns that state distributions, but those that the user names or that
+    are point forecasts. points: the latter.
+    """
+    stated = {name for columns in found.values() for name in columns.columns}
+    stated -= {*table.chosen.values(), *table.systems, *points}
+    return table.without([column for column in table.columns if column.name in stated])
 
 
-def of_only_system(
-    table: SampledTable, points: SampledTable, found: Mapping[str, DistributionColumns]
-) -> Proposal:
+def of_only_system(table: SampledTable, found: Mapping[str, DistributionColumns]) -> Proposal:
     """The proposal for a distribution whose columns name no system, and that no point forecast
     stands beside: that is its mean or median; draws have theirs once they are read.
     """
@@ -731,9 +732,10 @@ def of_only_system(
     if not point and is_ensemble(columns.roles):
         point = next(iter(columns.roles.values()))  # stands for their median, which is no column
     if not point:
-        return point_rating(points)
+        return point_rating(without_distributions(table, found))
     chosen = {**table.chosen, "forecast": point}
-    proposal = point_rating(replace(with_columns(points, table, [point]), chosen=chosen))
+    shown = without_distributions(table, found, [point])
+    proposal = point_rating(replace(shown, chosen=chosen))
     proposal = with_distributions(proposal, found)
     if not columns.point and proposal.predictions:
         return replace(proposal, predictions={ONLY_SYSTEM: columns.roles})
