@@ -406,6 +406,7 @@ def rating(
     columns: Named | None = None,
     systems: Names | None = None,
     metrics: Metrics | None = None,
+    interval_level: float | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
@@ -445,7 +446,8 @@ def rating(
     preds: actual values and forecasts: a file, a folder or a glob; None: the bundled sample
     columns: the column of each role, if its name is not recognised: "{actual: sales, forecast: p50}"
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
-    metrics: "mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict
+    metrics: "mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; the first gives the verdict
+    interval_level: 0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.score_kinds import Calibration
-from evalkit.metrics import counts
+from evalkit.metrics import counts, predictive
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, methods
 from evalkit.statistics.statistic import RowStatistic
@@ -51,6 +51,16 @@ def forecasts(seed):
     return Rows(actual, forecast, columns={"naive_mae": rng.gamma(4, 0.5, 300)})
 
 
+def distributed(seed, needs):
+    """Forecasts with the distributions that a metric needs."""
+    rows = forecasts(seed)
+    spread = np.random.default_rng(seed + 10).normal(0, 1, (11, len(rows))) + rows.score
+    if needs.startswith("draws"):
+        return replace(rows, predictive=predictive.Ensemble(spread))
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    return replace(rows, predictive=predictive.Quantiles(np.sort(spread, axis=0)[1::2], levels))
+
+
 SAMPLES = {
     "counts": (credit("forest"), credit("gbm")),
     "classes": (classified(1), classified(2)),
@@ -60,6 +70,9 @@ SAMPLES = {
 CUTS = {
     "top": 2,
     "coverage": 0.5,
+    "quantile_coverage": 95,
+    "interval_width": 90,
+    "interval_score": 90,
     "pinball": 90,
     "fbeta": 0.5,
     "precision@": 0.1,
@@ -67,12 +80,20 @@ CUTS = {
     "lift@": 0.1,
 }
 EVERY = [
-    lookup.Chosen(metric, CUTS.get(name))
+    lookup.Chosen(metric, 90 if (structure, name) == ("forecasts", "coverage") else CUTS.get(name))
     for structure in SAMPLES
     for name, metric in lookup.TABLES[structure].items()
     if metric.needs != "scores of units"
 ]
 LIMITED = [chosen for chosen in EVERY if not isinstance(chosen.metric.kind, Calibration)]
+
+
+def samples_of(chosen):
+    """Rows of two systems that a metric can be computed from."""
+    metric = chosen.metric
+    if metric.structure == "forecasts" and metric.needs:
+        return distributed(1, metric.needs), distributed(2, metric.needs)
+    return SAMPLES[metric.structure]
 
 
 def each(metrics):
@@ -123,7 +144,7 @@ def test_equals_the_public_tool(structure, name):
 @each(EVERY)
 def test_order_changes_nothing_and_whole_weights_repeat_rows(chosen):
     assert find(chosen.label, chosen.metric.structure) == chosen
-    s = SAMPLES[chosen.metric.structure][0]
+    s = samples_of(chosen)[0]
     rng, n = np.random.default_rng(8), len(s)
     weight = rng.integers(1, 4, n)
     value = chosen.value(s)
@@ -138,7 +159,7 @@ def test_order_changes_nothing_and_whole_weights_repeat_rows(chosen):
 
 @each(LIMITED)
 def test_swapped_systems_mirror_the_difference_and_a_system_does_not_differ_from_itself(chosen):
-    a, b = SAMPLES[chosen.metric.structure]
+    a, b = samples_of(chosen)
     there, back, same = (compare(chosen, *pair) for pair in ((a, b), (b, a), (a, a)))
     assert there.difference.value == pytest.approx(chosen.value(a) - chosen.value(b), abs=1e-12)
     assert back.p_value == pytest.approx(there.p_value, rel=1e-9)
@@ -149,17 +170,21 @@ def test_swapped_systems_mirror_the_difference_and_a_system_does_not_differ_from
 
 
 @cache
-def resamples(structure):
+def resamples(structure, needs):
     rng, n = np.random.default_rng(6), len(SAMPLES[structure][0])
     rows = [rng.integers(0, n, n) for _ in range(150)]
-    return [[s.take(some) for some in rows] for s in SAMPLES[structure]]
+    samples = SAMPLES[structure]
+    if structure == "forecasts" and needs:
+        samples = (distributed(1, needs), distributed(2, needs))
+    return [[s.take(some) for some in rows] for s in samples]
 
 
 @each(LIMITED)
 def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen):
-    samples = SAMPLES[chosen.metric.structure]
+    samples = samples_of(chosen)
     values, others = (
-        [chosen.value(s) for s in side] for side in resamples(chosen.metric.structure)
+        [chosen.value(s) for s in side]
+        for side in resamples(chosen.metric.structure, chosen.metric.needs)
     )
     spreads = np.nanstd(values), np.nanstd(np.subtract(values, others))
     units = [replace(s, unit=np.arange(len(s))) for s in samples]
@@ -172,7 +197,7 @@ def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen
 
 @each(LIMITED)
 def test_copies_in_one_unit_are_no_news(chosen):
-    s = SAMPLES[chosen.metric.structure][0]
+    s = samples_of(chosen)[0]
     once = np.arange(len(s))
     twice = np.tile(once, 2)
     a, b = (estimate(chosen, replace(s.take(rows), unit=rows)) for rows in (once, twice))
@@ -206,7 +231,7 @@ SMOOTHED = (
 
 @each([chosen for chosen in LIMITED if chosen.label not in SMOOTHED])
 def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
-    s = SAMPLES[chosen.metric.structure][0]
+    s = samples_of(chosen)[0]
     moved, even = chosen.effects(s).influence, np.ones(len(s))
     assert moved.sum() == pytest.approx(0, abs=1e-9)
     for row in (3, 50, 170):
@@ -218,7 +243,7 @@ def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
 
 @each(EVERY)
 def test_one_row_and_one_class_have_no_interval_or_one_that_holds_the_value(chosen):
-    s = SAMPLES[chosen.metric.structure][0]
+    s = samples_of(chosen)[0]
     alike = np.flatnonzero((s.actual == s.actual[0]).reshape(len(s), -1).all(axis=1))[:20]
     for few in (s.take(np.arange(1)), s.take(alike)):
         e = estimate(chosen, few)

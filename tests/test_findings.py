@@ -220,6 +220,7 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
         "SHOWN",
         "UNEQUAL",
         "UNEQUAL_ERRORS",
+        "RARE_MISSES",
         "LEADER",
         "BEST",
         "POOLED",

@@ -41,6 +41,7 @@ FEW_EQUAL = (
     "a few heavy rows or large units make up most of the squared error; bootstrap-t, Hall's t and "
     "chi-square limits on the log scale cover no more"
 )
+RARE_MISSES = "few rows lie outside of the interval, and their distances make up most of the score"
 OUTLIER = "the largest errors dominate, and most samples of 50 rows do not contain them"
 FOUR = (
     "a class of about four rows: shares of so few rows take few values, and their variance is "
@@ -190,6 +191,10 @@ DECLARED: tuple[Declared, ...] = (
     *(
         Declared(world, "value: rmse", FEW_EQUAL, measured.UNEQUAL_ERRORS, least)
         for world, least in (("weighted prices", 0.8), ("few unequal units", 0.88))
+    ),
+    *(
+        Declared("distributions", f"value: {score}", RARE_MISSES, measured.RARE_MISSES, least=0.88)
+        for score in ("interval_score@", "pinball@95", "overprediction", "underprediction")
     ),
     Declared("fresh: errors of t(3.5)", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.88),
     Declared("fresh: prices, some far off", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.87),

@@ -3,6 +3,7 @@
 from found_cells import FOUND
 from large_worlds import LARGE
 from of_days import DAYS
+from of_distributions import DISTRIBUTIONS
 from of_experiments import EXPERIMENTS
 from of_folds import accuracies, folds, grouped, holdout, repeated
 from of_rows import (
@@ -471,4 +472,5 @@ WORLDS = (
     *DAYS,
     *SCARCE,
     *EXPERIMENTS,
+    *DISTRIBUTIONS,
 )

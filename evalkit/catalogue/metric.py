@@ -52,7 +52,7 @@ class Metric:
     best: str = "high"
     reference: str = ""
     tie_range: bool = True
-    most: int = 2**31 - 1
+    most: float = 2**31 - 1
     needs: str = ""
     columns: tuple[str, ...] = ()
     plain: str = ""

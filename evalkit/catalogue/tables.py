@@ -38,8 +38,19 @@ from evalkit.catalogue.metric import (
     numbered,
     rows_of,
 )
-from evalkit.metrics import calibration, counts, curves, draws, influence, labels, losses, rankings
+from evalkit.metrics import (
+    calibration,
+    counts,
+    curves,
+    draws,
+    influence,
+    labels,
+    losses,
+    predictive,
+    rankings,
+)
 from evalkit.metrics.counts import Counts, GroupedCounts, Weights
+from evalkit.metrics.predictive import Ensemble, Normal, Predictive, Quantiles
 from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
 
 BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.RowMasks`
@@ -510,8 +521,42 @@ def _scaled_error(f: Rows, k: int | None) -> Floats:
     return losses.scaled(f.actual, f.scores, f.columns["naive_mae"])
 
 
-def _pinball(f: Rows, k: int) -> Floats:
-    return losses.quantile(f.actual, f.scores, level=k / 100)
+def _pinball(f: Rows, k: float) -> Floats:
+    level = predictive.level_of(k)
+    forecast = f.scores if f.predictive is None else f.predictive.quantile(level)
+    return losses.quantile(f.actual, forecast, level=level)
+
+
+def _of_distribution(
+    needed: type[Predictive] | tuple[type[Predictive], ...],
+    score: Callable[[Floats, Any, float], Floats],
+) -> Loss:
+    """The mean of a score of actual values and distributions, at k percent; undefined for rows
+    without a distribution of the needed type.
+    """
+
+    def per_row(f: Rows, k: float) -> Floats:
+        """The score of each row."""
+        if not isinstance(f.predictive, needed):
+            return np.full(len(f), np.nan)
+        return score(f.actual, f.predictive, k)
+
+    return Loss(per_row)
+
+
+def _of_interval(score: Callable[[Floats, predictive.Bounds, float], Floats]) -> Loss:
+    """The mean of a score of the central interval of k percent."""
+    return _of_distribution(Predictive, lambda y, d, k: score(y, d.interval(k), k))
+
+
+def _part_of_wis(i: int) -> Loss:
+    """The mean of a part of the weighted interval score. i: its number in `WeightedParts`."""
+    return _of_distribution(Quantiles, lambda y, d, k: predictive.weighted_parts(y, d)[i])
+
+
+def at_percent(name: str, loss: Loss) -> Metric:
+    """The row of a metric at the percentage after its @, such as 90 or 97.5."""
+    return numbered(name, "forecasts", lambda percent: loss)
 
 
 _MSE = described("mse", "forecasts", _loss(losses.squared))
@@ -527,7 +572,21 @@ FORECASTS = rows_of(
         "wape": RatioOfRows(_wape_sides),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
-        "pinball": Loss(_pinball),
+        "pinball": at_percent("pinball", Loss(_pinball)),
+        "wis": _of_distribution(
+            Quantiles, lambda y, d, k: predictive.weighted_interval_score(y, d)
+        ),
+        "overprediction": _part_of_wis(0),
+        "underprediction": _part_of_wis(1),
+        "dispersion": _part_of_wis(2),
+        "crps": _of_distribution((Ensemble, Normal), lambda y, d, k: predictive.crps(y, d)),
+        "fair_crps": _of_distribution(Ensemble, lambda y, d, k: predictive.fair_crps(y, d)),
+        "coverage": at_percent("coverage", _of_interval(predictive.covered)),
+        "quantile_coverage": at_percent(
+            "quantile_coverage", _of_distribution(Predictive, predictive.reached)
+        ),
+        "interval_width": at_percent("interval_width", _of_interval(predictive.width)),
+        "interval_score": at_percent("interval_score", _of_interval(predictive.interval_score)),
         "poisson_deviance": _partial_loss(losses.poisson),
         "r2": scores.FunctionOfMeans(_r2_numbers, _r2),
         "r2_correlation": scores.FunctionOfMeans(_correlation_numbers, _squared_correlation),

@@ -187,6 +187,43 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     return axes
 
 
+def coverage(frame: pd.DataFrame, ax: Any) -> Any:
+    """The coverage of the intervals of each system by their level, with its interval, around the
+    diagonal. frame: system, nominal, value, low, high.
+    """
+    lines = []
+    ax.plot([0, 1], [0, 1], **REFERENCE)
+    for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
+        style = look(i) | {"marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+        line = ax.plot(part["nominal"], part["value"], **style)[0]
+        colour = style["color"]
+        limits = ax.vlines(part["nominal"], part["low"], part["high"], color=colour, alpha=0.5)
+        marks.band(limits, name)
+        lines.append((str(name), marks.series(line, name)))
+    if len(lines) > 1:
+        legend(ax, lines, {})
+    ax.set(xlabel="level of the interval", ylabel="share of actual values in it")
+    ax.grid(**GRID)
+    return ax
+
+
+def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any) -> Any:
+    """Rows side by side: nested intervals as bars, the forecast and the actual value. intervals:
+    row, low, high, the widest first. points: row, forecast, actual.
+    """
+    levels = intervals["nominal"].unique().tolist()
+    for i, level in enumerate(levels):
+        part = intervals[intervals["nominal"] == level]
+        pale = 0.9 * (i + 1) / len(levels)
+        ax.vlines(part["row"], part["low"], part["high"], color=COLOURS[0], alpha=pale, linewidth=6)
+    dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
+    ax.plot(points["row"], points["forecast"], color=COLOURS[0], mfc="white", **dots)
+    ax.plot(points["row"], points["actual"], color=COLOURS[1], **dots)
+    ax.set(xlabel="row", ylabel="forecast and actual")
+    ax.grid(**GRID)
+    return ax
+
+
 # Scores -------------------------------------------------------------------------------------------
 
 BELOW = 0.2  # height of the histogram, of the axis of shares

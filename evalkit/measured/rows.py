@@ -214,7 +214,7 @@ class Terms:
         """The actual values and a system's predictions."""
         if self.rows_of:
             return self.rows_of(block, system)
-        return Rows(block.truth, block.predictions[system], columns=block.shared_columns)
+        return replace(block.rows(system), weight=None, unit=None)
 
     def moments(self, block: Block, group: int) -> Moments | UnitSums:
         """The moments of the weight, the further columns, and the terms of each system and metric,

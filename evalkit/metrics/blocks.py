@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.metrics import predictive
 from evalkit.metrics.hashes import Hashes
 from evalkit.metrics.rows import Rows
 
@@ -96,12 +97,18 @@ class Block:
 
     def rows(self, system: int) -> Rows:
         """The actual values and a system's predictions."""
+        stated = {
+            role: values[system]
+            for role, values in self.system_columns.items()
+            if predictive.is_role(role)
+        }
         return Rows(
             self.truth,
             self.predictions[system],
             weight=self.weight,
             unit=self.key if self.clustered else None,
             columns=self.shared_columns,
+            predictive=predictive.of_roles(stated, self.predictions[system]),
         )
 
     def take(self, rows: Ints | slice) -> Block:

@@ -15,6 +15,7 @@ from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts, RechosenCounts, count
 from evalkit.metrics.influence import place
+from evalkit.metrics.predictive import Predictive
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Rows:
     labels, or one per label. weight: None if rows are unweighted. unit: the cluster of each row;
     None if rows are independent. columns: further ones by name, for own metrics. redraw: if the
     threshold was chosen on these rows, a function that returns the counts on bootstrap samples with
-    the threshold chosen anew on each; else None.
+    the threshold chosen anew on each; else None. predictive: the distributions that stand beside
+    the forecasts; None without them.
     """
 
     actual: np.ndarray
@@ -39,6 +41,7 @@ class Rows:
     classes: int = 2
     columns: Mapping[str, Floats] = field(default_factory=dict)
     redraw: Callable[[], RechosenCounts] | None = None
+    predictive: Predictive | None = None
 
     def __len__(self) -> int:
         return len(self.actual)
@@ -54,6 +57,7 @@ class Rows:
             decision=_taken(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
             redraw=None,
+            predictive=None if self.predictive is None else self.predictive.take(member),
         )
 
     def at_threshold(

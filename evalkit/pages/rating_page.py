@@ -8,13 +8,13 @@ import pandas as pd
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
-from evalkit.numbers import counted, decimals, listed, number, plural, share, signed
+from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
-from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, Rating, bin_widths
+from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
 
 pieces.offered(__name__)
 
@@ -123,6 +123,9 @@ def results(study: Rating) -> Results:
         | {"forecasts": _forecasts(study)}
         | recorded(study)
     )
+    if study.stated.intervals:
+        frames = as_json.records(coverage=study.coverages, transform=study.transform)
+        more |= {"intervals": frames}
     return as_json.results(study, every_finding(study), more)
 
 
@@ -159,6 +162,7 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
         *_data(study),
         *shared_findings.rows_without_value(study.rows_without_value, len(study.account)),
         *constant,
+        *_distributions(study),
         *_errors(study),
         *_drawn(study),
     ]
@@ -207,6 +211,12 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
         )
+    if study.scored_by_few:
+        few = [chosen.label for chosen in study.scored_by_few]
+        found = kinds.FEW_ROWS_DOMINATE.note(
+            len(few), "misses", units=plural(study.unit_name, 2), most=MISSED, metrics=listed(few)
+        )
+        yield found.about(few, study.primary.label)
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,
@@ -238,6 +248,99 @@ def _drawn(study: Rating) -> Iterator[kinds.Finding]:
         )
         severity = kinds.WARNING if study.unsure > SURE else kinds.NOTE
         yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
+
+
+def _off_level(study: Rating) -> Iterator[kinds.Finding]:
+    """Whose intervals hold fewer actual values than their level says, and whose more."""
+    off = study.off_level
+    too_few = off["value"] < off["nominal"]
+    for form, severity, part in (
+        ("narrow", kinds.WARNING, off[too_few]),
+        ("wide", kinds.NOTE, off[~too_few]),
+    ):
+        coverage = [
+            f"{row.system} {row.value:.0%} [{row.low:.0%}, {row.high:.0%}] instead of "
+            f"{percent(row.nominal)}"
+            for row in part.itertuples()
+        ]
+        if coverage:
+            yield kinds.INTERVAL_COVERAGE.rated(
+                severity, len(coverage), form, coverage=listed(coverage)
+            )
+
+
+def _distributions(study: Rating) -> Iterator[kinds.Finding]:
+    """How the intervals of the systems fail, and which columns of quantiles were not read."""
+    if study.stated.intervals:
+        yield from _off_level(study)
+    if study.crossings:
+        crossed = [
+            f"{rows:,} of {name}, most in row {row}"
+            for name, (rows, row) in study.crossings.items()
+        ]
+        yield kinds.CROSSING_QUANTILES.warning(len(crossed), rows=listed(crossed))
+    if study.assumed_columns:
+        columns = listed(map(repr, study.assumed_columns))
+        yield kinds.ASSUMED_LEVEL.note(len(study.assumed_columns), columns=columns)
+    if study.unread_columns:
+        columns = listed(map(repr, study.unread_columns))
+        yield kinds.UNREAD_DISTRIBUTION.note(len(study.unread_columns), columns=columns)
+
+
+has_intervals = pieces.where(lambda study: bool(study.stated.intervals))
+
+
+@has_intervals
+def coverage_plot(study: Rating) -> figures.Figure | Html:
+    """The coverage of the intervals of each system, by their level."""
+    frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
+    rows = counted(len(study.account), "row")
+    caption = texts.said(
+        "rating.coverage_plot", level=study.settings.level, rows=rows, first=_first(study)
+    )
+    named = (
+        f"{row.system} {row.value:.0%} of {percent(row.nominal)}" for row in frame.itertuples()
+    )
+    says = f"{listed(named, 6)}."
+    return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
+
+
+@has_intervals
+def transform_plot(study: Rating) -> figures.Figure | Html:
+    """How the actual values lie between neighbouring quantiles of each system."""
+    systems = study.order[:DRAWN]
+    frame = study.transform.rename(columns={"high": "x", "density": "y"})
+    panels = []
+    for name in systems:
+        part = frame[frame["system"] == name]
+        lines = pd.concat([part[:1].assign(x=0.0), part])
+        right = ((0.0, 1.0), (1.0, 1.0))
+        panels.append(
+            curve_plots.Panel(
+                lines.assign(system=systems[0]),
+                "quantile",
+                "times the expected share",
+                name,
+                reference=right,
+                steps=curve_plots.STEPS,
+            )
+        )
+    caption = texts.said(
+        "rating.transform_plot", rows=counted(len(study.account), "row"), first=_first(study)
+    )
+    return figures.row(curve_plots.panels, panels, caption=caption, panels=len(systems), height=2.6)
+
+
+@has_intervals
+def fan_plot(study: Rating) -> figures.Figure | Html:
+    """The intervals of some rows of the leader, with their actual values."""
+    intervals, points = study.examples
+    levels = listed(percent(level) for level in intervals["nominal"].unique())
+    rows = counted(len(study.account), "row")
+    caption = texts.said(
+        "rating.fan_plot", name=study.leader, levels=levels, drawn=len(points), rows=rows
+    )
+    return figures.picture(curve_plots.fan, intervals, points, caption=caption, height=2.8)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
@@ -350,6 +453,7 @@ PIECES = (
         actual_plot,
         error_plot,
     ),
+    *(coverage_plot, transform_plot, fan_plot),
     *(
         error_histogram_plot,
         other_actual_plot,

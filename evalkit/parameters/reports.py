@@ -588,7 +588,12 @@ class RatingParameters(Compared, Resources):
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
     metrics: tuple[Any, ...] = option(
-        METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict'
+        METRICS,
+        '"mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; '
+        "the first gives the verdict",
+    )
+    interval_level: float | None = option(
+        SHARE, "0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread"
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)

@@ -20,6 +20,7 @@ from evalkit.online import logs
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_roles
+from evalkit.reading.inputs.forecasts import ForecastTable
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
 from evalkit.reading.reductions import unit_kinds
@@ -248,8 +249,13 @@ def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
-    given = aligned.PredictionTable(
-        parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes
+    given = ForecastTable(
+        parts,
+        outcomes.FORECASTS,
+        p.columns,
+        systems=p.systems,
+        attributes=attributes,
+        interval_level=p.interval_level,
     )
     what = "actual values and forecasts"
     layout = given.layouts[0]

@@ -32,6 +32,7 @@ from evalkit.metrics.blocks import Block
 from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.moments import UnitSums
+from evalkit.metrics.predictive import Quantiles, is_role
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import Sample
 from evalkit.metrics.summaries import Extremes, Total, Wins
@@ -39,14 +40,15 @@ from evalkit.metrics.tallies import ValueCounts
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs import aligned, outcomes
-from evalkit.reading.matching import commands
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.forecasts import ForecastTable
+from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.reductions import blocks, schema
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
-from evalkit.studies import reliability, row_study, study
+from evalkit.studies import distributions, reliability, row_study, study
 from evalkit.studies.study import Row, Settings, SystemPair, frame
 from evalkit.system import cached
 
@@ -55,7 +57,6 @@ SAMPLE = {
     "unit": "person",
     "segments": ["plan", "health"],
 }
-METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 BIAS = lookup.find("bias", "forecasts")
 SQUARED = lookup.find("mse", "forecasts")
 IN_TENTH = metric.Chosen(
@@ -72,6 +73,9 @@ IN_TENTH = metric.Chosen(
 )
 TENTHS = 10
 EXAMPLES = 5
+SHOWN_ROWS = 30  # whose intervals are drawn
+MISSED = 20  # units, below which limits of scores that these make up may be too narrow
+OFF = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
@@ -94,9 +98,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     [1.0]
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "forecasts", METRICS)
+    chosen = lookup.chosen(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    forecasts = aligned.PredictionTable(
+    forecasts = ForecastTable(
         sources.parts(p.preds, p.header, limits.reading),
         outcomes.FORECASTS,
         p.columns,
@@ -104,7 +108,15 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         settings.attributes,
         settings.columns,
         p.unit,
+        p.interval_level,
     )
+    stated = distributions.Stated(forecasts.distribution_roles)
+    metrics = lookup.possible(p.metrics, "forecasts", stated.usual_metrics, stated.lacks)
+    stated.refuse_levels(metrics)
+    settings = replace(settings, metrics=lookup.with_directions(metrics, p))
+    if stated.roles and forecasts.horizon and not p.segments:
+        settings = replace(settings, segments=(forecasts.horizon,))
+        forecasts = replace(forecasts, attributes=settings.attributes)
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
@@ -114,7 +126,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
 
 
 def _read_in_memory(
-    forecasts: aligned.PredictionTable, settings: study.Settings, p: reports.RatingParameters
+    forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
     """The study of a table that fits into memory."""
     data = outcomes.forecasts_of(forecasts.rows())
@@ -125,11 +137,16 @@ def _read_in_memory(
 
 def _read_in_blocks(
     engine: Engine,
-    forecasts: aligned.PredictionTable,
+    forecasts: ForecastTable,
     settings: study.Settings,
     p: reports.RatingParameters,
 ) -> "Rating":
-    """The study of a table that does not fit into memory."""
+    """The study of a table that does not fit into memory. Raises InputError for draws without a
+    point forecast.
+    """
+    first = forecasts.parts[0]
+    if "forecast" not in forecasts.layouts[0].predictions:
+        raise roles_of.refused(first.name, "drawn_alone", rows=first.rows)
     groups = (settings.segments, p.unit)
     pieces = blocks.pieces_of(engine, forecasts.parts, forecasts.layouts)
     table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, said=("forecast",))
@@ -149,7 +166,8 @@ class KeptForecasts(ForecastSummary):
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
     sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: as
-    in `Errors`; empty if units are parted. rows_without_value: of each partial metric and
+    in `Errors`; empty if units are parted. crossed: of each system the rows whose quantiles
+    cross; crossings: those that cross by most. rows_without_value: of each partial metric and
     system the rows that do not count.
     """
 
@@ -158,6 +176,8 @@ class KeptForecasts(ForecastSummary):
     forecasts: tuple[ValueCounts, ...]
     nearer: dict[tuple[str, int, int], Wins]
     far: tuple[Extremes, ...]
+    crossed: Total
+    crossings: tuple[Extremes, ...]
     ids: KeyRepeats
     rows_without_value: Total
 
@@ -235,6 +255,7 @@ class Asked:
         weight = [] if block.weight is None else [block.weight]
         sizes = (np.abs(said - block.truth) for said in block.predictions)
         undefined = self.errors.undefined(block)
+        drops = [drops_of(block.rows(i)) for i in range(len(block.predictions))]
         return KeptForecasts(
             terms=self.terms.sums(block, self.limits),
             facts=self._facts(block),
@@ -244,6 +265,8 @@ class Asked:
             far=tuple(
                 Extremes.from_block(block, size, i, EXAMPLES) for i, size in enumerate(sizes)
             ),
+            crossed=Total(np.array([np.count_nonzero(drop) for drop in drops], float)),
+            crossings=tuple(Extremes.from_block(block, drop, i, 1) for i, drop in enumerate(drops)),
             sample=Sample.from_block(block, self.limits.drawn),
             ids=KeyRepeats.from_keys(np.empty(0) if block.id is None else block.id, self.ids),
             rows_without_value=Total(np.array([u.sum(axis=1) for u in undefined])),
@@ -285,6 +308,13 @@ class Asked:
         return self.terms.centres[i].forecast - self.terms.centres[i].actual
 
 
+def drops_of(rows: Rows) -> Floats:
+    """By how much the quantiles of each row cross; 0 without quantiles."""
+    if isinstance(rows.predictive, Quantiles):
+        return rows.predictive.drops
+    return np.zeros(len(rows))
+
+
 # The study ----------------------------------------------------------------------------------------
 
 
@@ -309,6 +339,7 @@ class Rating(row_study.RowStudy):
 
     asked: Asked
     kept: KeptForecasts
+    stated: distributions.Stated
 
     report: ClassVar[str] = "rating"
     listed_under: ClassVar[str] = "Errors"
@@ -412,6 +443,17 @@ class Rating(row_study.RowStudy):
         return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
 
     @property
+    def scored_by_few(self) -> list[Chosen]:
+        """The metrics that units make up which lie beyond a quantile or outside of an interval, or
+        on one side of the forecast, if fewer than `MISSED` of these are expected.
+        """
+        return [
+            chosen
+            for chosen in self.settings.metrics
+            if self.stated.missed_share(chosen) * self.unit_count < MISSED
+        ]
+
+    @property
     def equal_units(self) -> int | None:
         """Kish's number of units for the mean squared error, rounded: as many equal ones tell as
         much.
@@ -478,11 +520,76 @@ class Rating(row_study.RowStudy):
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The rows with the leader's largest errors, up to five."""
         far = self.kept.far[self.systems.index(self.leader)].rows[:n]
-        rows = [
-            (self.data.rows.id[name] if self.data else str(name), *sides) for name, *sides in far
-        ]
+        rows = [(self.row_name(name), *sides) for name, *sides in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
         return frame.assign(error=frame["forecast"] - frame["actual"])
+
+    # Distributions that systems state
+
+    @frame
+    def coverages(self) -> Iterator[Row]:
+        """The coverage of each central interval: system, nominal, value, low, high, shares."""
+        for percent in self.stated.intervals:
+            chosen = lookup.find(f"coverage@{percent:g}", "forecasts")
+            for name in self.order:
+                e = self.estimate(chosen, name)
+                share = {"value": e.value, "low": e.low, "high": e.high}
+                yield {"system": name, "nominal": percent / 100} | share
+
+    @frame
+    def transform(self) -> Iterator[Row]:
+        """The histogram of the probability integral transform: system, low, high, share, and
+        density, which is 1 where quantiles are right.
+        """
+        percents = self.stated.percents
+        metrics = [lookup.find(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
+        for name in self.order if metrics else ():
+            reached = [self.estimate(chosen, name).value for chosen in metrics]
+            yield from ({"system": name} | row for row in distributions.bins(percents, reached))
+
+    @property
+    def off_level(self) -> pd.DataFrame:
+        """The coverages, of the intervals among the metrics, whose interval excludes the level, by
+        at least `OFF`.
+        """
+        frame = self.coverages
+        shown = [level / 100 for level in self.stated.shown_intervals]
+        excluded = (frame["high"] < frame["nominal"]) | (frame["low"] > frame["nominal"])
+        distance = (frame["value"] - frame["nominal"]).abs()
+        return frame[frame["nominal"].isin(shown) & excluded & (distance >= OFF)]
+
+    @cached_property
+    def examples(self) -> distributions.Examples:
+        """The intervals of some rows of the leader, evenly spaced in their order."""
+        rows = self.kept.sample.rows
+        place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+        return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
+
+    @property
+    def crossings(self) -> dict[str, tuple[int, str]]:
+        """System -> the number of rows whose quantiles cross, and the row with the largest drop; of
+        systems with such rows.
+        """
+        counts = map(int, self.kept.crossed.sums)
+        worst = (self.row_name(extremes.rows[0].name) for extremes in self.kept.crossings)
+        every = zip(self.systems, zip(counts, worst, strict=True), strict=True)
+        return {name: crossed for name, crossed in every if crossed[0]}
+
+    @property
+    def unread_columns(self) -> list[str]:
+        """The columns of quantiles, bounds and draws that were not read."""
+        return distribution_columns.unread(self.account.others, self.systems)
+
+    @property
+    def assumed_columns(self) -> list[str]:
+        """The bounds that were read and state no level, unless the user states it."""
+        columns = self.account.columns.get("quantile", "").split(", ")
+        states_none = distribution_columns.states_no_level
+        return [] if self.p.interval_level else [*filter(states_none, columns)]
+
+    def row_name(self, name: object) -> str:
+        """The id of a row, or its number, from how a block calls it."""
+        return str(self.data.rows.id[name] if self.data else name)
 
     # Beside the metrics
 
@@ -748,6 +855,11 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
         clustered=clustered,
         units_split=clustered,
         shared_columns=shared["columns"],
+        system_columns={
+            role: np.array([*rows.predictions_of(role).values()])
+            for role in rows.layout.predictions
+            if is_role(role)
+        },
         names=places,
     )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
@@ -764,7 +876,11 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
     asked = Asked(terms, held_limits, errors, held=True)
     return Rating(
-        **fields, measured=RowsInMemory(held, lambda: rows.id), asked=asked, kept=asked(block)
+        **fields,
+        measured=RowsInMemory(held, lambda: rows.id),
+        asked=asked,
+        kept=asked(block),
+        stated=distributions.Stated([*block.system_columns]),
     )
 
 
@@ -772,7 +888,9 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     """The study of a table that is read once. Raises ParameterError for a metric that needs the
     rows themselves.
     """
-    metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
+    stated = distributions.Stated([role for role in t.schema.own if is_role(role)])
+    asked_for = [chosen.base for chosen in settings.metrics]
+    metrics = list(dict.fromkeys([*asked_for, BIAS, *stated.drawn_metrics]))
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
@@ -789,7 +907,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     )
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
-    made = Rating(**fields, measured=summed, asked=asked, kept=kept)
+    made = Rating(**fields, measured=summed, asked=asked, kept=kept, stated=stated)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     for name, counted in {actual: made.target, **made.forecasts}.items():
         outcomes.refuse_missing(counted.values, counted.rows, name, where)

@@ -209,7 +209,7 @@ def refused() -> dict[str, dict[str, object]]:
         },
         "predictions without answers": {"userId": lists["u"], "itemId": lists["i"]}
         | {"predicted": lists["a"]},
-        "quantiles alone": {"target_value": d.level, "p10": d.near - 8, "p50": d.near},
+        "quantiles alone": {"target_value": d.level, "p10": d.near - 8, "p90": d.near},
         "logits of classes": {"label_ids": d.folds, "logits_0": d.near, "logits_1": d.far},
         "totals by day": {
             "date": [*d.dates[:30]] * 2,

@@ -32,7 +32,15 @@ from evalkit.reading.tables import (
 )
 from evalkit.reading.tables.columns import RoleMapping
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import NAME_OR_EMPTY, NUMBER, Field, Precision, Role, RoleColumn
+from evalkit.reading.tables.rules import (
+    NAME_OR_EMPTY,
+    NUMBER,
+    Field,
+    Precision,
+    Role,
+    RoleColumn,
+    Rules,
+)
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
 
 
@@ -446,8 +454,8 @@ class PredictionTable:
             for role, column in columns_of_system.items():
                 if role in declared:
                     predictions.append(declared[role].column(column, i))
-                else:  # the scores of one of several classes
-                    predictions.append(RoleColumn(role, Field(column, NUMBER), i))
+                else:
+                    predictions.append(RoleColumn(role, Field(column, self.rules_of(role)), i))
         used = [column.field.column for column in predictions]
         shared = {role: name for role, name in proposal.columns.items() if name not in used}
         lacking = {*shared.values(), *used} - {*part.columns}
@@ -456,6 +464,12 @@ class PredictionTable:
         systems = tuple(name for name in proposal.predictions if name is not None)
         columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
         return ColumnLayout((*columns, *predictions), systems, by_content=True)
+
+    def rules_of(self, role: str) -> Rules:
+        """The rules of a column in a role that no report declares: the scores of one of several
+        classes.
+        """
+        return NUMBER
 
     def layout(self, part: InputPart) -> ColumnLayout:
         """The columns of a part by role."""

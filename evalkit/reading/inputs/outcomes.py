@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
-from evalkit.metrics import counts
+from evalkit.metrics import counts, predictive
 from evalkit.metrics.rows import ErrorKind, Misses
 from evalkit.names import usual
 from evalkit.numbers import exact
@@ -783,6 +783,11 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     """The forecasts of rows in memory; raises InputError if all weights are 0."""
     actual = rows.shared_values["actual"]
     forecast = rows.predictions_of("forecast")
+    if not forecast:  # each system has draws alone
+        forecast = {
+            name: predictive.Ensemble(np.array([*members.values()])).quantile(0.5)
+            for name, members in rows.predictions.items()
+        }
     weight = weight_of(rows)
     for name, values in {rows.columns["actual"]: actual, **forecast}.items():
         refuse_missing(values, None, name, rows.sources[0].name)

@@ -13,9 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, ParameterError, ratio
+from evalkit.metrics.predictive import DEVIATION, is_ensemble
 from evalkit.names import control_of
 from evalkit.parameters.kinds import written
 from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
+from evalkit.reading.matching.distribution_columns import (
+    DistributionColumns,
+    distributions,
+    system_key,
+)
 from evalkit.reading.matching.samples import (
     ANSWERS,
     FEW,
@@ -667,8 +673,103 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
     return roles.proposal(predictions, kind)
 
 
-def rating(table: SampledTable) -> Proposal:
-    """The actual values and the forecasts."""
+def rating(table: SampledTable, interval_level: float | None = None) -> Proposal:
+    """The actual values and the forecasts, with the distributions that all systems state.
+    interval_level: as in `distributions`.
+    """
+    by_name = {column.name: column for column in table.columns}
+    found = distributions(by_name, interval_level)
+    for key, columns in [*found.items()]:
+        deviation = by_name.get(columns.roles.get(DEVIATION, ""))
+        if deviation is not None and deviation.finite.min(initial=0.0) < 0:
+            del found[key]  # which is no standard deviation
+    if not found:
+        return point_rating(table)
+    points = without_distributions(table, found)
+    if names_forecasts(points):
+        return with_distributions(point_rating(points), found)
+    owners = [column.name for column in points.numeric if system_key(column.name) in found]
+    if owners and not table.systems:
+        points = replace(points, systems=owners)
+        return with_distributions(point_rating(points), found)
+    by_system = {columns.system: columns.point for columns in found.values() if columns.point}
+    named = [name for name in table.systems or by_system if name in by_system]
+    if "" in found and not (table.systems and len(named) == len(table.systems)):
+        return of_only_system(table, found)
+    if len(named) < len(table.systems) or not named:
+        return with_distributions(point_rating(points), found)
+    medians = [by_system[name] for name in named]
+    shown = without_distributions(table, found, medians)
+    proposal = point_rating(replace(shown, systems=medians))
+    predictions: Predictions = {
+        name: proposal.predictions[median]
+        for name, median in zip(named, medians, strict=True)
+        if median in proposal.predictions
+    }
+    return with_distributions(replace(proposal, predictions=predictions), found)
+
+
+def names_forecasts(points: SampledTable) -> bool:
+    """True if the name of a column says that it is a point forecast, or the user does; that of a
+    model says so too. points: the columns that state no distribution.
+    """
+    if "forecast" in points.chosen or points.named("forecast"):
+        return True
+    names = {column.name for column in points.columns}
+    if points.systems:
+        return {*points.systems} <= names
+    return any(column.says_prediction or column.is_model for column in points.numeric)
+
+
+def without_distributions(
+    table: SampledTable, found: Mapping[str, DistributionColumns], points: Sequence[str] = ()
+) -> SampledTable:
+    """The table without the columns that state distributions, but those that the user names or that
+    are point forecasts. points: the latter.
+    """
+    stated = {name for columns in found.values() for name in columns.columns}
+    stated -= {*table.chosen.values(), *table.systems, *points}
+    return table.without([column for column in table.columns if column.name in stated])
+
+
+def of_only_system(table: SampledTable, found: Mapping[str, DistributionColumns]) -> Proposal:
+    """The proposal for a distribution whose columns name no system, and that no point forecast
+    stands beside: that is its mean or median; draws have theirs once they are read.
+    """
+    columns = found[""]
+    point = columns.point
+    if not point and is_ensemble(columns.roles):
+        point = next(iter(columns.roles.values()))  # stands for their median, which is no column
+    if not point:
+        return point_rating(without_distributions(table, found))
+    chosen = {**table.chosen, "forecast": point}
+    shown = without_distributions(table, found, [point])
+    proposal = point_rating(replace(shown, chosen=chosen))
+    proposal = with_distributions(proposal, found)
+    if not columns.point and proposal.predictions:
+        return replace(proposal, predictions={ONLY_SYSTEM: columns.roles})
+    return proposal
+
+
+def with_distributions(proposal: Proposal, found: Mapping[str, DistributionColumns]) -> Proposal:
+    """The proposal with the columns of distributions that every system has, by their roles."""
+    is_alone = len(proposal.predictions) == 1
+    by_system: dict[str | None, Mapping[str, str]] = {}
+    for system, columns in proposal.predictions.items():
+        keys = [system_key(system or ""), system_key(columns["forecast"]), ""]
+        roles = [found[key].roles for key in keys if key in found and (key or is_alone)]
+        by_system[system] = roles[0] if roles else {}
+    every = [*by_system.values()]
+    shared = [role for role in every[0] if all(role in roles for roles in every)] if every else []
+    predictions = {
+        system: {**columns, **{role: by_system[system][role] for role in shared}}
+        for system, columns in proposal.predictions.items()
+    }
+    return replace(proposal, predictions=predictions)
+
+
+def point_rating(table: SampledTable) -> Proposal:
+    """The actual values and the forecasts, without distributions."""
     roles = Roles("rating", table)
     roles.take_id_system_and_weight()
     actual_is_named = bool(roles.table.named("actual"))  # while it is still in the table
@@ -723,7 +824,7 @@ def validation(table: SampledTable) -> Proposal:
     outcomes = classification(rest)
     predictions = outcomes.predictions
     if not (outcomes.is_complete and outcomes.kind == "binary"):
-        outcomes = rating(rest)
+        outcomes = point_rating(rest)
         forecasts = outcomes.predictions.items()
         predictions = {name: {"score": columns["forecast"]} for name, columns in forecasts}
     columns = {**roles.columns, **outcomes.columns}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Ints
+from evalkit.metrics import predictive
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
@@ -125,6 +126,8 @@ class Schema:
         }
         weight = shared.get(WEIGHT)
         hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]
+        for role, values in own.items():
+            hashed += values if predictive.is_role(role) and role not in self.said else []
         key = self._key(texts, hashed)
         id = None
         if self.id and not self.paired:

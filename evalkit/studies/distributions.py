@@ -1,0 +1,170 @@
+"""The distributions that forecasts state: the metrics that they allow, and how often actual values
+lie in their intervals.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import TEXTS, Chosen
+from evalkit.metrics.predictive import (
+    EXACT,
+    MissingLevel,
+    Quantiles,
+    is_ensemble,
+    level_of_role,
+    of_roles,
+)
+from evalkit.metrics.rows import Rows
+from evalkit.numbers import listed
+from evalkit.studies.study import Row
+
+OF_POINTS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
+USUAL = (50.0, 90.0)  # percent of the intervals whose coverage is shown first
+NESTED = 4  # intervals of a row that are drawn
+DRAWN_LEVELS = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)  # of draws and moments
+
+
+class Examples(NamedTuple):
+    """Rows with their intervals (nominal, row, low, high) and points (row, forecast, actual)."""
+
+    intervals: pd.DataFrame
+    points: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What distributions a table states. roles: of their columns, which every system has; empty
+    without distributions.
+    """
+
+    roles: Sequence[str] = ()
+
+    @cached_property
+    def _empty(self) -> Rows:
+        """No rows, with distributions of this kind."""
+        none = np.empty(0)
+        return Rows(none, none, predictive=of_roles(dict.fromkeys(self.roles, none), none))
+
+    @property
+    def is_of_quantiles(self) -> bool:
+        """True for quantiles, which are known at their levels alone."""
+        return isinstance(self._empty.predictive, Quantiles)
+
+    @property
+    def percents(self) -> list[float]:
+        """The quantiles, in percent and ascending; deciles of draws and moments."""
+        if not self.is_of_quantiles:
+            return [*DRAWN_LEVELS] if self.roles else []
+        return sorted(round(100 * level_of_role(role), EXACT) for role in self.roles)
+
+    @property
+    def intervals(self) -> list[float]:
+        """The central intervals, in percent and ascending."""
+        if not self.is_of_quantiles:
+            return self.percents
+        percents = {*self.percents}
+        lower = [p for p in percents if p < 50 and round(100 - p, EXACT) in percents]
+        return sorted(round(100 - 2 * p, EXACT) for p in lower)
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What metrics may need and the table lacks -> what it would have to have."""
+        has = set[str]()
+        if self.roles:
+            has.add("distributions")
+            has.add("quantiles" if self.is_of_quantiles else "draws or moments")
+        if is_ensemble(self.roles):
+            has.add("draws")
+        in_pairs = 2 * len(self.intervals)
+        if self.is_of_quantiles and in_pairs == len([p for p in self.percents if p != 50]):
+            has.add("pairs of quantiles")
+        return {need: text for need, text in TEXTS["needs"].items() if need not in has}
+
+    @property
+    def usual_metrics(self) -> list[str]:
+        """The metrics that are shown if the user names none."""
+        if not self.roles:
+            return [*OF_POINTS]
+        coverage = [f"coverage@{p:g}" for p in self.shown_intervals]
+        width = [f"interval_width@{p:g}" for p in self.shown_intervals[-1:]]
+        return [self._score, "mae", "bias", *coverage, *width]
+
+    @property
+    def shown_intervals(self) -> list[float]:
+        """The intervals of 50% and 90%, or without the latter the widest, in percent."""
+        shown = [p for p in USUAL if p in self.intervals]
+        widest = self.intervals[-1:] if USUAL[-1] not in shown else []
+        return list(dict.fromkeys([*shown, *widest]))
+
+    @property
+    def _score(self) -> str:
+        """The metric of whole distributions; of a single interval its score."""
+        if not self.is_of_quantiles:
+            return "crps"
+        is_one_interval = len(self.percents) == 2 and bool(self.intervals)
+        return f"interval_score@{self.intervals[0]:g}" if is_one_interval else "wis"
+
+    @property
+    def drawn_metrics(self) -> list[Chosen]:
+        """The metrics behind the figures: the coverage of each interval and of each quantile."""
+        names = [f"coverage@{p:g}" for p in self.intervals]
+        names += [f"quantile_coverage@{p:g}" for p in self.percents]
+        return [lookup.find(name, "forecasts") for name in names]
+
+    def examples(self, rows: Rows) -> Examples:
+        """The intervals of rows, at most `NESTED` of them, the widest first."""
+        assert rows.predictive is not None
+        number = np.arange(1, len(rows) + 1)
+        nested = self.intervals[:: -max(1, -(-len(self.intervals) // NESTED))]
+        frames = []
+        for percent in nested:
+            bounds = rows.predictive.interval(percent)._asdict()
+            frames.append(pd.DataFrame({"nominal": percent / 100, "row": number} | bounds))
+        points = {"row": number, "forecast": rows.scores, "actual": rows.actual}
+        return Examples(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
+
+    def missed_share(self, chosen: Chosen) -> float:
+        """The share of the rows that make up most of a score, if intervals are right: those outside
+        of an interval, beyond a quantile, or on one side; infinite for metrics of all rows.
+        """
+        metric = chosen.metric
+        if not self.roles:
+            return np.inf
+        if metric.needs == "pairs of quantiles":
+            return 0.5
+        is_loss = chosen.k is not None and metric.best == "low"
+        return min(chosen.k, 100 - chosen.k) / 100 if is_loss else np.inf
+
+    def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
+        """Raise ParameterError for a metric of a quantile that the table does not state."""
+        for chosen in metrics:
+            if chosen.k is None:
+                continue
+            try:
+                chosen.value(self._empty)
+            except MissingLevel as missing:
+                has = listed(f"{p:g}%" for p in self.percents)
+                raise ParameterError(
+                    f"metrics: {chosen.label} needs the {100 * missing.level:g}% quantile, the "
+                    f"table has {has}"
+                ) from None
+
+
+def bins(percents: Sequence[float], reached: Sequence[float]) -> Iterator[Row]:
+    """The histogram of the probability integral transform: low, high, share, density, which is 1
+    where quantiles are right. reached: the share of actual values that do not exceed each quantile.
+
+    >>> [row["density"] for row in bins([25.0, 75.0], [0.25, 1.0])]
+    [1.0, 1.5, 0.0]
+    """
+    ends = [0.0, *(percent / 100 for percent in percents), 1.0]
+    shares = np.diff([0.0, *reached, 1.0]).tolist()
+    for low, high, share in zip(ends[:-1], ends[1:], shares, strict=True):
+        yield {"low": low, "high": high, "share": share, "density": share / (high - low)}
