@@ -8,6 +8,11 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(filter-out %.pyc,$(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*))
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
+# What an environment installed names the folder that it was made in: in a clone that was moved it is made again.
+ifneq ($(shell cat $(VENV)/.place 2> /dev/null),$(CURDIR))
+$(shell rm -f $(VENV)/.ok)
+endif
+
 .PHONY: report test test-spark test-page test-wheel night large release distribution docs lint lab outputs bench bench-guard trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
@@ -129,9 +134,11 @@ clean:
 
 $(VENV)/.ok: requirements.txt pyproject.toml
 	@$(PY) -c 'import sys; sys.exit("evalkit needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@test "$$(cat $(VENV)/.place 2> /dev/null)" = "$$(pwd -P)" || rm -rf $(VENV)
 	$(PY) -m venv $(VENV) || { echo "the venv module is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	$(PIP) install -q --only-binary :all: -r requirements.txt
 	$(PIP) install -q --no-deps -e .
 	mkdir -p $(VENV)/etc/ipython
 	printf 'c = get_config()\nc.IPKernelApp.log_level = 40\n' > $(VENV)/etc/ipython/ipython_kernel_config.py
+	pwd -P > $(VENV)/.place
 	touch $@

@@ -144,6 +144,20 @@ def test_every_make_target_that_is_named_exists():
     assert not [target for target in targets if f"\n{target}:" not in rules]
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_moved_environment_is_made_again(tmp_path, moved):
+    for name in ("Makefile", "pyproject.toml", "requirements.txt"):
+        shutil.copy(README.parent / name, tmp_path / name)
+    environment = tmp_path / ".venv"
+    environment.mkdir()
+    (environment / ".place").write_text(str(tmp_path / "before" if moved else tmp_path.resolve()))
+    (environment / ".ok").touch()
+    planned = subprocess.run(
+        ["make", "-n", ".venv/.ok"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ("-m venv" in planned.stdout) == moved
+
+
 MILLION = 10**6
 STATED = [  # where a page states a limit, and the limit
     ("README.md", "validation takes {} million rows", USUAL.reading.held // MILLION),
