@@ -25,7 +25,7 @@ from evalkit.drawing.tables import (
     table,
     with_interval,
 )
-from evalkit.findings.kinds import NOTE, SEVERE
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING
 from evalkit.numbers import counted, decimals, limits_from_json, number, plural, signed
 from evalkit.parameters.policy import FAIL, PASS
 
@@ -87,13 +87,14 @@ class Strip:
         """The strip without its axis."""
         heads = ["system", self.metric]
         compared = any(row.verdict for row in self.rows)
-        columns = [[Cell(row.system, kind="text") for row in self.rows]]
-        columns.append([row.estimate for row in self.rows])
         if compared:
             heads += ["difference", "verdict"]
-            columns.append([Cell(row.difference) for row in self.rows])
-            columns.append([Cell(row.verdict, kind="text") for row in self.rows])
-        lines = list(zip(*columns, strict=True))
+        lines = []
+        for row in self.rows:
+            line = [Cell(row.system, kind="text"), row.estimate]
+            if compared:
+                line += [Cell(row.difference), Cell(row.verdict, kind="text")]
+            lines.append(line)
         return table(f"{self.metric} with its interval", heads, lines, self.note)
 
     @property
@@ -171,13 +172,11 @@ def read(file: Path) -> Mapping[str, Any]:
 def _part(part: Any) -> dict[str, Any]:
     """The estimates, the headline and the metric that decides."""
     part = _mapping(part)
-    known: dict[str, Any] = {
+    return {
         "estimates": _rows(part.get("estimates"), ESTIMATE),
         "headline": _rows(part.get("headline"), COMPARISON),
+        "primary": part.get("primary"),
     }
-    if isinstance(part.get("primary"), str):
-        known["primary"] = part["primary"]
-    return known
 
 
 def _gate(gate: Any) -> dict[str, Any] | None:
@@ -244,7 +243,7 @@ def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
         metrics: list[str] = [row["metric"] for row in estimates]
         if not metrics:
             continue
-        metric = part.get("primary", metrics[0])
+        metric = part.get("primary")
         if metric not in metrics:
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
@@ -354,14 +353,11 @@ def warned(results: Mapping[str, Any]) -> list[str]:
     """The severe findings, then the rules that can hardly fail and the findings that are
     warnings.
     """
-    found = [one for one in results["findings"] if one["severity"] != NOTE]
-    severe = [one["message"] for one in found if one["severity"] == SEVERE]
     blunt = (results["gate"] or {}).get("warnings", [])
-    messages = [f"{SEVERE}: {message}" for message in severe]
-    messages += [f"warning: {rule}" for rule in blunt]
-    messages += [
-        f"{one['severity']}: {one['message']}" for one in found if one["severity"] != SEVERE
-    ]
+    found = [{"severity": WARNING, "message": rule} for rule in blunt] + results["findings"]
+    listed = [one for one in found if one["severity"] != NOTE]
+    listed.sort(key=lambda one: one["severity"] != SEVERE)
+    messages = [f"{one['severity']}: {one['message']}" for one in listed]
     unlisted = _unlisted(len(messages) - LISTED, "warning")
     return [*messages[:LISTED], *filter(None, [unlisted])]
 
