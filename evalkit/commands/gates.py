@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from evalkit import report, system
 from evalkit.arrays import InputError
 from evalkit.commands import requests
+from evalkit.drawing.tables import markdown_line
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.policy import CANNOT_TELL, gate
@@ -133,7 +134,8 @@ def _write(path: Path, text: str) -> None:
 def markdown(judged: policy.Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = judged.message or f"{judged.words}: kept"
-    return f"## {report.shown(of)}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
+    heading = markdown_line(f"{report.shown(of)}: {words}")
+    return f"## {heading}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
 def junit(judged: policy.Judged, of: Path) -> str:

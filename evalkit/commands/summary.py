@@ -3,7 +3,6 @@
 import base64
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ from evalkit.drawing.tables import (
     Cell,
     Html,
     escape,
-    escape_markdown,
     markdown,
+    markdown_line,
     table,
     with_interval,
 )
@@ -38,9 +37,6 @@ CAUGHT = "Regression caught: the smallest true regression that fails the rule wi
 WIDTH = 200  # pixels of the axis
 PICTURE = 6  # inches of the width of the picture
 DOT = 8
-# before a heading, a list, a quote or a rule at the start of a line, and the end of a heading
-LINE_MARK = re.compile(r"^(\d+)(?=[.)](?:\s|$))|^(?=[+=>-](?![\d.,]))|(?<!\S)(?=#)")
-
 
 # The form of what the summary reads: the fields of a row, and the types of their values.
 NUMBER = (int, float, type(None))
@@ -369,25 +365,16 @@ def comment(results: Mapping[str, Any], name: str) -> str:
     """The summary as Markdown. Its first line is a mark by which a comment is found again."""
     # quoted, as a name may end the mark, or the text of a command in which the mark stands
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
-    lines = [mark, f"### {_markdown_line(title(results, name))}", ""]
+    lines = [mark, f"### {markdown_line(title(results, name))}", ""]
     if verdict := batch.verdict(results):
-        lines += [f"**{_markdown_line(verdict)}**", ""]
+        lines += [f"**{markdown_line(verdict)}**", ""]
     if ended := gate(results):
-        lines += [_markdown_line(ended), ""]
+        lines += [markdown_line(ended), ""]
     lines += [f"{markdown(part)}\n" for strip in strips(results) for part in strip.table.tables]
     for part in rules(results).tables:
         lines += ["<details><summary>Each rule</summary>\n", markdown(part), "\n</details>\n"]
-    lines += [f"- {_markdown_line(message)}" for message in warned(results)]
+    lines += [f"- {markdown_line(message)}" for message in warned(results)]
     return "\n".join(lines).rstrip()
-
-
-def _markdown_line(text: str) -> str:
-    r"""A line of Markdown that says the text, and is no heading and no list.
-
-    >>> _markdown_line("# a"), _markdown_line("1. a"), _markdown_line("- a"), _markdown_line("-1")
-    ('\\# a', '1\\. a', '\\- a', '-1')
-    """
-    return LINE_MARK.sub(r"\1\\", escape_markdown(text))
 
 
 # As a mail ----------------------------------------------------------------------------------------
@@ -490,21 +477,27 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, escaped: bool
     return f'<table cellspacing="0" style="{table_style}"><tr>{head}</tr>{body}</table>'
 
 
+def _encodable(text: str) -> str:
+    """The text with lone surrogates escaped, which matplotlib cannot draw."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def picture(strip: Strip, path: Path) -> None:
     """Write the strip as a PNG in the style of the page, for mail clients that take pictures."""
     from matplotlib import style
 
     from evalkit.drawing import figures, plots
 
-    drawn = [(row.system, *row.point) for row in strip.rows if row.point]
+    metric = _encodable(strip.metric)
+    drawn = [(_encodable(row.system), *row.point) for row in strip.rows if row.point]
     frame = pd.DataFrame(drawn, columns=["name", "value", "low", "high"])
     figure = figures.picture(
         plots.intervals,
         frame,
-        caption=strip.metric,
+        caption=metric,
         height=figures.tall(len(frame), each=0.35),
         width=PICTURE,
-        label=strip.metric,
+        label=metric,
         zero=False,
     )
     with style.context("default"):  # what the reader's matplotlibrc sets is not the page's style
