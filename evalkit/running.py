@@ -262,12 +262,8 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
 
 def assigns_study(node: ast.stmt) -> bool:
     """True for a statement that reads the study."""
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign):
-        targets = [node.target]
-    return any(isinstance(target, ast.Name) and target.id == STUDY for target in targets)
+    plain = cells.without_annotation(node)
+    return isinstance(plain, ast.Assign) and STUDY in cells.target_names(plain)
 
 
 def bundle(value: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from evalkit import __main__ as command
 from evalkit.arrays import InputError, ParameterError
 from evalkit.commands import gates, index
 from evalkit.drawing.shown import page
+from evalkit.drawing.tables import escape_markdown
 from evalkit.pages import first_screen
 from evalkit.parameters import policy
 from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim
@@ -434,7 +435,8 @@ def test_check_finds_what_the_page_says(name, tmp_path, capsys):
             chosen = [frame[columns] for frame in both]
             rtol, atol = (rtol, 1e-4) if loose else (1e-5, 1e-8)
             pd.testing.assert_frame_equal(*chosen, rtol=rtol, atol=atol)
-    assert f"| {REPORTS[name][0].split()[0]} " in capsys.readouterr().out
+    number = escape_markdown(REPORTS[name][0].split()[0])
+    assert f"| {number} " in capsys.readouterr().out
 
 
 def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path, capsys):
@@ -526,6 +528,12 @@ def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
 def test_a_diff_is_checked_by_the_name_of_its_folder(tmp_path, capsys):
     file, _ = saved("diff", tmp_path, ek.diff())
     assert command.main(["check", str(file.parent), "accuracy not worse within 0.5"]) == 0
+
+
+def test_the_name_of_a_report_is_no_markdown_in_the_heading_of_a_check(tmp_path, capsys):
+    file, _ = saved("*rating*", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    command.main(["check", str(file), "mae.low >= 0"])
+    assert "/\\*rating\\*: " in capsys.readouterr().out.splitlines()[0]
 
 
 def test_check_without_a_policy_names_a_command_that_works(tmp_path, capsys):

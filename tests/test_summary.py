@@ -1,5 +1,6 @@
 """`evalkit summary`: the first screen as a comment and as a mail, and the recipes that use it."""
 
+import html
 import json
 import os
 import re
@@ -9,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import matplotlib as mpl
+import mistune
 import pytest
 import yaml
 
@@ -142,7 +144,7 @@ def test_names_are_escaped():
 @pytest.mark.parametrize(
     "name, shown",
     [
-        ("![x](http://example.org/p.png)", "!\\[x\\](http://example.org/p.png)"),
+        ("![x](http://example.org/p.png)", "!\\[x\\](http:&#8203;//example.org/p.png)"),
         ("a\n# Passed", "a \\# Passed"),
         ("\\*x\\*", "\\\\\\*x\\\\\\*"),
         ("~~x~~", "\\~\\~x\\~\\~"),
@@ -151,6 +153,38 @@ def test_names_are_escaped():
 )
 def test_a_name_is_no_markdown(name, shown):
     assert f"**{shown}: auc 0.8**" in summary.comment(results([row(name)]), "r").splitlines()
+
+
+def as_a_forge_shows_it(markdown):
+    """The HTML of Markdown with bare URLs as links, without references to characters."""
+    return html.unescape(
+        str(mistune.create_markdown(escape=False, plugins=["table", "url"])(markdown))
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "see https://example.org/a_b",
+        "FTP://example.org",
+        "www.example.org",
+        "ann@example.org",
+        "ndcg@10.low",
+        "@ann",
+        "(@ann/team)",
+        "fixes #12",
+        "group/kit!12",
+    ],
+)
+def test_a_name_is_no_link_and_no_mention(name):
+    page = as_a_forge_shows_it(summary.comment(results([row(name)]), "r"))
+    linked = r"<a |://|www\.|(?<![A-Za-z0-9])@\w|\w@[\w-]+\.\w|[#!]\d"
+    assert not re.search(linked, page)
+    assert f"<td>{name}</td>" in re.sub(' style="[^"]*"', "", page).replace("\u200b", "")
+
+
+def test_a_metric_with_its_cut_off_stays_as_it_is():
+    assert "| ndcg@10 |" in summary.comment(results([row("ndcg@10")]), "r")
 
 
 @pytest.mark.parametrize("message", ["# x", "> x", "1. x", "- x", "---"])
@@ -252,6 +286,10 @@ def test_a_picture_has_the_style_of_the_page_whatever_matplotlibrc_says(tmp_path
     plain = picture(tmp_path)
     with mpl.rc_context({"text.color": "red", "xtick.color": "red", "font.size": 20}):
         assert picture(tmp_path) == plain
+
+
+def test_a_mail_and_its_picture_have_a_name_that_is_no_unicode(printed):
+    assert printed(results([row("a\udc80")]), "--html").split()[1].endswith("r.1.png")
 
 
 def test_an_undefined_value_has_a_picture(tmp_path):

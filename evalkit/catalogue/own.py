@@ -23,7 +23,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Real
 from operator import attrgetter
 from pathlib import Path
@@ -551,7 +551,9 @@ def mean(**about: Unpack[About]) -> Declared:
     1.0
     """
 
-    return _declare_of_units(about, _mean_kind, "mean per {unit}")
+    return _declare_of_units(
+        about, lambda source, function: source.mean(function), "mean per {unit}"
+    )
 
 
 @_checked
@@ -570,7 +572,9 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    return _declare_of_units(about, _ratio_kind, "ratio of sums over {units}")
+    return _declare_of_units(
+        about, lambda source, function: source.ratio(function), "ratio of sums over {units}"
+    )
 
 
 @_checked
@@ -587,20 +591,13 @@ def share(**about: Unpack[About]) -> Declared:
     >>> Chosen(alarms_in_vain).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
     0.5
     """
-
-    def declare_share(call: Callable[..., Any]) -> OwnMetric:
-        """The share of a function of labels and predictions."""
-        description: About = {"low": 0.0, "high": 1.0, **about}
-        function = _function(call, SHARE_ARGUMENTS, description)
-        return _metric(
-            function,
-            kind=Share.from_rule(_rule(function)),
-            structures=("counts",),
-            about=description,
-            definition="share of rows",
-        )
-
-    return declare_share
+    description: About = {"low": 0.0, "high": 1.0, **about}
+    return _declare_of_decisions(
+        description,
+        SHARE_ARGUMENTS,
+        lambda function: Share.from_rule(_rule(function)),
+        "share of rows",
+    )
 
 
 @_checked
@@ -617,19 +614,12 @@ def of_counts(**about: Unpack[About]) -> Declared:
     >>> Chosen(cost).value(Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.1])))
     2.0
     """
-
-    def declare_of_counts(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of a function of the counts."""
-        function = _function(call, COUNTS, about)
-        return _metric(
-            function,
-            kind=Decision(lambda c: _rate(function, c)),
-            structures=("counts",),
-            about=about,
-            definition="function of the four counts at the threshold",
-        )
-
-    return declare_of_counts
+    return _declare_of_decisions(
+        about,
+        COUNTS,
+        lambda function: Decision(partial(_rate, function)),
+        "function of the four counts at the threshold",
+    )
 
 
 @_checked
@@ -723,14 +713,19 @@ def _rate(function: Function, c: counts.Counts) -> float:
     return function.checked(value, "of the counts")
 
 
-def _mean_kind(source: Input, function: Function) -> Kind:
-    """The mean of the numbers of a function."""
-    return source.mean(function)
+def _declare_of_decisions(
+    about: About, known: tuple[str, ...], kind_of: Callable[[Function], Kind], definition: str
+) -> Declared:
+    """Declare a metric of the decisions for two classes. known: the arguments that its function may
+    have. definition: what it is if the user does not say it.
+    """
 
+    def declare_of_decisions(call: Callable[..., Any]) -> OwnMetric:
+        """The metric of a function."""
+        function = _function(call, known, about)
+        return _metric(function, kind_of(function), ("counts",), about, definition)
 
-def _ratio_kind(source: Input, function: Function) -> Kind:
-    """The ratio of the sums of the pairs of a function."""
-    return source.ratio(function)
+    return declare_of_decisions
 
 
 def _declare_of_units(

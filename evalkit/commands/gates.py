@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from evalkit import report, system
 from evalkit.arrays import InputError
 from evalkit.commands import requests
+from evalkit.drawing.tables import markdown_line
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.policy import CANNOT_TELL, gate
@@ -94,10 +95,9 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
             for name, value in results["parameters"].items()
             if name not in ("gate", "earlier")
         }
-        sources = zip(("old", "new"), results["inputs"][-2:], strict=True)
-        given |= {
-            side: _compared(file, given[side], source) for side, source in sources if side in given
-        }
+        for side, source in zip(("old", "new"), results["inputs"][-2:], strict=True):
+            if side in given:
+                given[side] = _compared(file, given[side], source)
         return [diff.study_of(reports.DiffParameters.from_raw(given))], findings
     units_file = unit_files.read([diff.located(file)])[0][0]
     if units_file.about.get("inputs") != results["inputs"]:
@@ -134,7 +134,8 @@ def _write(path: Path, text: str) -> None:
 def markdown(judged: policy.Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = judged.message or f"{judged.words}: kept"
-    return f"## {report.shown(of)}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
+    heading = markdown_line(f"{report.shown(of)}: {words}")
+    return f"## {heading}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
 def junit(judged: policy.Judged, of: Path) -> str:
@@ -144,18 +145,17 @@ def junit(judged: policy.Judged, of: Path) -> str:
     https://github.com/testmoapp/junitxml
     """
     suite = ElementTree.Element("testsuite", name=judged.policy.name)
-    kinds = []
     for rule, result, rows in judged.rules:
         case = ElementTree.SubElement(suite, "testcase", classname=report.shown(of), name=rule.that)
-        kinds.append(
-            "failures" if not rule.kept(result) else "skipped" if result == CANNOT_TELL else ""
-        )
-        if kinds[-1]:
-            said = ElementTree.SubElement(case, kinds[-1].removesuffix("s"), message=result)
-            said.text = "\n".join(map(first_screen.statement, rows.to_dict("records")))
-    counts = {name: kinds.count(name) for name in ("failures", "skipped")} | {
-        "tests": len(kinds),
-        "errors": 0,
-    }
-    suite.attrib |= {name: str(count) for name, count in counts.items()}
+        if not rule.kept(result):
+            outcome = ElementTree.SubElement(case, "failure", message=result)
+        elif result == CANNOT_TELL:
+            outcome = ElementTree.SubElement(case, "skipped", message=result)
+        else:
+            continue
+        outcome.text = "\n".join(map(first_screen.statement, rows.to_dict("records")))
+    suite.set("failures", str(len(suite.findall("*/failure"))))
+    suite.set("skipped", str(len(suite.findall("*/skipped"))))
+    suite.set("tests", str(len(suite)))
+    suite.set("errors", "0")
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -3,7 +3,6 @@
 import base64
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +19,12 @@ from evalkit.drawing.tables import (
     Cell,
     Html,
     escape,
-    escape_markdown,
     markdown,
+    markdown_line,
     table,
     with_interval,
 )
-from evalkit.findings.kinds import NOTE, SEVERE
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING
 from evalkit.numbers import counted, decimals, limits_from_json, number, plural, signed
 from evalkit.parameters.policy import FAIL, PASS
 
@@ -38,9 +37,6 @@ CAUGHT = "Regression caught: the smallest true regression that fails the rule wi
 WIDTH = 200  # pixels of the axis
 PICTURE = 6  # inches of the width of the picture
 DOT = 8
-# before a heading, a list, a quote or a rule at the start of a line, and the end of a heading
-LINE_MARK = re.compile(r"^(\d+)(?=[.)](?:\s|$))|^(?=[+=>-](?![\d.,]))|(?<!\S)(?=#)")
-
 
 # The form of what the summary reads: the fields of a row, and the types of their values.
 NUMBER = (int, float, type(None))
@@ -87,13 +83,14 @@ class Strip:
         """The strip without its axis."""
         heads = ["system", self.metric]
         compared = any(row.verdict for row in self.rows)
-        columns = [[Cell(row.system, kind="text") for row in self.rows]]
-        columns.append([row.estimate for row in self.rows])
         if compared:
             heads += ["difference", "verdict"]
-            columns.append([Cell(row.difference) for row in self.rows])
-            columns.append([Cell(row.verdict, kind="text") for row in self.rows])
-        lines = list(zip(*columns, strict=True))
+        lines = []
+        for row in self.rows:
+            line = [Cell(row.system, kind="text"), row.estimate]
+            if compared:
+                line += [Cell(row.difference), Cell(row.verdict, kind="text")]
+            lines.append(line)
         return table(f"{self.metric} with its interval", heads, lines, self.note)
 
     @property
@@ -171,13 +168,11 @@ def read(file: Path) -> Mapping[str, Any]:
 def _part(part: Any) -> dict[str, Any]:
     """The estimates, the headline and the metric that decides."""
     part = _mapping(part)
-    known: dict[str, Any] = {
+    return {
         "estimates": _rows(part.get("estimates"), ESTIMATE),
         "headline": _rows(part.get("headline"), COMPARISON),
+        "primary": part.get("primary"),
     }
-    if isinstance(part.get("primary"), str):
-        known["primary"] = part["primary"]
-    return known
 
 
 def _gate(gate: Any) -> dict[str, Any] | None:
@@ -244,7 +239,7 @@ def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
         metrics: list[str] = [row["metric"] for row in estimates]
         if not metrics:
             continue
-        metric = part.get("primary", metrics[0])
+        metric = part.get("primary")
         if metric not in metrics:
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
@@ -354,14 +349,11 @@ def warned(results: Mapping[str, Any]) -> list[str]:
     """The severe findings, then the rules that can hardly fail and the findings that are
     warnings.
     """
-    found = [one for one in results["findings"] if one["severity"] != NOTE]
-    severe = [one["message"] for one in found if one["severity"] == SEVERE]
     blunt = (results["gate"] or {}).get("warnings", [])
-    messages = [f"{SEVERE}: {message}" for message in severe]
-    messages += [f"warning: {rule}" for rule in blunt]
-    messages += [
-        f"{one['severity']}: {one['message']}" for one in found if one["severity"] != SEVERE
-    ]
+    found = [{"severity": WARNING, "message": rule} for rule in blunt] + results["findings"]
+    listed = [one for one in found if one["severity"] != NOTE]
+    listed.sort(key=lambda one: one["severity"] != SEVERE)
+    messages = [f"{one['severity']}: {one['message']}" for one in listed]
     unlisted = _unlisted(len(messages) - LISTED, "warning")
     return [*messages[:LISTED], *filter(None, [unlisted])]
 
@@ -373,25 +365,16 @@ def comment(results: Mapping[str, Any], name: str) -> str:
     """The summary as Markdown. Its first line is a mark by which a comment is found again."""
     # quoted, as a name may end the mark, or the text of a command in which the mark stands
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
-    lines = [mark, f"### {_markdown_line(title(results, name))}", ""]
+    lines = [mark, f"### {markdown_line(title(results, name))}", ""]
     if verdict := batch.verdict(results):
-        lines += [f"**{_markdown_line(verdict)}**", ""]
+        lines += [f"**{markdown_line(verdict)}**", ""]
     if ended := gate(results):
-        lines += [_markdown_line(ended), ""]
+        lines += [markdown_line(ended), ""]
     lines += [f"{markdown(part)}\n" for strip in strips(results) for part in strip.table.tables]
     for part in rules(results).tables:
         lines += ["<details><summary>Each rule</summary>\n", markdown(part), "\n</details>\n"]
-    lines += [f"- {_markdown_line(message)}" for message in warned(results)]
+    lines += [f"- {markdown_line(message)}" for message in warned(results)]
     return "\n".join(lines).rstrip()
-
-
-def _markdown_line(text: str) -> str:
-    r"""A line of Markdown that says the text, and is no heading and no list.
-
-    >>> _markdown_line("# a"), _markdown_line("1. a"), _markdown_line("- a"), _markdown_line("-1")
-    ('\\# a', '1\\. a', '\\- a', '-1')
-    """
-    return LINE_MARK.sub(r"\1\\", escape_markdown(text))
 
 
 # As a mail ----------------------------------------------------------------------------------------
@@ -494,21 +477,27 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, escaped: bool
     return f'<table cellspacing="0" style="{table_style}"><tr>{head}</tr>{body}</table>'
 
 
+def _encodable(text: str) -> str:
+    """The text with lone surrogates escaped, which matplotlib cannot draw."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def picture(strip: Strip, path: Path) -> None:
     """Write the strip as a PNG in the style of the page, for mail clients that take pictures."""
     from matplotlib import style
 
     from evalkit.drawing import figures, plots
 
-    drawn = [(row.system, *row.point) for row in strip.rows if row.point]
+    metric = _encodable(strip.metric)
+    drawn = [(_encodable(row.system), *row.point) for row in strip.rows if row.point]
     frame = pd.DataFrame(drawn, columns=["name", "value", "low", "high"])
     figure = figures.picture(
         plots.intervals,
         frame,
-        caption=strip.metric,
+        caption=metric,
         height=figures.tall(len(frame), each=0.35),
         width=PICTURE,
-        label=strip.metric,
+        label=metric,
         zero=False,
     )
     with style.context("default"):  # what the reader's matplotlibrc sets is not the page's style

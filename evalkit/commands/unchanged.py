@@ -1,9 +1,7 @@
 """Whether a report would be made of what it was made of before: `evalkit report --if-changed`."""
 
-import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import report
@@ -70,16 +68,9 @@ def _endings(stored: Mapping[str, Any]) -> list[str]:
 
 def _files(asked: Parameters) -> set[InputFile]:
     """The files that the parameters name now."""
-    parts = [
-        part
-        for table in asked.tables
-        for part in sources.parts(table, getattr(asked, "header", None), USUAL.reading)
-    ]
-    if not parts or any(part.path is None for part in parts):
+    header = getattr(asked, "header", None)
+    parts = [part for table in asked.tables for part in sources.parts(table, header, USUAL.reading)]
+    files = {InputFile(part.name, part.fingerprint(0).sha256) for part in parts}
+    if not files or any(not file.sha256 for file in files):
         raise InputError("there is no file to compare")
-    return {InputFile(part.name, _sha256(part.path)) for part in parts}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return files

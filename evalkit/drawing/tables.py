@@ -37,6 +37,11 @@ NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
 SIGNED = re.compile(rf"(?:{NUMBER}|-\d[\d.]*)%?(?: \[(?:{NUMBER})%?, (?:{NUMBER})%?\])?")
 INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are no link
 MARKED = re.compile(rf"{INTERVAL}|([\\`*~$\[\]]|(?<!\w)_|_(?!\w))")
+# before a heading, a list, a quote or a rule at the start of a line, and the end of a heading
+LINE_MARK = re.compile(r"^(\d+)(?=[.)](?:\s|$))|^(?=[+=>-](?![\d.,]))|(?<!\S)(?=#)")
+# what a forge links without markup: the first letters of a URL, a person, an issue; not ndcg@10
+LINKED = re.compile(r"(?i:\bwww)(?=\.)|:(?=//)|(?<![A-Za-z0-9])@(?=\w)|@(?=[\w-]+\.\w)|[#!](?=\d)")
+NOT_LINKED = r"\g<0>&#8203;"  # behind them a space without width, which nobody sees
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
 LATEX |= {
@@ -166,16 +171,28 @@ def markdown(table: Table) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""The text without anything that Markdown or HTML would take for markup; intervals and
-    `roc_auc` have none.
+    r"""The text without anything that Markdown or HTML would take for markup, or a forge for a link
+    or a mention; intervals, `roc_auc` and `ndcg@10` have none.
 
     >>> escape_markdown("[x](javascript:y) <b> a|b `c` roc_auc 0.79 [0.75, 0.81]")
     '\\[x\\](javascript:y) &lt;b> a&#124;b \\`c\\` roc_auc 0.79 [0.75, 0.81]'
+    >>> escape_markdown("@ann https://x.org ndcg@10")
+    '@&#8203;ann https:&#8203;//x.org ndcg@10'
     """
     text = MARKED.sub(
         lambda match: f"\\{match[1]}" if match[1] else match[0], " ".join(text.split())
     )
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
+    text = LINKED.sub(NOT_LINKED, text.replace("&", "&amp;"))
+    return text.replace("<", "&lt;").replace("|", "&#124;")
+
+
+def markdown_line(text: str) -> str:
+    r"""A line of Markdown that says the text, and is no heading and no list.
+
+    >>> markdown_line("# a"), markdown_line("1. a"), markdown_line("- a"), markdown_line("-1")
+    ('\\# a', '1\\. a', '\\- a', '-1')
+    """
+    return LINE_MARK.sub(r"\1\\", escape_markdown(text))
 
 
 def latex(table: Table) -> str:

@@ -24,18 +24,19 @@ PIECE = re.compile(r"\.(\w+?)(?:_plot)?\(study")
 
 def arranged(cells: Sequence[Any]) -> list[Any]:
     """The cells, in the sections and the order that the notebook was asked for."""
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    asked = [output.metadata[ASKED] for output in outputs if ASKED in output.get("metadata", {})]
-    if not asked:
-        return list(cells)
+    rest = [cell for cell in cells if not _own_outputs(cell)]
+    if len(rest) == len(cells):
+        return rest
+    asked: list[str] = []
     own: dict[str, list[Any]] = {}
-    for output in outputs:
-        if (name := output.get("metadata", {}).get(SECTION)) is not None:
-            own.setdefault(name, []).append(_cell(output))
-    rest = [cell for cell in cells if not _shows_own_sections(cell)]
+    for cell in cells:
+        for output in _own_outputs(cell):
+            asked = output.metadata.get(ASKED, asked)
+            if SECTION in output.metadata:
+                own.setdefault(output.metadata[SECTION], []).append(_cell(output))
     first, *others = by_heading(rest)
     named = {_name(section): section for section in others}
-    chosen = [cell for name in asked[-1] for cell in own.get(name) or _find(name, named)]
+    chosen = [cell for name in asked for cell in own.get(name) or _find(name, named)]
     ids = {cell.id for cell in chosen}
     needed = [s for s in others if any(NEEDED.search(cell.source) for cell in s)]
     missing = [cell for section in needed for cell in section if cell.id not in ids]
@@ -88,10 +89,10 @@ def _find(name: str, named: Mapping[str, list[Any]]) -> list[Any]:
     return [c for c in cells if name in (c.id, *PIECE.findall(c.source))]
 
 
-def _shows_own_sections(cell: Any) -> bool:
-    return any(
-        {ASKED, SECTION} & output.get("metadata", {}).keys() for output in cell.get("outputs", [])
-    )
+def _own_outputs(cell: Any) -> list[Any]:
+    """The outputs of `study.own_sections()`, if the cell has any."""
+    outputs = cell.get("outputs", [])
+    return [output for output in outputs if {ASKED, SECTION} & output.get("metadata", {}).keys()]
 
 
 def _cell(output: Any) -> Any:

@@ -157,9 +157,9 @@ class Assignment:
 
 
 def _body(source: str) -> list[ast.stmt]:
-    """The statements of a cell; none if it is not Python."""
+    """The statements of a cell without annotations; none if it is not Python."""
     try:
-        return ast.parse(source).body
+        return [*map(without_annotation, ast.parse(source).body)]
     except SyntaxError:
         return []
 
@@ -173,19 +173,22 @@ def _assigned_expressions(source: str) -> dict[str, ast.expr | None]:
         read = {part.id for part in ast.walk(node) if _is_name(part, ast.Load)}
         changeable = [assigned[name] for name in read if _is_changeable(assigned.get(name))]
         assigned |= {name: None for name, value in assigned.items() if value in changeable}
-        targets: list[ast.AST] = [node]  # of a loop and its like the names that it assigns
-        value = None
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            value = node.value
-            targets = [*node.targets] if isinstance(node, ast.Assign) else [node.target]
-        if isinstance(node, ast.AnnAssign) and value is None:
-            continue  # an annotation alone
-        for target in targets:
-            if isinstance(target, ast.Name):
-                assigned[target.id] = value
-            else:
-                assigned |= dict.fromkeys(_stored_names(target))
+        assigned |= dict.fromkeys(_stored_names(node))
+        if isinstance(node, ast.Assign):
+            assigned |= dict.fromkeys(target_names(node), node.value)
     return assigned
+
+
+def without_annotation(node: ast.stmt) -> ast.stmt:
+    """The statement: an annotated assignment as a plain one, an annotation alone as nothing."""
+    if not isinstance(node, ast.AnnAssign):
+        return node
+    return ast.Assign([node.target], node.value) if node.value else ast.Pass()
+
+
+def target_names(assignment: ast.Assign) -> list[str]:
+    """The names to which the whole value of an assignment is assigned."""
+    return [target.id for target in assignment.targets if isinstance(target, ast.Name)]
 
 
 def _is_name(node: ast.AST, context: type[ast.expr_context]) -> TypeGuard[ast.Name]:
@@ -273,9 +276,9 @@ def check() -> None:
     again in JupyterLab, maybe others. Without an injected cell (JupyterLab, nbval, a script)
     nothing happens.
     """
-    known: dict[str, Parameter] = {}
+    known: dict[str, ast.expr | None] = {}
     for source in _history():
-        names = _declared_if_python(source)
+        names = _assigned_expressions(source)
         if source.startswith(INJECTED):
             refuse_unknown(names, known)
         known |= names
@@ -285,14 +288,6 @@ def settings() -> str:
     """The settings file of this notebook's parameters, with its SHA-256; "" if there is none."""
     lines = [source.splitlines()[-1] for source in _history() if source.startswith(INJECTED)]
     return next((line.removeprefix(SETTINGS) for line in lines if line.startswith(SETTINGS)), "")
-
-
-def _declared_if_python(source: str) -> dict[str, Parameter]:
-    """The parameters that a cell of the history assigns; none if it is not Python."""
-    try:
-        return declared(source)
-    except (SyntaxError, tokenize.TokenError):
-        return {}
 
 
 def _history() -> list[str]:

@@ -342,15 +342,8 @@ def read(path: Path) -> Policy:
         values = {"on_cannot_tell": head["on_cannot_tell"]} | file.values(table, OF_RULE, "rule", i)
         if "that" not in values:
             raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
-        rules.append(
-            PolicyRule(
-                table["that"],
-                values["that"],
-                f"{path.name}, rule {i + 1}",
-                values["on_cannot_tell"],
-                values.get("catch"),
-            )
-        )
+        place = f"{path.name}, rule {i + 1}"
+        rules.append(PolicyRule(table["that"], values.pop("that"), place, **values))
     plan = None
     if "plan" in head:
         planned = file.values(head["plan"], OF_PLAN, "plan")
