@@ -47,7 +47,7 @@ LOWEST, NOT_SHOWN = (
 AGAINST = (
     r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d "
     r"is better or "
-    r"worse\. a is better than d, the second best\."
+    r"worse\. Of the others, a is better than d, the second best\."
 )
 
 
@@ -125,8 +125,8 @@ def test_many_systems_are_a_tally_and_a_row_for_each_verdict():
     assert others.startswith('<tr class="worse">')
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
-        "Against m3, by mae: 4 systems are better than it; 16 systems are worse than it. best is "
-        "better than m0, the second best."
+        "Against m3, by mae: 4 systems are better than it; 16 systems are worse than it. Of the "
+        "others, best is better than m0, the second best."
     )
     assert [row.count("<circle") for row in rows(against)] == [4, 1, 16, 1]
     assert "outside the family" in first_screen.verdict(against).text

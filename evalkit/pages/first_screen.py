@@ -421,11 +421,11 @@ def _of_best_two(study: Study) -> str:
     second = shortened(row["second"])
     match row["verdict"]:
         case "equivalent":
-            return f" The two {words.best}, {first} and {second}, are equivalent."
+            return f" The two {words.best} others, {first} and {second}, are equivalent."
         case "cannot tell":
-            which = f"which of the two {words.best}, {first} or {second}, is {words.better}"
+            which = f"which of the two {words.best} others, {first} or {second}, is {words.better}"
             return f" The data do not show {which}."
-    return f" {first} is {row['verdict']} than {second}, the second {words.best}."
+    return f" Of the others, {first} is {row['verdict']} than {second}, the second {words.best}."
 
 
 def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
