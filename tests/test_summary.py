@@ -169,7 +169,6 @@ def as_a_forge_shows_it(markdown):
         "FTP://example.org",
         "www.example.org",
         "ann@example.org",
-        "ndcg@10.low",
         "@ann",
         "(@ann/team)",
         "fixes #12",

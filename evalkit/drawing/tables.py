@@ -39,8 +39,11 @@ INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are
 MARKED = re.compile(rf"{INTERVAL}|([\\`*~$\[\]]|(?<!\w)_|_(?!\w))")
 # before a heading, a list, a quote or a rule at the start of a line, and the end of a heading
 LINE_MARK = re.compile(r"^(\d+)(?=[.)](?:\s|$))|^(?=[+=>-](?![\d.,]))|(?<!\S)(?=#)")
-# what a forge links without markup: the first letters of a URL, a person, an issue; not ndcg@10
-LINKED = re.compile(r"(?i:\bwww)(?=\.)|:(?=//)|(?<![A-Za-z0-9])@(?=\w)|@(?=[\w-]+\.\w)|[#!](?=\d)")
+# what a forge links without markup: the first letters of a URL, a person, an issue; ndcg@10.low
+# stays as it is, because a terminal shows it too
+LINKED = re.compile(
+    r"(?i:\bwww)(?=\.)|:(?=//)|(?<![A-Za-z0-9])@(?=\w)|@(?=[A-Za-z][\w-]*\.\w)|[#!](?=\d)"
+)
 NOT_LINKED = r"\g<0>&#8203;"  # behind them a space without width, which nobody sees
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
