@@ -114,7 +114,7 @@ class FreeColumns:
         return self.only("system", exact or named)
 
     def metric(self) -> UnitColumn | None:
-        """The column that names the metrics, also by words such as solved; None if there is none."""
+        """The column that names the metrics, also by words such as solved; None without one."""
         usual = self.usual("metric")[:1]
         return usual[0] if usual and not usual[0].clean else None
 
