@@ -14,8 +14,8 @@ from scipy import stats
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
-from evalkit.pages import first_screen
-from evalkit.statistics import independent, intervals, max_t, multiplicity, proportions, signflip
+from evalkit.pages import first_screen, validation_page
+from evalkit.statistics import independent, max_t, multiplicity, proportions, signflip
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.significance import (
     DifferenceByT,
@@ -25,7 +25,7 @@ from evalkit.statistics.significance import (
     rejected,
     sign_flip,
 )
-from evalkit.studies import paired
+from evalkit.studies import diagnostics, paired
 
 SIDES = (Alternative.GREATER, Alternative.LESS)
 LEVEL = 0.95
@@ -36,9 +36,9 @@ def rng():
     return np.random.default_rng(1)
 
 
-def asked(compare, side, level=LEVEL, ends=intervals.UNBOUNDED):
+def asked(compare, side, level=LEVEL):
     """The comparison for a question. compare: level -> the two-sided one."""
-    return compare(side.two_sided_level(level)).answering(side, level=level, ends=ends)
+    return compare(side.two_sided_level(level)).answering(side, level=level)
 
 
 # The tails ----------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, valu
     assert e.low <= e.value <= e.high
     assert rejected(found.p_value, level) == (e.low > 0 or e.high < 0)
     unlimited = e.high if side is Alternative.GREATER else e.low
-    assert np.isinf(unlimited)
+    assert np.isinf(unlimited) or e.low == e.high == 0
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -416,10 +416,121 @@ def test_a_lift_has_one_limit():
     assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
 
 
-def test_the_difference_of_a_bounded_metric_ends_at_its_range():
-    rows = STUDIES["classification"]("greater").comparisons.set_index("metric")
-    assert rows.loc["accuracy", "high"].eq(1.0).all()
-    assert rows.loc["mcc", "high"].eq(2.0).all()
+def losses_of_users(n=2000):
+    """Profits below 0 in both arms, higher in the first."""
+    arm = np.where(np.arange(n) % 2, "B", "A")
+    profit = rng().normal(-2, 1, n) + 0.5 * (arm == "B")
+    return pd.DataFrame({"user": np.arange(n).astype(str), "arm": arm, "profit": profit})
+
+
+@pytest.mark.parametrize(("gain", "side"), [(1, "greater"), (-1, "less")])
+def test_a_lift_over_a_value_below_0_excludes_0_where_the_difference_does(gain, side):
+    """It falls where the difference rises."""
+    table = losses_of_users().assign(profit=lambda of: -2 + gain * (of["profit"] + 2))
+    study = ek.interleaving(
+        users=table, metrics="profit", baseline="A", world="none", alternative=side
+    )
+    row = study.comparisons.iloc[0]
+    low, high = row["lift_low"], row["lift_high"]
+    assert row["p"] < 0.001
+    assert row["lift"] * gain < 0
+    assert low <= row["lift"] <= high
+    assert (high < 0, low) == (True, -np.inf) if gain > 0 else (low > 0, high) == (True, np.inf)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_lift_below_0_agrees_with_p_under_the_null(side):
+    for seed in range(20):
+        noise = np.random.default_rng(seed)
+        table = losses_of_users(60).assign(profit=noise.normal(-1, 1, 60))
+        row = ek.interleaving(
+            users=table, metrics="profit", baseline="A", world="none", alternative=side.value
+        ).comparisons.iloc[0]
+        excluded = row["lift_low"] > 0 or row["lift_high"] < 0
+        assert excluded == (row["p"] < 0.05)
+
+
+@pytest.mark.parametrize(("side", "gain"), [("greater", 1), ("less", -1)])
+def test_a_lift_with_one_limit_is_told(side, gain):
+    table = users().assign(spent=lambda of: of["spent"] if gain > 0 else 4 - of["spent"])
+    study = ek.interleaving(
+        users=table, metrics="spent", baseline="A", world="none", alternative=side
+    )
+    text = first_screen.verdict(study.users).text
+    lift = study.comparisons.iloc[0]["lift"]
+    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", text)
+
+
+def test_the_limit_that_does_not_count_is_infinite_for_a_bounded_metric():
+    """A limit at the end of the range would give the interval a width that is no precision."""
+    rows = STUDIES["classification"]("greater").comparisons
+    assert rows["high"].eq(np.inf).all()
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_identical_systems_do_not_differ(side):
+    twin = table().assign(bad=lambda of: of["old"])
+    study = ek.significance(
+        twin, baseline="old", lower_is_better="none", metrics="quality", alternative=side.value
+    )
+    row = study.comparisons.set_index("first").loc["bad"]
+    assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
+    assert diagnostics.verdict_of(row) == diagnostics.NO_DIFFERENCE
+    assert "bad does not differ from it" in first_screen.verdict(study).text
+    tests = paired.other_tests(study).set_index("first").loc["bad"]
+    named = ["t", "bootstrap", "wilcoxon", "sign"]
+    assert tests[named].dropna().eq(1.0).all()
+    assert tests["t"] == 1.0
+
+
+def test_identical_rankings_have_p_1_by_t():
+    one = pd.DataFrame(
+        {
+            "query": np.repeat([f"q{i}" for i in range(12)], 3),
+            "item": np.tile(["x", "y", "z"], 12),
+            "grade": rng().integers(0, 2, 36),
+        }
+    )
+    ranks = {"rank_a": np.tile([1, 2, 3], 12), "rank_b": np.tile([1, 2, 3], 12)}
+    study = ek.ranking(one.assign(**ranks), baseline="b", metrics="ndcg@3", alternative="greater")
+    assert study.comparisons["p_t"].tolist() == [1.0]
+
+
+def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
+    of = study("greater")
+    assert of.part(systems="new").sided == "two-sided"
+    pair = of.part(systems=["new", "bad"])
+    assert pair.sided == "two-sided"
+    assert pair.comparisons["verdict"].tolist() == ["better"]
+    assert of.part(systems=["new", "old"]).sided == "greater"
+
+
+def alike(seed, n=2500):
+    """Two scores that are equally good, and folds."""
+    random = np.random.default_rng(seed)
+    label = random.integers(0, 2, n)
+    scores = {f"score_{name}": label + random.normal(0, 1.5, n) for name in "ab"}
+    frame = pd.DataFrame({"id": np.arange(n).astype(str), "label": label, "fold": np.arange(n) % 5})
+    return frame.assign(**{name: 1 / (1 + np.exp(-x)) for name, x in scores.items()})
+
+
+def test_a_leader_that_the_data_choose_has_a_two_sided_p():
+    """Only a comparison with the baseline without features is one-sided."""
+    usual, asked = (
+        ek.validation(alike(1), metrics="roc_auc", alternative=side)
+        for side in ("two-sided", "greater")
+    )
+    two_sided = usual.paired.set_index("second")
+    one_sided = asked.paired.set_index("second")
+    other = next(name for name in "ab" if name != asked.subject)
+    columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
+    pd.testing.assert_series_equal(one_sided.loc[other, columns], two_sided.loc[other, columns])
+    assert one_sided.loc[asked.baseline, "method"].endswith(", greater")
+    assert one_sided.loc[asked.baseline, "pooled_high"] == np.inf
+    text = validation_page.paired(asked).html
+    method = two_sided.loc[other, "method"]
+    assert f"{method} against {other}" in text
+    assert f"{method}, greater against {asked.baseline}" in text
 
 
 # Files, gates, diffs ------------------------------------------------------------------------------
@@ -487,8 +598,8 @@ def test_a_stored_report_keeps_its_question(reports, capsys):
 
 
 def test_a_diff_answers_the_question(reports):
-    rows = ek.diff(*map(str, reports), alternative="greater").comparisons
-    assert rows["high"].eq(np.inf).all()
+    rows = ek.diff(*map(str, reports), alternative="greater").comparisons.set_index("first")
+    assert rows.loc[["new new", "new bad"], "high"].eq(np.inf).all()
     assert ((rows["p"] < 0.05) == (rows["low"] > 0)).dropna().all()
 
 
@@ -519,13 +630,18 @@ def test_interim_analyses_of_users_are_refused():
         ek.interleaving(users=users(), metrics="spent", looks=5, alternative="less")
 
 
+def test_tails_of_an_unknown_p_are_unknown():
+    assert np.isnan(Tails.symmetric(np.nan, 0.0)).all()
+    assert np.isnan(Tails.symmetric(np.nan, 1.0)).all()
+
+
 def test_symmetric_tails_add_up_to_1_and_what_they_share():
     assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
-    assert sum(Tails.symmetric(0.5, -1.0, shared=0.125)) == pytest.approx(1.125)
+    assert sum(Tails.symmetric(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
     assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
 
 
 def test_a_mid_p_shares_the_datas_own_signs_alone():
-    p, _, shared = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
-    assert shared == 2.0**-4
+    p, _, overlap = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
+    assert overlap == 2.0**-4
     assert 0 < p < 1

@@ -398,6 +398,11 @@ def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
     return [number(first, places), number(second, places)]
 
 
+def _percent_or_infinite(value: float, places: int | None = None) -> str:
+    """A relative difference, or the limit that a one-sided interval does not have."""
+    return signed(value) if math.isinf(value) else signed_percent(value, places)
+
+
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [tables.minus(row["first"], row["second"])]
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
@@ -411,7 +416,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
     if "lift" in row:
-        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent))
+        one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
+        show = _percent_or_infinite if one_sided else signed_percent
+        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], show))
         cells.append(number_cell(row["detectable"], row["places"], signed))
     if "adjusted_first" in row:
         means = adjusted_means(row, row["places"])

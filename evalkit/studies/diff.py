@@ -350,8 +350,7 @@ class Diff(Shown, Study):
     def _compared_sides(self, joined: Joined) -> significance.Comparison:
         """New less old, on the units of both sides."""
         return self.asked_comparison(
-            lambda level: joined.comparison(replace(self.inference_options(2), level=level)),
-            inference.difference_ends(*joined.statistics),
+            lambda level: joined.comparison(replace(self.inference_options(2), level=level))
         )
 
     @property
