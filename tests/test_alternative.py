@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from matplotlib.figure import Figure
 from scipy import stats
 
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
-from evalkit.pages import first_screen, validation_page
+from evalkit.drawing import plots
+from evalkit.pages import first_screen, significance_page, validation_page
 from evalkit.statistics import independent, max_t, multiplicity, proportions, signflip
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.significance import (
@@ -531,6 +533,64 @@ def test_a_leader_that_the_data_choose_has_a_two_sided_p():
     method = two_sided.loc[other, "method"]
     assert f"{method} against {other}" in text
     assert f"{method}, greater against {asked.baseline}" in text
+
+
+def drawn(draw, *data, **options):
+    """The axes on which a drawing function draws."""
+    return draw(*data, Figure().subplots(), **options)
+
+
+@pytest.mark.parametrize("side", Alternative)
+@pytest.mark.parametrize("gap", [0.12, -0.12])
+def test_the_red_part_of_the_null_distribution_is_p(side, gap):
+    """In the tail that counts alone."""
+    frame = table(gap=gap).drop(columns="bad")
+    of = ek.significance(frame, baseline="old", metrics="quality", alternative=side.value)
+    row = of.headline.iloc[0]
+    ax = drawn(
+        plots.null_distribution,
+        of.null_draws(),
+        observed=row["difference"],
+        alternative=side,
+        xlabel="x",
+        ylabel="y",
+    )
+    red = [bar for bar in ax.containers[1] if bar.get_height() > 0]
+    assert sum(bar.get_height() for bar in red) == pytest.approx(row["p"], abs=0.02)
+    assert {line.get_label() for line in ax.lines} >= {"observed"}
+    assert ("opposite" in {line.get_label() for line in ax.lines}) is not side.one_sided
+
+
+@pytest.mark.parametrize(
+    ("side", "phrase"),
+    [
+        ("two-sided", "Red: at least as far from 0 as observed, +0"),
+        ("greater", "Red: at least as large as observed, +0"),
+        ("less", "Red: at most as large as observed, +0"),
+    ],
+)
+def test_the_caption_of_the_null_distribution_names_the_tail(side, phrase):
+    frame = table(gap=0.12).drop(columns="bad")
+    of = ek.significance(frame, baseline="old", metrics="quality", alternative=side)
+    assert phrase in significance_page.null_distribution(of).caption
+
+
+@pytest.mark.parametrize("side", Alternative)
+def test_the_dot_of_the_duality_lies_on_its_curve(side, monkeypatch):
+    of = study(side.value)
+    seen = {}
+    monkeypatch.setattr(
+        significance_page.figures, "picture", lambda *data, **options: seen.update(options)
+    )
+    significance_page.duality(of)
+    curve = of.p_curve()
+    on_curve = np.interp(seen["observed"], curve["mean"], curve["p"])
+    assert seen["p_of_observed"] == pytest.approx(on_curve, abs=0.03)
+    assert seen["p_of_observed"] == pytest.approx(0.5 if side.one_sided else 1.0, abs=0.02)
+    options = {name: seen[name] for name in ("observed", "p_of_observed", "alpha", "limits")}
+    ax = drawn(plots.duality, curve, sided=side.value, label="x", **options)
+    (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dot.get_ydata() == [seen["p_of_observed"]]
 
 
 # Files, gates, diffs ------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class Comparison:
         >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
         >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
         >>> c.answering(Alternative.GREATER, level=0.95)
-        Comparison(+2.00 [+0.50, +∞], p 0.020, adjusted 0.020; t, greater, n = 20, unit row)
+        Comparison(+2.0 [+0.5, +∞], p 0.020, adjusted 0.020; t, greater, n = 20, unit row)
         """
         if not alternative.one_sided:
             return self
