@@ -16,7 +16,7 @@ import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
 from evalkit.drawing import plots
-from evalkit.pages import first_screen, significance_page, validation_page
+from evalkit.pages import diff_page, first_screen, page, significance_page, validation_page
 from evalkit.statistics import independent, max_t, multiplicity, proportions, signflip
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.significance import (
@@ -593,6 +593,75 @@ def test_the_dot_of_the_duality_lies_on_its_curve(side, monkeypatch):
     assert dot.get_ydata() == [seen["p_of_observed"]]
 
 
+def how_it_was_tested(of):
+    text = first_screen.verdict(of).text
+    return text[text.index("How this was tested") :]
+
+
+BOTH_WAYS = {"metrics": "accuracy,log_loss", "baseline": "old"}
+
+
+def test_the_words_of_metrics_of_both_directions_are_named():
+    """An increase is better in accuracy and worse in log loss."""
+    of = ek.classification(predictions(), alternative="greater", **BOTH_WAYS)
+    assert "Better or worse: adjusted p below 0.05." in how_it_was_tested(of)
+    of = ek.classification(predictions(), alternative="less", **BOTH_WAYS)
+    assert "Worse or better: adjusted p below 0.05." in how_it_was_tested(of)
+
+
+@pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
+def test_an_unknown_direction_has_its_own_words(side, word):
+    of = ek.significance(table(), baseline="old", metrics="quality", alternative=side)
+    text = how_it_was_tested(of)
+    assert f"{word}: adjusted p below 0.05." in text
+    assert "is called neither higher nor lower" in text
+
+
+@pytest.mark.parametrize(
+    ("side", "words"), [("two-sided", "better or worse"), ("greater", "better"), ("less", "worse")]
+)
+def test_alpha_names_the_verdicts_that_exist(side, words):
+    text = how_it_was_tested(study(side, alpha=0.1))
+    assert f"an interval can contain 0 where the verdict says {words}, or exclude" in text
+
+
+def test_methods_are_told_in_english():
+    assert "paired differences, one-sided (greater): " in study("greater").tests_are
+    assert "paired differences, two-sided: " in study().tests_are
+
+
+@pytest.mark.parametrize(
+    ("side", "sides"),
+    [
+        ("two-sided", {"← second better", "first better →"}),
+        ("greater", {"first better →"}),
+        ("less", {"← second better"}),
+    ],
+)
+def test_a_forest_names_the_side_that_can_be_shown(side, sides):
+    of = study(side)
+    frame = pd.DataFrame({"name": ["a − b"], "value": [0.1], "low": [0.0], "high": [0.2]})
+    ax = drawn(plots.intervals, frame, label="x", zero=True, sides=page.sides_of(of))
+    assert {text.get_text() for text in ax.texts} == sides
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
+    of = ek.significance(
+        table(gap=0.1).drop(columns="bad"),
+        baseline="old",
+        metrics="quality",
+        margin=0.1,
+        alternative=side.value,
+    )
+    rows = paired.needed(of).set_index("which")
+    observed = rows.loc[["as large as observed", "half of it"], ["n_80", "n_90"]]
+    assert of.headline.iloc[0]["difference"] > 0
+    assert observed.notna().to_numpy().all() == (side is Alternative.GREATER)
+    assert observed.isna().to_numpy().all() == (side is Alternative.LESS)
+    assert rows.loc["the margin", ["n_80", "n_90"]].notna().all()
+
+
 # Files, gates, diffs ------------------------------------------------------------------------------
 
 
@@ -615,6 +684,41 @@ def test_a_rule_follows_the_question():
 def test_a_rule_that_says_nothing_is_refused(side, rule, says):
     with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
         study(side, gate=rule)
+
+
+POLICY = """
+on_cannot_tell = "{otherwise}"
+[[rule]]
+that = "{rule}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("side", "rule", "otherwise", "says"),
+    [
+        ("greater", "better", "pass", "can never fail"),
+        ("greater", "not worse within 0.1", "pass", "can never fail"),
+        ("greater", "better", "fail", ""),
+        ("greater", "not worse", "fail", "can never fail"),
+        ("less", "better", "pass", ""),
+        ("less", "not worse within 0.1", "pass", ""),
+        ("less", "not worse within 0.1", "fail", "can never be kept"),
+    ],
+)
+def test_a_rule_says_nothing_only_with_what_it_is_where_data_do_not_tell(
+    tmp_path, side, rule, otherwise, says
+):
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY.format(otherwise=otherwise, rule=rule))
+    if not says:
+        assert study(side, gate=str(path)).gate is not None
+        return
+    with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
+        study(side, gate=str(path))
+
+
+def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
+    assert study("less", gate="better or equivalent", margin=0.1).gate is not None
 
 
 def test_a_one_sided_rule_catches_smaller_regressions():
@@ -661,6 +765,49 @@ def test_a_diff_answers_the_question(reports):
     rows = ek.diff(*map(str, reports), alternative="greater").comparisons.set_index("first")
     assert rows.loc[["new new", "new bad"], "high"].eq(np.inf).all()
     assert ((rows["p"] < 0.05) == (rows["low"] > 0)).dropna().all()
+
+
+@pytest.fixture(scope="module")
+def usual_reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("usual")
+    return written(folder, "before", gap=0.2), written(folder, "after")
+
+
+NOT_ASKED = (
+    "In both reports only an increase counts (alternative: greater); this diff is two-sided."
+)
+
+
+def test_a_two_sided_diff_of_one_sided_reports_says_so(reports, usual_reports):
+    """But neither a diff with the same question nor one of two-sided reports."""
+    paths = [*map(str, reports)]
+    assert NOT_ASKED in diff_page.verdict(ek.diff(*paths)).text
+    assert "In both reports" not in diff_page.verdict(ek.diff(*paths, alternative="greater")).text
+    assert "In both reports" not in diff_page.verdict(ek.diff(*map(str, usual_reports))).text
+
+
+def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    alike(1).to_csv(path, index=False)
+    given = ["-p", "preds", str(path), "-p", "metrics", "roc_auc", "-p", "alternative", "greater"]
+    folder = str(tmp_path / "report")
+    assert command.main(["report", "validation", *given, "-o", folder]) == 0
+    capsys.readouterr()
+    assert command.main(["check", f"{folder}/validation.json", "better of a"]) == 0
+    assert "a − majority" in capsys.readouterr().out
+
+
+def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, capsys):
+    path = tmp_path / "trials.csv"
+    trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}
+    pd.DataFrame(trials).to_csv(path, index=False)
+    given = ["-p", "preds", str(path), "-p", "null", "0.5", "-p", "alternative", "greater"]
+    folder = str(tmp_path / "report")
+    assert command.main(["report", "significance", *given, "-o", folder]) == 0
+    capsys.readouterr()
+    assert command.main(["check", f"{folder}/significance.json", "better of a"]) == 0
+    assert "a − null 0.5" in capsys.readouterr().out
+    assert command.main(["check", f"{folder}/significance.json", "better of b"]) == 3
 
 
 # Refusals -----------------------------------------------------------------------------------------

@@ -145,8 +145,10 @@ def intervals(
             "fontsize": marks.small(),
             "color": "#444",
         }
-        note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
-        note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
+        if sides[0]:
+            note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
+        if sides[1]:
+            note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
     ax.set_yticks(range(len(frame)), beside(frame["name"], ax), linespacing=1)
     ax.set(ylim=(len(frame) - 0.4, -0.6))
     if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more

@@ -472,10 +472,22 @@ def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    options |= {"label": label, "sides": SIDES[study.primary.metric.best]}
+    options |= {"label": label, "sides": sides_of(study)}
     return figures.picture(
         draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options
     )
+
+
+def sides_of(study: Study) -> plots.Sides | None:
+    """What a difference below 0 and one above 0 mean, "" for one that cannot be shown; None if
+    there is no better direction.
+    """
+    named = SIDES[study.primary.metric.best]
+    if named is None:
+        return None
+    alternative = study.settings.alternative
+    below, above = named
+    return below if alternative.counts(-1) else "", above if alternative.counts(1) else ""
 
 
 def listed(frame: pd.DataFrame) -> str:

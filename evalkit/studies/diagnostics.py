@@ -154,8 +154,13 @@ class VerdictWords(NamedTuple):
 
 
 def words(study: Study) -> VerdictWords:
-    """The words of the metric that decides: higher and lower where its direction is not known."""
-    if study.primary.metric.direction == 0:
+    """The words of the metric that decides."""
+    return words_of(study.primary)
+
+
+def words_of(chosen: Chosen) -> VerdictWords:
+    """The words of a metric: higher and lower where its direction is not known."""
+    if chosen.metric.direction == 0:
         return VerdictWords("higher", "lower", "highest")
     return VerdictWords("better", "worse", "best")
 

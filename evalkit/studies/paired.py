@@ -697,20 +697,27 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     }
 
 
+OF_OBSERVED = ("as large as observed", "half of it")
+
+
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
     """The number of units that detect a difference with 80 and 90% power: the margin, the observed,
     the detectable.
+
+    NaN for the observed one if it lies in the direction that does not count.
     """
     if (of := spread(study)) is None:
         return
-    seen = abs(float(study.headline.iloc[0]["difference"]))
+    observed = float(study.headline.iloc[0]["difference"])
+    seen = abs(observed)
+    # no number of units shows an observed difference in the direction that does not count
+    shown = study.settings.alternative.evidence(observed) > 0
     least = of.detectable(study.detecting_level)
     wanted = [
         ("the margin", study.settings.margin or 0.0),
-        ("as large as observed", seen),
-        ("half of it", seen / 2),
+        *zip(OF_OBSERVED, (seen, seen / 2), strict=True),
         (f"detectable by {of.n:,} with 80% power", least),
         ("half of that", least / 2),
     ]
@@ -721,6 +728,8 @@ def needed(study: Significance) -> Iterator[Row]:
                 f"n_{p}": power.required_n(d, sd, level=study.detecting_level, power=p / 100)
                 for p in (80, 90)
             }
+            if name in OF_OBSERVED and not shown:
+                sizes = dict.fromkeys(sizes, np.nan)
             yield {"which": name, "difference": d} | sizes
 
 

@@ -509,8 +509,10 @@ class Study(ABC):
     def tests_are(self) -> str:
         """How tests were computed, as text."""
         tests = self.methods_are(self.tested, lambda method: method.test_is)
+        one_sided = self.settings.alternative.one_sided
+        sided = f"one-sided ({self.sided})" if one_sided else self.sided
         return (
-            f"{self.differences_are.lower()}, {self.sided}: {tests}{self.over}; Holm over the "
+            f"{self.differences_are.lower()}, {sided}: {tests}{self.over}; Holm over the "
             f"pairs of one metric"
         )
 
