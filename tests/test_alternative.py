@@ -611,8 +611,10 @@ def test_the_words_of_metrics_of_both_directions_are_named():
 
 @pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
 def test_an_unknown_direction_has_its_own_words(side, word):
-    of = ek.significance(table(), baseline="old", metrics="quality", alternative=side)
-    text = how_it_was_tested(of)
+    of = ek.interleaving(
+        users=users(), metrics="spent", baseline="A", world="none", alternative=side
+    )
+    text = how_it_was_tested(of.users)
     assert f"{word}: adjusted p below 0.05." in text
     assert "is called neither higher nor lower" in text
 
