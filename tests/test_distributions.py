@@ -47,7 +47,7 @@ READ = {
         | bounds("trend_lower", "trend_upper"),
         [80],
     ),
-    "draws": ({f"sample_{i}": NEAR + i for i in range(4)}, [*distributions.DRAWN_LEVELS]),
+    "draws": ({f"sample_{i}": NEAR + i for i in range(4)}, [10, 20, 30, 40, 50, 60]),
     "moments": ({"mean": NEAR, "sd": np.ones(N)}, [*distributions.DRAWN_LEVELS]),
 }  # fmt: skip
 
@@ -300,3 +300,57 @@ def test_inspect_and_the_check_of_headers_read_them_too(tmp_path):
     alone = RatingParameters.from_raw({"preds": str(tmp_path / "bounds.csv")})
     with pytest.raises(InputError, match="need a point forecast"):
         inspection.check_headers(alone)
+
+
+ROWS = 300
+NOISE = np.random.default_rng(5)
+CENTRE = NOISE.normal(0, 3, ROWS)
+OF_CENTRE = CENTRE + NOISE.normal(0, 1, ROWS)
+AROUND_ONE_FORECAST = pd.DataFrame(
+    {"actual": OF_CENTRE, "a": CENTRE, "b": CENTRE}
+    | {f"{name}_p10": CENTRE - width for name, width in (("a", 1.3), ("b", 8))}
+    | {f"{name}_p90": CENTRE + width for name, width in (("a", 1.3), ("b", 8))}
+)
+
+
+def test_intervals_around_one_forecast_differ():
+    study = ek.rating(AROUND_ONE_FORECAST, metrics="interval_score@80,mae")
+    compared = study.comparisons.set_index("metric")
+    values = study.estimates.set_index(["metric", "system"])["value"]
+    score = "interval_score@80"
+    expected = values[score, "a"] - values[score, "b"]
+    assert compared.loc[score, "difference"] == pytest.approx(expected)
+    assert compared.loc[score, "verdict"] == "better"
+    assert compared.loc["mae", "difference"] == 0
+
+
+def test_units_are_not_counted_by_errors_under_a_score_of_intervals():
+    study = ek.rating(AROUND_ONE_FORECAST, metrics="interval_score@80,mae")
+    wins = study.comparisons.set_index("metric")["wins"]
+    assert np.isnan(wins["interval_score@80"])
+    assert wins["mae"] == 0
+
+
+@pytest.mark.parametrize("draws", [9, 19, 50])
+def test_intervals_of_right_draws_hold_their_share(draws):
+    rng = np.random.default_rng(draws)
+    centre = rng.normal(0, 3, 4000)
+    members = {f"sample_{i}": centre + rng.normal(0, 1, 4000) for i in range(draws)}
+    table = pd.DataFrame({"actual": centre + rng.normal(0, 1, 4000), "forecast": centre} | members)
+    study = ek.rating(table, metrics="crps,coverage@80")
+    row = study.estimates.set_index("metric").loc["coverage@80"]
+    assert abs(row["value"] - 0.8) < 4 * 0.4 / np.sqrt(4000)
+    assert "EK351" not in set(study.findings["code"])
+
+
+def test_an_interval_beyond_a_few_draws_is_refused():
+    members = {f"sample_{i}": CENTRE + NOISE.normal(0, 1, ROWS) for i in range(9)}
+    table = pd.DataFrame({"actual": OF_CENTRE, "forecast": CENTRE} | members)
+    with pytest.raises(ParameterError, match=r"coverage@90 needs the 5% quantile"):
+        ek.rating(table, metrics="coverage@90")
+
+
+def test_exact_intervals_of_counts_are_not_called_too_wide():
+    counts = np.random.default_rng(6).poisson(3, 800)
+    table = pd.DataFrame({"actual": counts, "forecast": 3.0, "p25": 2.0, "p50": 3.0, "p75": 4.0})
+    assert "EK351" not in set(ek.rating(table).findings["code"])

@@ -18,6 +18,7 @@ from evalkit.metrics.predictive import (
     MissingLevel,
     Quantiles,
     is_ensemble,
+    level_of,
     level_of_role,
     of_roles,
 )
@@ -57,18 +58,35 @@ class Stated:
         """True for quantiles, which are known at their levels alone."""
         return isinstance(self._empty.predictive, Quantiles)
 
+    def _has_quantile(self, percent: float) -> bool:
+        """True unless the distributions lack the quantile, as a few draws lack those of the
+        tails.
+        """
+        assert self._empty.predictive is not None
+        try:
+            self._empty.predictive.quantile(level_of(percent))
+        except MissingLevel:
+            return False
+        return True
+
     @property
     def percents(self) -> list[float]:
-        """The quantiles, in percent and ascending; deciles of draws and moments."""
+        """The quantiles, in percent and ascending; deciles of draws, as far as they reach, and of
+        moments.
+        """
+        if not self.roles:
+            return []
         if not self.is_of_quantiles:
-            return [*DRAWN_LEVELS] if self.roles else []
+            return [percent for percent in DRAWN_LEVELS if self._has_quantile(percent)]
         return sorted(round(100 * level_of_role(role), EXACT) for role in self.roles)
 
     @property
     def intervals(self) -> list[float]:
         """The central intervals, in percent and ascending."""
+        if not self.roles:
+            return []
         if not self.is_of_quantiles:
-            return self.percents
+            return [p for p in DRAWN_LEVELS if self._has_quantile((100 - p) / 2)]
         percents = {*self.percents}
         lower = [p for p in percents if p < 50 and round(100 - p, EXACT) in percents]
         return sorted(round(100 - 2 * p, EXACT) for p in lower)
@@ -139,8 +157,11 @@ class Stated:
             return np.inf
         if metric.needs == "pairs of quantiles":
             return 0.5
-        is_loss = chosen.k is not None and metric.best == "low"
-        return min(chosen.k, 100 - chosen.k) / 100 if is_loss else np.inf
+        if chosen.k is None or metric.best != "low":
+            return np.inf
+        of_quantile = metric.needs == ""
+        percent = min(chosen.k, 100 - chosen.k) if of_quantile else 100 - chosen.k
+        return percent / 100
 
     def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""
