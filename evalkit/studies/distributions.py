@@ -110,8 +110,8 @@ class Stated:
         """The metrics that are shown if the user names none."""
         if not self.roles:
             return [*OF_POINTS]
-        coverage = [f"coverage@{p:g}" for p in self.shown_intervals]
-        width = [f"interval_width@{p:g}" for p in self.shown_intervals[-1:]]
+        coverage = [f"coverage@{p:.{EXACT}g}" for p in self.shown_intervals]
+        width = [f"interval_width@{p:.{EXACT}g}" for p in self.shown_intervals[-1:]]
         return [self._score, "mae", "bias", *coverage, *width]
 
     @property
@@ -127,13 +127,13 @@ class Stated:
         if not self.is_of_quantiles:
             return "crps"
         is_one_interval = len(self.percents) == 2 and bool(self.intervals)
-        return f"interval_score@{self.intervals[0]:g}" if is_one_interval else "wis"
+        return f"interval_score@{self.intervals[0]:.{EXACT}g}" if is_one_interval else "wis"
 
     @property
     def drawn_metrics(self) -> list[Chosen]:
         """The metrics behind the figures: the coverage of each interval and of each quantile."""
-        names = [f"coverage@{p:g}" for p in self.intervals]
-        names += [f"quantile_coverage@{p:g}" for p in self.percents]
+        names = [f"coverage@{p:.{EXACT}g}" for p in self.intervals]
+        names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
         return [lookup.find(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> Examples:
@@ -171,10 +171,10 @@ class Stated:
             try:
                 chosen.value(self._empty)
             except MissingLevel as missing:
-                has = listed(f"{p:g}%" for p in self.percents)
+                has = listed(f"{p:.{EXACT}g}%" for p in self.percents)
+                needed = f"{100 * missing.level:.{EXACT}g}%"
                 raise ParameterError(
-                    f"metrics: {chosen.label} needs the {100 * missing.level:g}% quantile, the "
-                    f"table has {has}"
+                    f"metrics: {chosen.label} needs the {needed} quantile, the table has {has}"
                 ) from None
 
 
