@@ -24,7 +24,8 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     """The number of decimals for all numbers of a column.
 
     Two significant digits of the narrowest interval; one or two more if a limit would otherwise
-    look like 0. Without intervals, three digits of the largest number.
+    look like 0. The width of intervals with one limit is twice its distance from the value. Without
+    intervals, three digits of the largest number.
 
     >>> (
     ...     decimals([0.7865], [0.754], [0.8061]),
@@ -34,13 +35,20 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     (3, 3, 0)
     >>> decimals([0.02], [0.0004], [0.045])  # not 0.000
     4
+    >>> decimals([12.345], [12.211], [math.inf])
+    2
     """
     lows = np.asarray(list(low), float)
     highs = np.asarray(list(high), float)
     numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
+    rounding = 1e-12 * sizes.max(initial=0.0)
     widths = highs - lows
-    widths = widths[np.isfinite(widths) & (widths > 1e-12 * sizes.max(initial=0.0))]
+    widths = widths[np.isfinite(widths) & (widths > rounding)]
+    if not widths.size and numbers.size == 3 * lows.size:  # a value for each interval
+        only_limit = np.where(np.isinf(highs), lows, highs)
+        widths = 2 * np.abs(numbers[: lows.size] - only_limit)
+        widths = widths[np.isfinite(widths) & (widths > rounding)]
     if (
         not widths.size
     ):  # three digits of the largest number, of one up to 1 three decimals at the least

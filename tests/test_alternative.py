@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from matplotlib.figure import Figure
 from scipy import stats
 
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
-from evalkit.pages import first_screen
-from evalkit.statistics import independent, intervals, max_t, multiplicity, proportions, signflip
+from evalkit.drawing import plots
+from evalkit.pages import diff_page, first_screen, page, significance_page, validation_page
+from evalkit.statistics import independent, max_t, multiplicity, proportions, signflip
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.significance import (
     DifferenceByT,
@@ -25,7 +27,7 @@ from evalkit.statistics.significance import (
     rejected,
     sign_flip,
 )
-from evalkit.studies import paired
+from evalkit.studies import diagnostics, paired
 
 SIDES = (Alternative.GREATER, Alternative.LESS)
 LEVEL = 0.95
@@ -36,9 +38,9 @@ def rng():
     return np.random.default_rng(1)
 
 
-def asked(compare, side, level=LEVEL, ends=intervals.UNBOUNDED):
+def asked(compare, side, level=LEVEL):
     """The comparison for a question. compare: level -> the two-sided one."""
-    return compare(side.two_sided_level(level)).answering(side, level=level, ends=ends)
+    return compare(side.two_sided_level(level)).answering(side, level=level)
 
 
 # The tails ----------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, valu
     assert e.low <= e.value <= e.high
     assert rejected(found.p_value, level) == (e.low > 0 or e.high < 0)
     unlimited = e.high if side is Alternative.GREATER else e.low
-    assert np.isinf(unlimited)
+    assert np.isinf(unlimited) or e.low == e.high == 0
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -416,10 +418,248 @@ def test_a_lift_has_one_limit():
     assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
 
 
-def test_the_difference_of_a_bounded_metric_ends_at_its_range():
-    rows = STUDIES["classification"]("greater").comparisons.set_index("metric")
-    assert rows.loc["accuracy", "high"].eq(1.0).all()
-    assert rows.loc["mcc", "high"].eq(2.0).all()
+def losses_of_users(n=2000):
+    """Profits below 0 in both arms, higher in the first."""
+    arm = np.where(np.arange(n) % 2, "B", "A")
+    profit = rng().normal(-2, 1, n) + 0.5 * (arm == "B")
+    return pd.DataFrame({"user": np.arange(n).astype(str), "arm": arm, "profit": profit})
+
+
+@pytest.mark.parametrize(("gain", "side"), [(1, "greater"), (-1, "less")])
+def test_a_lift_over_a_value_below_0_excludes_0_where_the_difference_does(gain, side):
+    """It falls where the difference rises."""
+    table = losses_of_users().assign(profit=lambda of: -2 + gain * (of["profit"] + 2))
+    study = ek.interleaving(
+        users=table, metrics="profit", baseline="A", world="none", alternative=side
+    )
+    row = study.comparisons.iloc[0]
+    low, high = row["lift_low"], row["lift_high"]
+    assert row["p"] < 0.001
+    assert row["lift"] * gain < 0
+    assert low <= row["lift"] <= high
+    assert (high < 0, low) == (True, -np.inf) if gain > 0 else (low > 0, high) == (True, np.inf)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_lift_below_0_agrees_with_p_under_the_null(side):
+    for seed in range(20):
+        noise = np.random.default_rng(seed)
+        table = losses_of_users(60).assign(profit=noise.normal(-1, 1, 60))
+        row = ek.interleaving(
+            users=table, metrics="profit", baseline="A", world="none", alternative=side.value
+        ).comparisons.iloc[0]
+        excluded = row["lift_low"] > 0 or row["lift_high"] < 0
+        assert excluded == (row["p"] < 0.05)
+
+
+@pytest.mark.parametrize(("side", "gain"), [("greater", 1), ("less", -1)])
+def test_a_lift_with_one_limit_is_told(side, gain):
+    table = users().assign(spent=lambda of: of["spent"] if gain > 0 else 4 - of["spent"])
+    study = ek.interleaving(
+        users=table, metrics="spent", baseline="A", world="none", alternative=side
+    )
+    text = first_screen.verdict(study.users).text
+    lift = study.comparisons.iloc[0]["lift"]
+    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", text)
+
+
+def test_the_limit_that_does_not_count_is_infinite_for_a_bounded_metric():
+    """A limit at the end of the range would give the interval a width that is no precision."""
+    rows = STUDIES["classification"]("greater").comparisons
+    assert rows["high"].eq(np.inf).all()
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_identical_systems_do_not_differ(side):
+    twin = table().assign(bad=lambda of: of["old"])
+    study = ek.significance(
+        twin, baseline="old", lower_is_better="none", metrics="quality", alternative=side.value
+    )
+    row = study.comparisons.set_index("first").loc["bad"]
+    assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
+    assert diagnostics.verdict_of(row) == diagnostics.NO_DIFFERENCE
+    assert "bad does not differ from it" in first_screen.verdict(study).text
+    tests = paired.other_tests(study).set_index("first").loc["bad"]
+    named = ["t", "bootstrap", "wilcoxon", "sign"]
+    assert tests[named].dropna().eq(1.0).all()
+    assert tests["t"] == 1.0
+
+
+def test_identical_rankings_have_p_1_by_t():
+    one = pd.DataFrame(
+        {
+            "query": np.repeat([f"q{i}" for i in range(12)], 3),
+            "item": np.tile(["x", "y", "z"], 12),
+            "grade": rng().integers(0, 2, 36),
+        }
+    )
+    ranks = {"rank_a": np.tile([1, 2, 3], 12), "rank_b": np.tile([1, 2, 3], 12)}
+    study = ek.ranking(one.assign(**ranks), baseline="b", metrics="ndcg@3", alternative="greater")
+    assert study.comparisons["p_t"].tolist() == [1.0]
+
+
+def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
+    of = study("greater")
+    assert of.part(systems="new").sided == "two-sided"
+    pair = of.part(systems=["new", "bad"])
+    assert pair.sided == "two-sided"
+    assert pair.comparisons["verdict"].tolist() == ["better"]
+    assert of.part(systems=["new", "old"]).sided == "greater"
+
+
+def alike(seed, n=2500):
+    """Two scores that are equally good, and folds."""
+    random = np.random.default_rng(seed)
+    label = random.integers(0, 2, n)
+    scores = {f"score_{name}": label + random.normal(0, 1.5, n) for name in "ab"}
+    frame = pd.DataFrame({"id": np.arange(n).astype(str), "label": label, "fold": np.arange(n) % 5})
+    return frame.assign(**{name: 1 / (1 + np.exp(-x)) for name, x in scores.items()})
+
+
+def test_a_leader_that_the_data_choose_has_a_two_sided_p():
+    """Only a comparison with the baseline without features is one-sided."""
+    usual, asked = (
+        ek.validation(alike(1), metrics="roc_auc", alternative=side)
+        for side in ("two-sided", "greater")
+    )
+    two_sided = usual.paired.set_index("second")
+    one_sided = asked.paired.set_index("second")
+    other = next(name for name in "ab" if name != asked.subject)
+    columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
+    pd.testing.assert_series_equal(one_sided.loc[other, columns], two_sided.loc[other, columns])
+    assert one_sided.loc[asked.baseline, "method"].endswith(", greater")
+    assert one_sided.loc[asked.baseline, "pooled_high"] == np.inf
+    text = validation_page.paired(asked).html
+    method = two_sided.loc[other, "method"]
+    assert f"{method} against {other}" in text
+    assert f"{method}, greater against {asked.baseline}" in text
+
+
+def drawn(draw, *data, **options):
+    """The axes on which a drawing function draws."""
+    return draw(*data, Figure().subplots(), **options)
+
+
+@pytest.mark.parametrize("side", Alternative)
+@pytest.mark.parametrize("gap", [0.12, -0.12])
+def test_the_red_part_of_the_null_distribution_is_p(side, gap):
+    """In the tail that counts alone."""
+    frame = table(gap=gap).drop(columns="bad")
+    of = ek.significance(frame, baseline="old", metrics="quality", alternative=side.value)
+    row = of.headline.iloc[0]
+    ax = drawn(
+        plots.null_distribution,
+        of.null_draws(),
+        observed=row["difference"],
+        alternative=side,
+        xlabel="x",
+        ylabel="y",
+    )
+    red = [bar for bar in ax.containers[1] if bar.get_height() > 0]
+    assert sum(bar.get_height() for bar in red) == pytest.approx(row["p"], abs=0.02)
+    assert {line.get_label() for line in ax.lines} >= {"observed"}
+    assert ("opposite" in {line.get_label() for line in ax.lines}) is not side.one_sided
+
+
+@pytest.mark.parametrize(
+    ("side", "phrase"),
+    [
+        ("two-sided", "Red: at least as far from 0 as observed, +0"),
+        ("greater", "Red: at least as large as observed, +0"),
+        ("less", "Red: at most as large as observed, +0"),
+    ],
+)
+def test_the_caption_of_the_null_distribution_names_the_tail(side, phrase):
+    frame = table(gap=0.12).drop(columns="bad")
+    of = ek.significance(frame, baseline="old", metrics="quality", alternative=side)
+    assert phrase in significance_page.null_distribution(of).caption
+
+
+@pytest.mark.parametrize("side", Alternative)
+def test_the_dot_of_the_duality_lies_on_its_curve(side, monkeypatch):
+    of = study(side.value)
+    seen = {}
+    monkeypatch.setattr(
+        significance_page.figures, "picture", lambda *data, **options: seen.update(options)
+    )
+    significance_page.duality(of)
+    curve = of.p_curve()
+    on_curve = np.interp(seen["observed"], curve["mean"], curve["p"])
+    assert seen["p_of_observed"] == pytest.approx(on_curve, abs=0.03)
+    assert seen["p_of_observed"] == pytest.approx(0.5 if side.one_sided else 1.0, abs=0.02)
+    options = {name: seen[name] for name in ("observed", "p_of_observed", "alpha", "limits")}
+    ax = drawn(plots.duality, curve, sided=side.value, label="x", **options)
+    (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dot.get_ydata() == [seen["p_of_observed"]]
+
+
+def how_it_was_tested(of):
+    text = first_screen.verdict(of).text
+    return text[text.index("How this was tested") :]
+
+
+BOTH_WAYS = {"metrics": "accuracy,log_loss", "baseline": "old"}
+
+
+def test_the_words_of_metrics_of_both_directions_are_named():
+    """An increase is better in accuracy and worse in log loss."""
+    of = ek.classification(predictions(), alternative="greater", **BOTH_WAYS)
+    assert "Better or worse: adjusted p below 0.05." in how_it_was_tested(of)
+    of = ek.classification(predictions(), alternative="less", **BOTH_WAYS)
+    assert "Worse or better: adjusted p below 0.05." in how_it_was_tested(of)
+
+
+@pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
+def test_an_unknown_direction_has_its_own_words(side, word):
+    of = ek.significance(table(), baseline="old", metrics="quality", alternative=side)
+    text = how_it_was_tested(of)
+    assert f"{word}: adjusted p below 0.05." in text
+    assert "is called neither higher nor lower" in text
+
+
+@pytest.mark.parametrize(
+    ("side", "words"), [("two-sided", "better or worse"), ("greater", "better"), ("less", "worse")]
+)
+def test_alpha_names_the_verdicts_that_exist(side, words):
+    text = how_it_was_tested(study(side, alpha=0.1))
+    assert f"an interval can contain 0 where the verdict says {words}, or exclude" in text
+
+
+def test_methods_are_told_in_english():
+    assert "paired differences, one-sided (greater): " in study("greater").tests_are
+    assert "paired differences, two-sided: " in study().tests_are
+
+
+@pytest.mark.parametrize(
+    ("side", "sides"),
+    [
+        ("two-sided", {"← second better", "first better →"}),
+        ("greater", {"first better →"}),
+        ("less", {"← second better"}),
+    ],
+)
+def test_a_forest_names_the_side_that_can_be_shown(side, sides):
+    of = study(side)
+    frame = pd.DataFrame({"name": ["a − b"], "value": [0.1], "low": [0.0], "high": [0.2]})
+    ax = drawn(plots.intervals, frame, label="x", zero=True, sides=page.sides_of(of))
+    assert {text.get_text() for text in ax.texts} == sides
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
+    of = ek.significance(
+        table(gap=0.1).drop(columns="bad"),
+        baseline="old",
+        metrics="quality",
+        margin=0.1,
+        alternative=side.value,
+    )
+    rows = paired.needed(of).set_index("which")
+    observed = rows.loc[["as large as observed", "half of it"], ["n_80", "n_90"]]
+    assert of.headline.iloc[0]["difference"] > 0
+    assert observed.notna().to_numpy().all() == (side is Alternative.GREATER)
+    assert observed.isna().to_numpy().all() == (side is Alternative.LESS)
+    assert rows.loc["the margin", ["n_80", "n_90"]].notna().all()
 
 
 # Files, gates, diffs ------------------------------------------------------------------------------
@@ -444,6 +684,41 @@ def test_a_rule_follows_the_question():
 def test_a_rule_that_says_nothing_is_refused(side, rule, says):
     with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
         study(side, gate=rule)
+
+
+POLICY = """
+on_cannot_tell = "{otherwise}"
+[[rule]]
+that = "{rule}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("side", "rule", "otherwise", "says"),
+    [
+        ("greater", "better", "pass", "can never fail"),
+        ("greater", "not worse within 0.1", "pass", "can never fail"),
+        ("greater", "better", "fail", ""),
+        ("greater", "not worse", "fail", "can never fail"),
+        ("less", "better", "pass", ""),
+        ("less", "not worse within 0.1", "pass", ""),
+        ("less", "not worse within 0.1", "fail", "can never be kept"),
+    ],
+)
+def test_a_rule_says_nothing_only_with_what_it_is_where_data_do_not_tell(
+    tmp_path, side, rule, otherwise, says
+):
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY.format(otherwise=otherwise, rule=rule))
+    if not says:
+        assert study(side, gate=str(path)).gate is not None
+        return
+    with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
+        study(side, gate=str(path))
+
+
+def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
+    assert study("less", gate="better or equivalent", margin=0.1).gate is not None
 
 
 def test_a_one_sided_rule_catches_smaller_regressions():
@@ -487,9 +762,52 @@ def test_a_stored_report_keeps_its_question(reports, capsys):
 
 
 def test_a_diff_answers_the_question(reports):
-    rows = ek.diff(*map(str, reports), alternative="greater").comparisons
-    assert rows["high"].eq(np.inf).all()
+    rows = ek.diff(*map(str, reports), alternative="greater").comparisons.set_index("first")
+    assert rows.loc[["new new", "new bad"], "high"].eq(np.inf).all()
     assert ((rows["p"] < 0.05) == (rows["low"] > 0)).dropna().all()
+
+
+@pytest.fixture(scope="module")
+def usual_reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("usual")
+    return written(folder, "before", gap=0.2), written(folder, "after")
+
+
+NOT_ASKED = (
+    "In both reports only an increase counts (alternative: greater); this diff is two-sided."
+)
+
+
+def test_a_two_sided_diff_of_one_sided_reports_says_so(reports, usual_reports):
+    """But neither a diff with the same question nor one of two-sided reports."""
+    paths = [*map(str, reports)]
+    assert NOT_ASKED in diff_page.verdict(ek.diff(*paths)).text
+    assert "In both reports" not in diff_page.verdict(ek.diff(*paths, alternative="greater")).text
+    assert "In both reports" not in diff_page.verdict(ek.diff(*map(str, usual_reports))).text
+
+
+def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    alike(1).to_csv(path, index=False)
+    given = ["-p", "preds", str(path), "-p", "metrics", "roc_auc", "-p", "alternative", "greater"]
+    folder = str(tmp_path / "report")
+    assert command.main(["report", "validation", *given, "-o", folder]) == 0
+    capsys.readouterr()
+    assert command.main(["check", f"{folder}/validation.json", "better of a"]) == 0
+    assert "a − majority" in capsys.readouterr().out
+
+
+def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, capsys):
+    path = tmp_path / "trials.csv"
+    trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}
+    pd.DataFrame(trials).to_csv(path, index=False)
+    given = ["-p", "preds", str(path), "-p", "null", "0.5", "-p", "alternative", "greater"]
+    folder = str(tmp_path / "report")
+    assert command.main(["report", "significance", *given, "-o", folder]) == 0
+    capsys.readouterr()
+    assert command.main(["check", f"{folder}/significance.json", "better of a"]) == 0
+    assert "a − null 0.5" in capsys.readouterr().out
+    assert command.main(["check", f"{folder}/significance.json", "better of b"]) == 3
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -519,13 +837,18 @@ def test_interim_analyses_of_users_are_refused():
         ek.interleaving(users=users(), metrics="spent", looks=5, alternative="less")
 
 
+def test_tails_of_an_unknown_p_are_unknown():
+    assert np.isnan(Tails.symmetric(np.nan, 0.0)).all()
+    assert np.isnan(Tails.symmetric(np.nan, 1.0)).all()
+
+
 def test_symmetric_tails_add_up_to_1_and_what_they_share():
     assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
-    assert sum(Tails.symmetric(0.5, -1.0, shared=0.125)) == pytest.approx(1.125)
+    assert sum(Tails.symmetric(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
     assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
 
 
 def test_a_mid_p_shares_the_datas_own_signs_alone():
-    p, _, shared = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
-    assert shared == 2.0**-4
+    p, _, overlap = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
+    assert overlap == 2.0**-4
     assert 0 < p < 1

@@ -17,6 +17,7 @@ from evalkit.drawing import plots
 from evalkit.metrics.distributions import Distribution
 from evalkit.pages import first_screen, lessons_page, page, ranking_page, significance_page
 from evalkit.statistics import methods, multiplicity, significance as tests
+from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import lessons, paired, ranking, significance
 from evalkit.studies.paired import RESAMPLES
 
@@ -182,7 +183,15 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     assert {"n = 25", "n = 100", "n = 400"} <= set(lines)
     assert lines["n = 100"].tolist() == frame[frame["units"] == 100]["power"].tolist()
     draws = sample.null_draws()
-    ax = axes(plots.null_distribution, monkeypatch, draws, observed=0.0086, xlabel="x", ylabel="y")
+    ax = axes(
+        plots.null_distribution,
+        monkeypatch,
+        draws,
+        observed=0.0086,
+        alternative=Alternative.TWO_SIDED,
+        xlabel="x",
+        ylabel="y",
+    )
     heights = np.array([[bar.get_height() for bar in part] for part in ax.containers])
     assert heights.sum() == pytest.approx(1)
     assert heights[1].sum() == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)

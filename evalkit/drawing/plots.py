@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.drawing import figures as marks
 from evalkit.drawing.figures import characters, letters, wrapped
 from evalkit.metrics.distributions import Distribution
 from evalkit.numbers import Show, decimals, estimate, number, signed
+from evalkit.statistics.alternatives import Alternative
 
 # 5: no look comes again before 40 lines
 DASHES = (
@@ -144,8 +145,10 @@ def intervals(
             "fontsize": marks.small(),
             "color": "#444",
         }
-        note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
-        note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
+        if sides[0]:
+            note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
+        if sides[1]:
+            note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
     ax.set_yticks(range(len(frame)), beside(frame["name"], ax), linespacing=1)
     ax.set(ylim=(len(frame) - 0.4, -0.6))
     if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more
@@ -336,18 +339,22 @@ def null_edges(draws: Floats, observed: float) -> Floats:
     return np.linspace(-reach, reach, 2 * BINS)
 
 
-def far(draws: Floats, observed: float) -> np.ndarray:
-    """The draws at least as far from 0 as the observed mean."""
-    return np.abs(draws) >= abs(observed) * (1 - 1e-9)
-
-
-def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, ylabel: str) -> Any:
-    """Means under random signs; the share as far from 0 as the observed one, both sides, is p and
-    drawn red.
+def far(draws: Floats, observed: float, alternative: Alternative) -> Bools:
+    """The draws at least as far from 0 as the observed mean, or of a one-sided question as far in
+    the direction that counts.
     """
+    rounding = 1e-9 * abs(observed)
+    beyond: Bools = alternative.evidence(draws) >= alternative.evidence(observed) - rounding
+    return beyond
+
+
+def null_distribution(
+    draws: Floats, ax: Any, *, observed: float, alternative: Alternative, xlabel: str, ylabel: str
+) -> Any:
+    """Means under random signs; the share of those that are `far` is p and drawn red."""
     edges = null_edges(draws, observed)
     weight = np.full(draws.size, 1 / max(draws.size, 1))
-    red = far(draws, observed)
+    red = far(draws, observed, alternative)
     ax.hist(
         [draws[~red], draws[red]],
         edges,
@@ -355,8 +362,9 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
         stacked=True,
         color=[GREY, MISSED],
     )
-    for at, style, name in ((observed, "-", "observed"), (-observed, ":", "opposite")):
-        ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6, label=name)
+    ax.axvline(observed, color=COLOURS[0], linestyle="-", linewidth=1.6, label="observed")
+    if not alternative.one_sided:
+        ax.axvline(-observed, color=COLOURS[0], linestyle=":", linewidth=1.6, label="opposite")
     outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room
     side = "right" if (observed > 0) != outward else "left"
     top = 1.15 * ax.get_ylim()[1]
@@ -390,6 +398,7 @@ def duality(
     ax: Any,
     *,
     observed: float,
+    p_of_observed: float,
     alpha: float,
     limits: Sequence[float],
     sided: str,
@@ -407,7 +416,7 @@ def duality(
     ax.axvline(0, color="#444", linewidth=0.9)
     for limit in limits:
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
-    ax.plot([observed], [1], marker="o", color=COLOURS[0])
+    ax.plot([observed], [p_of_observed], marker="o", color=COLOURS[0])
     note(ax, f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), (2, 3))
     ax.set(ylim=(0, 1.1), xlabel=label, ylabel=f"{sided} p")
     return ax

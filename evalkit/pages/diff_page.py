@@ -61,6 +61,9 @@ def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if not study.same:
         more = most_changed(study.primary.label, study.most_changed)
+        if question := study.question_of_reports:
+            change = first_screen.ONE_SIDED[question].change
+            more.append(texts.said("diff.two_sided", change=change, question=question))
         return first_screen.verdict(study, *more, opening=_opening(study))
     units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
     return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])

@@ -718,14 +718,18 @@ def _how(study: Study) -> str:
         "apart": "",
     }
     if direction := ONE_SIDED.get(study.sided):
-        improves = study.settings.alternative.counts(study.primary.metric.sign)
-        facts["verdicts"] = (words.better if improves else words.worse).capitalize()
-        facts["one_sided"] = texts.said("first_screen.one_sided", study, **direction._asdict())
+        facts["verdicts"] = " or ".join(_possible_verdicts(study)).capitalize()
+        facts["one_sided"] = texts.said(
+            "first_screen.one_sided",
+            study,
+            better=words.better,
+            worse=words.worse,
+            **direction._asdict(),
+        )
     if study.settings.alpha is not None:
         facts["apart"] = texts.said(
             "first_screen.alpha",
-            better=words.better,
-            worse=words.worse,
+            verdicts=facts["verdicts"].lower(),
             alpha=facts["alpha"],
             level=facts["level"],
         )
@@ -736,6 +740,16 @@ def _how(study: Study) -> str:
         f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
     )
     return texts.said("first_screen.how", study, equivalent=equivalent, **facts)
+
+
+def _possible_verdicts(study: Study) -> list[str]:
+    """The verdicts of a one-sided question that claim a difference, on any metric."""
+    verdicts = []
+    for chosen in study.directed:
+        words = diagnostics.words_of(chosen)
+        improves = study.settings.alternative.counts(chosen.metric.sign)
+        verdicts.append(words.better if improves else words.worse)
+    return list(dict.fromkeys(verdicts))
 
 
 def _top(study: Study) -> str:

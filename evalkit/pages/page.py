@@ -398,6 +398,11 @@ def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
     return [number(first, places), number(second, places)]
 
 
+def _percent_or_infinite(value: float, places: int | None = None) -> str:
+    """A relative difference, or the limit that a one-sided interval does not have."""
+    return signed(value) if math.isinf(value) else signed_percent(value, places)
+
+
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [tables.minus(row["first"], row["second"])]
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
@@ -413,7 +418,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
         counted = not math.isnan(row["wins"])
         cells.append(Cell(" / ".join(f"{count:,.0f}" for count in units) if counted else "–"))
     if "lift" in row:
-        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent))
+        one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
+        show = _percent_or_infinite if one_sided else signed_percent
+        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], show))
         cells.append(number_cell(row["detectable"], row["places"], signed))
     if "adjusted_first" in row:
         means = adjusted_means(row, row["places"])
@@ -467,10 +474,22 @@ def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    options |= {"label": label, "sides": SIDES[study.primary.metric.best]}
+    options |= {"label": label, "sides": sides_of(study)}
     return figures.picture(
         draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options
     )
+
+
+def sides_of(study: Study) -> plots.Sides | None:
+    """What a difference below 0 and one above 0 mean, "" for one that cannot be shown; None if
+    there is no better direction.
+    """
+    named = SIDES[study.primary.metric.best]
+    if named is None:
+        return None
+    alternative = study.settings.alternative
+    below, above = named
+    return below if alternative.counts(-1) else "", above if alternative.counts(1) else ""
 
 
 def listed(frame: pd.DataFrame) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit import numbers, report
@@ -56,6 +57,7 @@ from evalkit.pages.shared_findings import (
     unshared,
 )
 from evalkit.parameters.reports import SUCH, THESE
+from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import (
     FEW,
@@ -361,6 +363,22 @@ def distribution(study: Significance) -> figures.Figure | Html:
     )
 
 
+RED = {
+    Alternative.TWO_SIDED: "Red: at least as far from 0 as observed",
+    Alternative.GREATER: "Red: at least as large as observed",
+    Alternative.LESS: "Red: at most as large as observed",
+}
+NONE_RED = {
+    Alternative.TWO_SIDED: "None is as far from 0 as observed",
+    Alternative.GREATER: "None is as large as observed",
+    Alternative.LESS: "None is as small as observed",
+}
+HALF_COUNTED = {
+    False: "sign vectors exactly as far",
+    True: "sign vectors with exactly the observed mean",
+}
+
+
 @also(Shares, null_of_shares)
 @pieces.where(lambda study: len(study.headline) and study.flips)
 def null_distribution(study: Significance) -> figures.Figure | Html:
@@ -369,8 +387,10 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     draws = study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
-    far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
-    half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
+    alternative = study.settings.alternative
+    reached = plots.far(draws, row["difference"], alternative).any()
+    far = (RED if reached else NONE_RED)[alternative]
+    half = f" (mid-p: {HALF_COUNTED[alternative.one_sided]} count half)" if study.mid_p else ""
     caption = texts.said(
         "significance.null_distribution",
         study,
@@ -386,6 +406,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
         caption=caption,
         height=HEIGHT,
         observed=float(row["difference"]),
+        alternative=alternative,
         xlabel=f"mean difference in {study.primary.label} under the null",
         ylabel=f"share of {'draws' if study.many else 'sign vectors'}",
     )
@@ -463,7 +484,8 @@ def duality(study: Significance) -> figures.Figure | Html:
     """
     row = study.headline.iloc[0]
     each = beyond(study.interval_level)
-    ends = interval(row["low"], row["high"], signed)
+    digits = numbers.decimals([row["difference"]], [row["low"]], [row["high"]])
+    ends = interval(row["low"], row["high"], signed, digits)
     caption = texts.said(
         "significance.duality",
         study,
@@ -480,6 +502,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         caption=caption,
         height=HEIGHT,
         observed=float(row["difference"]),
+        p_of_observed=float(study.p_of(np.array([row["difference"]]))[0]),
         alpha=each,
         limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         sided=first_screen.sided(study),

@@ -542,6 +542,11 @@ def paired(study: Validation) -> Html:
     label = study.primary.label
     level = f"{study.settings.level:.0%} interval"
     c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
+    tested_by = page.methods(study.paired)
+    if study.paired["method"].nunique() > 1:
+        seconds = study.paired.groupby("method", sort=False)["second"].agg(listed)
+        each = (f"{method} against {names}" for method, names in seconds.items())
+        tested_by = "; by ".join(each)
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = (
         f"Differences in {label}, {level}, {n} "
@@ -552,11 +557,15 @@ def paired(study: Validation) -> Html:
         f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models "
         f"are taken as fixed."
     )
-    note = few if study.few_pooled else f"p by {c.method}{adjusted}."
+    note = few if study.few_pooled else f"p by {tested_by}{adjusted}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
     wrong = texts.said(
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
+    if study.settings.alternative.one_sided and len(study.paired) > 1:
+        one_sided = texts.said("validation.one_sided_note", study)
+        note += one_sided
+        wrong += one_sided
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
     if study.holdout:
         return above_all

@@ -22,21 +22,24 @@ class Tails(NamedTuple):
     upper: float
 
     @classmethod
-    def symmetric(cls, p: float, value: float, shared: float = 0.0) -> "Tails":
-        """The tails of a null distribution that is symmetric around 0, from the two-sided p.
+    def symmetric(cls, p: float, value: float, overlap: float = 0.0) -> "Tails":
+        """The tails of a null distribution that is symmetric around 0, from the two-sided p; NaN if
+        this is.
 
-        value: the observed difference. shared: the probability of exactly the observed one; 0 of a
-        continuous distribution.
+        value: the observed difference. overlap: by how much the tails add up to more than 1, the
+        probability of exactly this difference; 0 of a continuous distribution.
 
-        >>> Tails.symmetric(0.25, -1.0, shared=0.125)  # three of three fair coins
+        >>> Tails.symmetric(0.25, -1.0, overlap=0.125)  # three of three fair coins
         Tails(lower=0.125, upper=1.0)
         """
+        if np.isnan(p):
+            return cls(np.nan, np.nan)
         if value == 0:
-            half = (1 + shared) / 2
+            half = (1 + overlap) / 2
             return cls(half, half)
-        nearer = p / 2
-        farther = min(1 - nearer + shared, 1.0)
-        return cls(farther, nearer) if value > 0 else cls(nearer, farther)
+        outward = p / 2  # the tail that begins at the observed difference and holds no 0
+        inward = min(1 - outward + overlap, 1.0)
+        return cls(inward, outward) if value > 0 else cls(outward, inward)
 
 
 class Alternative(StrEnum):
@@ -59,6 +62,16 @@ class Alternative(StrEnum):
     def signs(self) -> tuple[int, ...]:
         """The signs of the differences that count."""
         return {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[self]
+
+    @property
+    def opposite(self) -> "Alternative":
+        """The question of second − first, or of a quantity that falls where first − second rises.
+
+        >>> Alternative.GREATER.opposite.value, Alternative.TWO_SIDED.opposite.value
+        ('less', 'two-sided')
+        """
+        opposites = {Alternative.GREATER: Alternative.LESS, Alternative.LESS: Alternative.GREATER}
+        return opposites.get(self, self)
 
     def counts(self, sign: float) -> bool:
         """True if a difference of this sign counts.
@@ -104,10 +117,13 @@ class Alternative(StrEnum):
         """
         return {"two-sided": two_sided, "greater": tails.upper, "less": tails.lower}[self]
 
-    def limits(self, low: float, high: float, ends: tuple[float, float]) -> tuple[float, float]:
-        """The limits; on the side that does not count the end of the possible differences."""
-        lowest, highest = ends
-        return (low if self.counts(1) else lowest), (high if self.counts(-1) else highest)
+    def limits(self, low: float, high: float) -> tuple[float, float]:
+        """The limits of the two-sided interval, without that on the side that does not count.
+
+        >>> Alternative.GREATER.limits(0.1, 0.3), Alternative.LESS.limits(0.1, 0.3)
+        ((0.1, inf), (-inf, 0.3))
+        """
+        return (low if self.counts(1) else -np.inf), (high if self.counts(-1) else np.inf)
 
     def half_width(self, value: float, low: float, high: float) -> float:
         """Half of the interval's width; of a one-sided one the distance of its limit."""

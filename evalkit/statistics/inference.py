@@ -31,7 +31,6 @@ from evalkit.statistics.intervals import Comparison, Estimate, t_interval
 from evalkit.statistics.methods import JACKKNIFE, Options as Options
 from evalkit.statistics.significance import DifferenceByT
 from evalkit.statistics.statistic import (
-    KnownValue,
     Layout,
     RowStatistic,
     ScoreStatistic,
@@ -148,17 +147,6 @@ def compare_independent_orders(
     """
     n = first.n + second.n
     return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
-
-
-def difference_ends(first: Statistic, second: Statistic) -> intervals.Ends:
-    """The smallest and the largest difference from a second value that the range of the metric
-    allows.
-    """
-    metric = first.chosen.metric
-    low, high = (0.0, 1.0) if isinstance(metric.kind, kinds.Proportion) else metric.ends
-    if isinstance(second, KnownValue):
-        return low - second.value, high - second.value
-    return low - high, high - low
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:

@@ -115,27 +115,28 @@ class Comparison:
         e = self.difference
         return self.alternative.half_width(e.value, e.low, e.high)
 
-    def answering(
-        self, alternative: Alternative, *, level: float, ends: Ends = UNBOUNDED
-    ) -> Comparison:
-        """The comparison for a question, from that of the two-sided one; itself for this one.
+    def answering(self, alternative: Alternative, *, level: float) -> Comparison:
+        """This two-sided comparison for a question; itself for the two-sided one.
 
-        level: of the limit that is left, whose two-sided interval is this one, see
-        `Alternative.two_sided_level`. ends: the smallest and the largest possible difference.
+        level: of the interval of the answer, whose other limit is infinite. This comparison must
+        have the level `alternative.two_sided_level(level)`. If both its limits are 0, no unit
+        differs and both are kept.
 
         >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
         >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
         >>> c.answering(Alternative.GREATER, level=0.95)
-        Comparison(+2.00 [+0.50, +∞], p 0.020, adjusted 0.020; t, greater, n = 20, unit row)
+        Comparison(+2.0 [+0.5, +∞], p 0.020, adjusted 0.020; t, greater, n = 20, unit row)
         """
         if not alternative.one_sided:
             return self
         two_sided = self.difference
         tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
         p = alternative.p_value(self.p_value, tails)
-        low, high = alternative.limits(two_sided.low, two_sided.high, ends)
+        low, high = alternative.limits(two_sided.low, two_sided.high)
         if np.isnan([two_sided.low, two_sided.high]).any():
             low = high = np.nan
+        if two_sided.value == two_sided.low == two_sided.high == 0:
+            low = high = 0.0
         return replace(
             self,
             difference=replace(two_sided, low=low, high=high, level=level),

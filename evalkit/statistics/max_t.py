@@ -326,8 +326,11 @@ def count_extreme(
                 counts = count_block(signed_sums, fold=fold)
                 extreme += counts.extreme
                 done += counts.draws
-    if alternative.one_sided and n <= signflip.ENUMERATED:  # the opposite of the data's own signs
-        extreme += count_block(_sums_of_data, fold=np.negative).extreme
+    if alternative.one_sided and n <= signflip.ENUMERATED:
+        # The enumeration leaves out the data's own signs, which the caller counts. Each vector has
+        # been counted with its opposite, except these: theirs is one further vector.
+        opposite_of_data = count_block(_sums_of_data, fold=np.negative)
+        extreme += opposite_of_data.extreme
         done += 1
     return ExtremeCounts(extreme, done)
 

@@ -41,6 +41,7 @@ JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED = "undefined"
+GIVEN = "given"  # the method of a value that is known, not estimated
 NONE = "none (biased upward)"
 DOMINATED = "none (too few rows or units have most of the weight)"
 # rows, in each class and direction, that are added to those on which two systems decide differently

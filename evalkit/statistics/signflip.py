@@ -238,13 +238,13 @@ def _hadamard(points: int) -> Floats:
 
 
 class PValue(NamedTuple):
-    """A two-sided p-value, and how it was computed. shared: the probability that both tails have in
-    common, of exactly the observed sum; 0 if it is not known.
+    """A two-sided p-value, and how it was computed. overlap: by how much both tails add up to more
+    than 1, as of exactly the observed sum; 0 if it is not known.
     """
 
     p: float
     method: str
-    shared: float = 0.0
+    overlap: float = 0.0
 
 
 def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
@@ -255,7 +255,7 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
-    PValue(p=0.125, method='exact enumeration', shared=0.0625)
+    PValue(p=0.125, method='exact enumeration', overlap=0.0625)
     """
     nonzero = differences[differences != 0]
     n = nonzero.size
@@ -274,10 +274,14 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
             return None
         p, tied = _lattice_p(steps, tie_weight)
         method = "exact by Fourier transform"
-    # the data's own signs count in full, in both tails
+    # With the sum S, its observed value s and the weight w of ties, where the data's own signs, one
+    # of 2ⁿ vectors, count in full:
+    #   upper tail = P(S > s) + w P(S = s) + (1 − w) 2⁻ⁿ
+    #   lower tail = P(S < s) + w P(S = s) + (1 − w) 2⁻ⁿ
+    # Their sum is 1 + (2w − 1) P(S = s) + own_signs, and p is twice the smaller one.
     own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
-    shared = (2 * tie_weight - 1) * tied + own_signs
-    return PValue(min(1.0, p + own_signs), method, shared)
+    overlap = (2 * tie_weight - 1) * tied + own_signs
+    return PValue(min(1.0, p + own_signs), method, overlap)
 
 
 class TiedP(NamedTuple):
@@ -453,10 +457,13 @@ class Ranges:
     def tied(self) -> float:
         """The probability of exactly the observed sum if the mean is 0, where the draws are all
         sign vectors up to their sign.
+
+        The share of draws counts both the observed sum and its negative, unless they are equal.
         """
         distance = -self.mean
-        tied = (self._ending(distance) + 1) / self.draws  # the data's own has no end
-        return tied if abs(distance) <= self.rounding else tied / 2
+        data = 1  # its own signs, whose range has no end
+        either_sign = (self._ending(distance) + data) / self.draws
+        return either_sign if abs(distance) <= self.rounding else either_sign / 2
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -672,7 +679,7 @@ def p_value(
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
-    PValue(p=0.5, method='exact enumeration', shared=0.25)
+    PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
     if total.size <= ENUMERATED and tie_weight == 1:
         return PValue(drawn.share(), "exact enumeration", drawn.tied)

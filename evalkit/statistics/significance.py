@@ -88,7 +88,7 @@ def sign_flip(
     # for each sign vector the means under which it would be as extreme as the data
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
-    p, how, shared = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
+    p, how, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     value = _sum(total) / float(size.sum())
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
@@ -100,7 +100,7 @@ def sign_flip(
     method = f"sign flip, {how}"
     if mid_p:
         method = f"{method}, {MID_P}"
-    tails = Tails.symmetric(p, value, shared)
+    tails = Tails.symmetric(p, value, overlap)
     comparison = compare(interval, p, level=level, unit=unit, method=method, tails=tails)
     # Only the limits of equivalence are widened: at a margin the systems differ, so that flipped
     # signs do not make up for skewness as they do at a difference of 0.
@@ -245,6 +245,13 @@ class DifferenceByT:
             return 1.0
         return float(2 * stdtr(self.freedom, -abs(self.value) / error))
 
+    @property
+    def tails(self) -> Tails:
+        """The tails of the test: 1 each where there is neither a difference nor an error."""
+        if self.exact_error == 0:
+            return Tails(1.0, 1.0)
+        return Tails.symmetric(self.p_value, self.value)
+
     def interval(self, level: float) -> Estimate:
         """The difference with its limits."""
         return t_interval(
@@ -264,7 +271,7 @@ class DifferenceByT:
             level=level,
             unit=unit,
             method=self.method,
-            tails=Tails(1.0, 1.0) if self.exact_error == 0 else None,
+            tails=self.tails,
         )
 
 

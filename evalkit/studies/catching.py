@@ -54,16 +54,16 @@ class Evidence:
     def of_sample(self, estimate: float, error: float) -> Comparison:
         """The comparison in another sample: its estimate with limits by its standard error."""
 
-        def interval(level: float) -> Estimate:
-            """The estimate with its limits."""
-            reach = self.reaches[level] * error
+        def interval(limits_level: float) -> Estimate:
+            """The estimate with its limits at this level."""
+            reach = self.reaches[limits_level] * error
             return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
 
         question = self.alternative
         family_reach = self.reaches[question.two_sided_level(self.family_level)] * error
         p = 0.0 if abs(estimate) > family_reach else 1.0
-        level = question.two_sided_level(self.level)
-        comparison = compare(interval, p, level=level, unit="", method="")
+        two_sided_level = question.two_sided_level(self.level)
+        comparison = compare(interval, p, level=two_sided_level, unit="", method="")
         answer = comparison.answering(question, level=self.level)
         return replace(answer, equivalence=interval(equivalence_level(self.level)))
 

@@ -154,8 +154,13 @@ class VerdictWords(NamedTuple):
 
 
 def words(study: Study) -> VerdictWords:
-    """The words of the metric that decides: higher and lower where its direction is not known."""
-    if study.primary.metric.direction == 0:
+    """The words of the metric that decides."""
+    return words_of(study.primary)
+
+
+def words_of(chosen: Chosen) -> VerdictWords:
+    """The words of a metric: higher and lower where its direction is not known."""
+    if chosen.metric.direction == 0:
         return VerdictWords("higher", "lower", "highest")
     return VerdictWords("better", "worse", "best")
 
@@ -380,21 +385,25 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **words, **ends}
 
 
+LIMITS_OF_LIFT = {1: "lift_low", -1: "lift_high"}  # that a lift of this sign has to exclude 0
+
+
 def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
     NaN if the metric can be negative, a constant reaches a value above 0 where higher is better
-    (AUC: 0.5), the second value is not above 0, the values are of different units, or the interval
-    of the lift has no end; and where two systems divide units between them, for there a gain of the
-    one is a loss of the other.
+    (AUC: 0.5), the second value is not above 0, the values are of different units, or a limit of
+    the lift that counts is infinite; and where two systems divide units between them, for there a
+    gain of the one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
     if first.layout is statistic.Layout.DIVIDED:
         return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
     if "lift" in row:
-        bounded = math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
-        return row["lift"] if bounded and b > 0 else float("nan")
+        alternative = study.settings.alternative
+        limits = [row[end] for sign, end in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
+        return row["lift"] if all(map(math.isfinite, limits)) and b > 0 else float("nan")
     metric = study.primary.metric
     from_zero = metric.low >= 0 and not (
         metric.best == "high" and study.constant(study.primary) > 0

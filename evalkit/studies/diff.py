@@ -286,6 +286,15 @@ class Diff(Shown, Study):
         return self.files[-1]
 
     @property
+    def question_of_reports(self) -> str:
+        """The one-sided question that both reports ask and this diff does not; "" otherwise."""
+        asked = {file.parameters.get("alternative") for file in (self.old, self.new)}
+        question = asked.pop()
+        if asked or question not in ("greater", "less") or question == self.sided:
+            return ""
+        return str(question)
+
+    @property
     def deciding(self) -> Mapping[SystemPair, Joined]:
         """The metric that decides, of each pair of sides."""
         return self.joined[self.primary.label]
@@ -350,8 +359,7 @@ class Diff(Shown, Study):
     def _compared_sides(self, joined: Joined) -> significance.Comparison:
         """New less old, on the units of both sides."""
         return self.asked_comparison(
-            lambda level: joined.comparison(replace(self.inference_options(2), level=level)),
-            inference.difference_ends(*joined.statistics),
+            lambda level: joined.comparison(replace(self.inference_options(2), level=level))
         )
 
     @property

@@ -120,8 +120,11 @@ class Experiment(Study):
         """
         first, second = self.compared(chosen, pair)
         options = self.inference_options(2)
+        question = self.settings.alternative
         c = self.asked_comparison(
-            lambda level: inference.lift(first, second, replace(options, level=level))
+            lambda level: inference.lift(first, second, replace(options, level=level)),
+            # below 0 the lift falls where the difference rises
+            question.opposite if second.value < 0 else question,
         )
         extras = study.with_limits({"lift": c.difference})
         extras["detectable"] = self.would_show(chosen, pair)

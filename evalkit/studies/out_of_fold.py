@@ -516,19 +516,21 @@ class Validation(Shown, Study):
         apart = (first - second)[~np.isnan(first - second)]
         if not apart.size:
             return inference.undefined(self.settings.level, "fold")
-        ends = inference.difference_ends(*self.compared(chosen, pair))
+        widest = chosen.metric.high - chosen.metric.low
 
         def by_fold(level: float) -> Comparison:
             """The test by fold, its limits within the possible differences."""
-            return inference.within_range(self.corrected(apart, level), ends[1])
+            return inference.within_range(self.corrected(apart, level), widest)
 
-        return self.asked_comparison(by_fold, ends)
+        return self.asked_comparison(by_fold)
 
     @frame
     def paired(self) -> Iterator[Row]:
         """The subject against each other system on the same folds: by fold, corrected and naive,
         and pooled.
 
+        Only the comparison with the baseline can be one-sided: its value chooses the subject among
+        the others.
         adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if
         few rows are pooled.
         """
@@ -537,15 +539,20 @@ class Validation(Shown, Study):
         }
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
         others = [name for name, d in apart.items() if d.size]
-        pooled = [self.compare_pooled(self.primary, (self.subject, name)) for name in others]
-        by_fold = [self.compare_folds(self.primary, (self.subject, name)) for name in others]
+        two_sided = self.two_sided
+        questions = [self if name == self.baseline else two_sided for name in others]
+        pooled, by_fold = [], []
+        for name, study in zip(others, questions, strict=True):
+            pair = (self.subject, name)
+            pooled.append(study.compare_pooled(self.primary, pair))
+            by_fold.append(study.compare_folds(self.primary, pair))
         deciding = adjust(by_fold if self.few_pooled else pooled, holm)
         for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
             d = apart[name]
             row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(
                 nb.difference, "by_fold"
             )
-            naive = paired_t(d).answering(self.settings.alternative, level=self.settings.level)
+            naive = paired_t(d).answering(nb.alternative, level=self.settings.level)
             row |= {"p": nb.p_value, "p_naive": naive.p_value if d.size > 1 else np.nan}
             row |= with_limits({"pooled": c.difference})
             word = verdict(decides, margin=self.settings.margin, direction=self.primary.metric.sign)

@@ -33,6 +33,7 @@ from evalkit.statistics import (
     signflip,
     significance,
 )
+from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.spread import Spread, by_unit
@@ -508,14 +509,17 @@ class Significance(shown.Shown, Study):
         if self.many:
             of = self.paired(self.primary, self.opponents)
             from_mean = [replace(of, value=of.value - mean) for mean in means]
-            return np.array([self.asked_p(of.p_value, of.value) for of in from_mean])
+            return np.array([self.asked_p(of.p_value, of.tails) for of in from_mean])
         drawn = signflip.ranges(
             *self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN
         )
         tied = signflip.HALF if self.mid_p else 1.0
         mean = float(self.headline.iloc[0]["difference"])
-        nulls = means.tolist()
-        return np.array([self.asked_p(drawn.share(null, tied), mean - null) for null in nulls])
+        p = np.empty(len(means))
+        for place, null in enumerate(means.tolist()):
+            two_sided = drawn.share(null, tied)
+            p[place] = self.asked_p(two_sided, Tails.symmetric(two_sided, mean - null))
+        return p
 
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that may name clusters: their values, and the factor by which clusters raise the
@@ -597,10 +601,14 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
             total, count = study.summed(pair, chosen)
             d = np.sort(total / count, kind="stable")
             by_t = study.paired(chosen, pair)
+            p_bootstrap = bootstrap.get(pair, np.nan)
+            tails_of_bootstrap = by_t.tails
+            if by_t.exact_error != 0:
+                tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
             tests = {
-                "t": study.asked_p(by_t.p_value, by_t.value),
+                "t": study.asked_p(by_t.p_value, by_t.tails),
                 "bh": np.nan,
-                "bootstrap": study.asked_p(bootstrap.get(pair, np.nan), by_t.value),
+                "bootstrap": study.asked_p(p_bootstrap, tails_of_bootstrap),
                 "tukey": tukey.get(pair, np.nan),
                 "wilcoxon": multiplicity.wilcoxon(d, alternative),
                 "sign": 1.0,
@@ -689,20 +697,27 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     }
 
 
+OF_OBSERVED = ("as large as observed", "half of it")
+
+
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
     """The number of units that detect a difference with 80 and 90% power: the margin, the observed,
     the detectable.
+
+    NaN for the observed one if it lies in the direction that does not count.
     """
     if (of := spread(study)) is None:
         return
-    seen = abs(float(study.headline.iloc[0]["difference"]))
+    observed = float(study.headline.iloc[0]["difference"])
+    seen = abs(observed)
+    # no number of units shows an observed difference in the direction that does not count
+    shown = study.settings.alternative.evidence(observed) > 0
     least = of.detectable(study.detecting_level)
     wanted = [
         ("the margin", study.settings.margin or 0.0),
-        ("as large as observed", seen),
-        ("half of it", seen / 2),
+        *zip(OF_OBSERVED, (seen, seen / 2), strict=True),
         (f"detectable by {of.n:,} with 80% power", least),
         ("half of that", least / 2),
     ]
@@ -713,6 +728,8 @@ def needed(study: Significance) -> Iterator[Row]:
                 f"n_{p}": power.required_n(d, sd, level=study.detecting_level, power=p / 100)
                 for p in (80, 90)
             }
+            if name in OF_OBSERVED and not shown:
+                sizes = dict.fromkeys(sizes, np.nan)
             yield {"which": name, "difference": d} | sizes
 
 

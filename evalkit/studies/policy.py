@@ -439,6 +439,8 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
     for rule in policy.rules if policy else ():
         try:
             every.append(list(statements(rule.claim, studies)))
+            for statement in every[-1]:
+                _check_decidable(rule, statement)
             if isinstance(rule.claim, Trusted) and all(study.word is None for study in studies):
                 raise ParameterError("trusted is a rule of the validation report")
         except ParameterError as error:
@@ -518,25 +520,33 @@ def _pairs(claim: Against, study: Study, chosen: metric.Chosen) -> dict[str, str
         raise ParameterError(f"{chosen.label} has no better direction")
     if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
         raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
-    _check_decidable(claim, study.settings.alternative, chosen)
     return dict(study.against(chosen, claim.second))
 
 
-def _check_decidable(claim: Against, alternative: Alternative, chosen: metric.Chosen) -> None:
-    """Raise ParameterError for a rule that a one-sided question can never fail, or never keep."""
-    direction = chosen.metric.direction
-    if not alternative.one_sided or direction == 0:
+def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
+    """Raise ParameterError for a rule that a one-sided question always keeps, or never."""
+    claim = rule.claim
+    study = statement.study
+    metric = statement.chosen.metric
+    alternative = study.settings.alternative
+    if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
         return
-    if claim.words == "better or equivalent":
-        return
-    if claim.words == "not worse" and claim.within is None:
-        problem = "" if alternative.counts(-direction) else "one_sided_never_fails"
+    improves = alternative.counts(metric.direction)
+    if claim.words == "not worse" and claim.within is not None:
+        results = [PASS if improves else FAIL, CANNOT_TELL]
     else:
-        problem = "" if alternative.counts(direction) else "one_sided_never_kept"
-    if problem:
-        facts = {"rule": claim.words, "alternative": alternative, "metric": chosen.label}
-        better = "higher" if direction > 0 else "lower"
-        raise ParameterError(obstacle(problem, better=better, **facts))
+        verdicts = ["better" if improves else "worse", "cannot tell"]
+        verdicts += ["equivalent"] if claim.within or study.settings.margin else []
+        results = [RESULTS[claim.words][verdict] for verdict in verdicts]
+    kept = {rule.kept(result) for result in results}
+    if len(kept) > 1:
+        return
+    problem = "one_sided_never_kept"
+    if kept == {True}:
+        problem = "one_sided_always_kept" if CANNOT_TELL in results else "one_sided_never_fails"
+    facts = {"rule": claim.words, "alternative": alternative, "metric": statement.chosen.label}
+    better = "higher" if metric.direction > 0 else "lower"
+    raise ParameterError(obstacle(problem, better=better, **facts))
 
 
 def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.Chosen]]:

@@ -248,7 +248,7 @@ class Ranking(Shown, Study):
         by_t = methods.paired(first, second)
         shows = by_t.detectable(self.detecting_level)
         return {
-            "p_t": self.asked_p(by_t.p_value, by_t.value),
+            "p_t": self.asked_p(by_t.p_value, by_t.tails),
             "wins": wins,
             "ties": ties,
             "losses": losses,

@@ -27,7 +27,14 @@ from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import logs
 from evalkit.reading.tables.parts import InputPart
-from evalkit.statistics import inference, intervals, proportions, significance, statistic
+from evalkit.statistics import (
+    inference,
+    intervals,
+    methods,
+    proportions,
+    significance,
+    statistic,
+)
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
 from evalkit.studies import diagnostics, ranking, study, units
 from evalkit.studies.paired import Significance
@@ -189,7 +196,7 @@ class Shares(Shown, Study):
         most = int(self.data.trials.max())
         level = self.settings.level
         return statistic.KnownValue(
-            chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, "given")
+            chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, methods.GIVEN)
         )
 
     def units_held(self) -> units.Units:

@@ -333,31 +333,28 @@ class Study(ABC):
         return self.asked_comparison(
             lambda level: inference.compare(
                 first, second, replace(self.inference_options(2), level=level)
-            ),
-            inference.difference_ends(first, second),
+            )
         )
 
     def asked_comparison(
         self,
         compare: Callable[[float], significance.Comparison],
-        ends: intervals.Ends = intervals.UNBOUNDED,
+        alternative: Alternative | None = None,
     ) -> significance.Comparison:
         """A comparison that answers the question of the study, with the interval at its level and
         the tests at theirs.
 
-        compare: makes the two-sided one at a level. ends: the smallest and the largest possible
-        difference.
+        compare: makes the two-sided one at a level. alternative: another question.
         """
-        alpha = self.settings.alpha
-        alternative = self.settings.alternative
-        comparison = compare(alternative.two_sided_level(self.interval_level))
-        if alpha is None and not alternative.one_sided:
-            return comparison
-        equivalence = compare(self.test_level).equivalence
+        question = alternative or self.settings.alternative
+        two_sided = compare(question.two_sided_level(self.interval_level))
+        if self.settings.alpha is None and not question.one_sided:
+            return two_sided
+        at_test_level = compare(self.test_level)
         return replace(
-            comparison.answering(alternative, level=self.interval_level, ends=ends),
-            equivalence=equivalence,
-            alpha=alpha,
+            two_sided.answering(question, level=self.interval_level),
+            equivalence=at_test_level.equivalence,
+            alpha=self.settings.alpha,
         )
 
     def inference_options(self, key: int) -> methods.Options:
@@ -399,9 +396,10 @@ class Study(ABC):
         settings = replace(self.settings, alternative=Alternative.TWO_SIDED, gate=None)
         return replace(self, settings=settings)
 
-    def asked_p(self, two_sided: float, difference: float) -> float:
-        """The p-value of a test that is symmetric around no difference, from its two-sided one."""
-        tails = Tails.symmetric(two_sided, difference)
+    def asked_p(self, two_sided: float, tails: Tails) -> float:
+        """The p-value of the question of the study, from that of the two-sided one and the tails
+        of the test.
+        """
         return self.settings.alternative.p_value(two_sided, tails)
 
     @property
@@ -511,8 +509,10 @@ class Study(ABC):
     def tests_are(self) -> str:
         """How tests were computed, as text."""
         tests = self.methods_are(self.tested, lambda method: method.test_is)
+        one_sided = self.settings.alternative.one_sided
+        sided = f"one-sided ({self.sided})" if one_sided else self.sided
         return (
-            f"{self.differences_are.lower()}, {self.sided}: {tests}{self.over}; Holm over the "
+            f"{self.differences_are.lower()}, {sided}: {tests}{self.over}; Holm over the "
             f"pairs of one metric"
         )
 
@@ -536,9 +536,14 @@ class Study(ABC):
         )
 
     def of_systems(self, names: Sequence[str]) -> Self:
-        """This study with these systems alone, the same rows, and p adjusted over their pairs."""
+        """This study with these systems alone, the same rows, and p adjusted over their pairs; a
+        one-sided question becomes two-sided if the baseline is not among several of them.
+        """
         baseline = self.settings.baseline if self.settings.baseline in names else None
-        study = replace(self, settings=replace(self.settings, baseline=baseline))
+        directed = len(names) > 1 and (baseline is not None or self.directed_pairs)
+        alternative = self.settings.alternative if directed else Alternative.TWO_SIDED
+        settings = replace(self.settings, baseline=baseline, alternative=alternative)
+        study = replace(self, settings=settings)
         vars(study)["order"] = [name for name in self.order if name in names]
         return study
 

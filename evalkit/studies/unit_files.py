@@ -33,8 +33,10 @@ from evalkit.parameters.kinds import SHARES
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
+from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import (
+    KnownValue,
     Layout,
     RepeatedUnitStatistic,
     RowStatistic,
@@ -566,6 +568,10 @@ class Recomputed(study.Study):
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
         if given.get("baseline") not in systems:
             given["baseline"] = control_of(systems) if "sample_ratio" in part else None
+        question = Alternative(given.get("alternative") or Alternative.TWO_SIDED)
+        against_one = question.one_sided or results["parameters"].get("null") is not None
+        if given.get("baseline") is None and against_one:
+            given["baseline"] = _common_second(part["comparisons"])
         p = reports.Compared.from_raw(given)
         settings = study.settings(p, [chosen(of, file.parameters) for of in own])
         return cls(
@@ -589,6 +595,8 @@ class Recomputed(study.Study):
 
     def measure(self, chosen: Chosen, system: str, member: study.Member = study.EVERY) -> Any:
         """A metric of a system, with the intervals and tests of its kind."""
+        if (chosen.label, system) in self._known:
+            return self._known[chosen.label, system]
         side = self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
         assert side is not None
         side = side if member is study.EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
@@ -601,6 +609,20 @@ class Recomputed(study.Study):
         return UnitStatistic(
             chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design
         )
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], KnownValue]:
+        """The values that the report was given, by metric and system, as a null share."""
+        of = {chosen.label: chosen for chosen in self.settings.metrics}
+        known = {}
+        for row in self.results["estimates"]:
+            if row["method"] == methods.GIVEN and row["metric"] in of:
+                estimate = intervals.Estimate(
+                    row["value"], np.nan, np.nan, row["level"], row["n"], methods.GIVEN
+                )
+                chosen = of[row["metric"]]
+                known[row["metric"], row["system"]] = KnownValue(chosen, estimate)
+        return known
 
     def divisions(self) -> list[Slice]:
         """The slices of the columns of segments."""
@@ -655,6 +677,14 @@ class Recomputed(study.Study):
     def units_held(self) -> units.Units:
         """None: they are a file."""
         return units.Units(0, ())
+
+
+def _common_second(comparisons: Mapping[str, Any]) -> str | None:
+    """The system with which the comparisons of a report compare every other; None if there are
+    several.
+    """
+    seconds = dict.fromkeys(unpacked(comparisons["second"]))
+    return next(iter(seconds)) if len(seconds) == 1 else None
 
 
 def _finite(values: ArrayLike) -> Floats:
