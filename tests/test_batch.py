@@ -135,7 +135,7 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
     }
     results = [
         {"headline": [row]},
-        {"log": {"headline": [row | {"low": None}]}, "users": None},
+        {"log": {"headline": [row | {"low": None, "high": None}]}, "users": None},
         {"verdict": {"word": "pass", "because": "no problem found"}},
         {"headline": [], "estimates": [{"system": "a", "metric": "mae", "value": 1.23456}]},
     ]

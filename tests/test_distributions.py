@@ -47,7 +47,7 @@ READ = {
         | bounds("trend_lower", "trend_upper"),
         [80],
     ),
-    "draws": ({f"sample_{i}": NEAR + i for i in range(4)}, [*distributions.DRAWN_LEVELS]),
+    "draws": ({f"sample_{i}": NEAR + i for i in range(4)}, [10, 20, 30, 40, 50, 60]),
     "moments": ({"mean": NEAR, "sd": np.ones(N)}, [*distributions.DRAWN_LEVELS]),
 }  # fmt: skip
 
@@ -300,3 +300,277 @@ def test_inspect_and_the_check_of_headers_read_them_too(tmp_path):
     alone = RatingParameters.from_raw({"preds": str(tmp_path / "bounds.csv")})
     with pytest.raises(InputError, match="need a point forecast"):
         inspection.check_headers(alone)
+
+
+ROWS = 300
+NOISE = np.random.default_rng(5)
+CENTRE = NOISE.normal(0, 3, ROWS)
+OF_CENTRE = CENTRE + NOISE.normal(0, 1, ROWS)
+AROUND_ONE_FORECAST = pd.DataFrame(
+    {"actual": OF_CENTRE, "a": CENTRE, "b": CENTRE}
+    | {f"{name}_p10": CENTRE - width for name, width in (("a", 1.3), ("b", 8))}
+    | {f"{name}_p90": CENTRE + width for name, width in (("a", 1.3), ("b", 8))}
+)
+
+
+def test_intervals_around_one_forecast_differ():
+    study = ek.rating(AROUND_ONE_FORECAST, metrics="interval_score@80,mae")
+    compared = study.comparisons.set_index("metric")
+    values = study.estimates.set_index(["metric", "system"])["value"]
+    score = "interval_score@80"
+    expected = values[score, "a"] - values[score, "b"]
+    assert compared.loc[score, "difference"] == pytest.approx(expected)
+    assert compared.loc[score, "verdict"] == "better"
+    assert compared.loc["mae", "difference"] == 0
+
+
+def test_units_are_not_counted_by_errors_under_a_score_of_intervals():
+    study = ek.rating(AROUND_ONE_FORECAST, metrics="interval_score@80,mae")
+    wins = study.comparisons.set_index("metric")["wins"]
+    assert np.isnan(wins["interval_score@80"])
+    assert wins["mae"] == 0
+
+
+@pytest.mark.parametrize("draws", [9, 19, 50])
+def test_intervals_of_right_draws_hold_their_share(draws):
+    rng = np.random.default_rng(draws)
+    centre = rng.normal(0, 3, 4000)
+    members = {f"sample_{i}": centre + rng.normal(0, 1, 4000) for i in range(draws)}
+    table = pd.DataFrame({"actual": centre + rng.normal(0, 1, 4000), "forecast": centre} | members)
+    study = ek.rating(table, metrics="crps,coverage@80")
+    row = study.estimates.set_index("metric").loc["coverage@80"]
+    assert abs(row["value"] - 0.8) < 4 * 0.4 / np.sqrt(4000)
+    assert "EK351" not in set(study.findings["code"])
+
+
+def test_an_interval_beyond_a_few_draws_is_refused():
+    members = {f"sample_{i}": CENTRE + NOISE.normal(0, 1, ROWS) for i in range(9)}
+    table = pd.DataFrame({"actual": OF_CENTRE, "forecast": CENTRE} | members)
+    with pytest.raises(ParameterError, match=r"coverage@90 needs the 5% quantile"):
+        ek.rating(table, metrics="coverage@90")
+
+
+def test_exact_intervals_of_counts_are_not_called_too_wide():
+    counts = np.random.default_rng(6).poisson(3, 800)
+    table = pd.DataFrame({"actual": counts, "forecast": 3.0, "p25": 2.0, "p50": 3.0, "p75": 4.0})
+    assert "EK351" not in set(ek.rating(table).findings["code"])
+
+
+# What names do not state clearly is not read ------------------------------------------------------
+
+OTHER = ACTUAL + np.random.default_rng(6).normal(0, 1.5, N)
+SYSTEMS = {"actual": ACTUAL, "A": NEAR, "B": OTHER}
+ONE = {"actual": ACTUAL, "forecast": NEAR}
+AFAR = np.random.default_rng(7).normal(50, 5, N)
+
+
+@pytest.fixture(params=["frame", "CSV"])
+def study(request, tmp_path):
+    """The study of columns as a frame, and as a CSV file."""
+
+    def read(table, **parameters):
+        table = pd.DataFrame(table)
+        if request.param == "frame":
+            return ek.rating(table, **parameters)
+        table.to_csv(tmp_path / "f.csv", index=False)
+        return ek.rating(tmp_path / "f.csv", **parameters)
+
+    return read
+
+
+def is_unread(study) -> str:
+    """The columns of the finding on unread columns; empty without it."""
+    return sentences(study).get("EK354", "").rpartition(": ")[2].rstrip(".")
+
+
+@pytest.mark.parametrize(
+    ("columns", "unread"),
+    [
+        (bounds("A_p10", "A_p90"), "'A_p10', 'A_p90'"),
+        ({"A_sd": np.ones(N)}, "'A_sd'"),
+        (bounds("p10_A", "p90_A"), "'p10_A', 'p90_A'"),
+        ({"heat": AFAR * 10, "heat_std": np.ones(N)}, ""),
+        ({"heat": AFAR * 10} | bounds("heat_p10", "heat_p90"), ""),
+    ],
+    ids=["quantiles", "deviation", "level first", "of a feature", "quantiles of a feature"],
+)
+def test_columns_of_one_owner_do_not_decide_who_is_a_system(study, columns, unread):
+    result = study(SYSTEMS | columns)
+    assert [*result.systems] == ["A", "B"]
+    assert result.stated.roles == []
+    assert is_unread(result) == unread
+
+
+def test_medians_beside_a_column_that_fits_as_well_are_refused():
+    medians = {"A_p50": NEAR} | bounds("A_p10", "A_p90")
+    with pytest.raises(InputError, match="'A_p50' and 'B' could be the predictions"):
+        study_of({"actual": ACTUAL, "B": OTHER} | medians)
+    chosen = study_of({"actual": ACTUAL, "B": OTHER} | medians, systems="A_p50,B")
+    assert [*chosen.systems] == ["A_p50", "B"]
+
+
+LEVELS_FIRST = {
+    "quantiles": bounds("p10_A", "p90_A") | bounds("p10_B", "p90_B", around=OTHER),
+    "bounds": bounds("lo-80-A", "hi-80-A") | bounds("lo-80-B", "hi-80-B", around=OTHER),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS_FIRST)
+def test_a_level_may_stand_before_its_owner(study, name):
+    result = study(SYSTEMS | LEVELS_FIRST[name])
+    assert [*result.systems] == ["A", "B"]
+    assert result.stated.intervals == [80]
+
+
+def test_medians_with_the_level_first_are_the_systems(study):
+    medians = {"actual": ACTUAL, "p50_A": NEAR, "p50_B": OTHER}
+    result = study(medians | LEVELS_FIRST["quantiles"])
+    assert [*result.systems] == ["A", "B"]
+    assert result.stated.percents == [10, 50, 90]
+
+
+LEVELS = {
+    "R": ({"fit": NEAR} | bounds("2.5%", "97.5%"), [2.5, 97.5]),
+    "NeuralProphet": ({"yhat1": NEAR} | bounds("yhat1 5.0%", "yhat1 95.0%"), [5, 95]),
+    "one digit": (ONE | {"p50": NEAR} | bounds("p5", "p95"), [5, 50, 95]),
+    "of bounds": (ONE | bounds("lower_5", "upper_95"), [5, 95]),
+    "three digits": (ONE | {"q50": NEAR} | bounds("q025", "q975"), [2.5, 50, 97.5]),
+    "below 1 beside above": (ONE | {"p50": NEAR} | bounds("p0.5", "p99.5"), [0.5, 50, 99.5]),
+    "underscore": (ONE | {"p50": NEAR} | bounds("p2_5", "p97_5"), [2.5, 50, 97.5]),
+    "shares with underscores": (ONE | bounds("q0_05", "q0_95"), [5, 95]),
+    "many digits": (ONE | bounds("q0.1586553", "q0.8413447"), [15.8655, 84.1345]),
+    "of an interval": (ONE | bounds("lo-68.26894", "hi-68.26894"), [15.86555, 84.13445]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_are_read_as_they_are_meant(study, name):
+    columns, percents = LEVELS[name]
+    result = study({"actual": ACTUAL} | columns)
+    assert len(result.systems) == 1
+    assert result.stated.percents == percents
+    assert is_unread(result) == ""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("p5", "p50", "p90"),
+        ("q05", "q5", "q50"),
+        ("p0.1", "p50", "p90"),
+        ("q025", "q050", "q500"),
+        ("q250", "q500", "q750"),
+        ("p10_5", "p50_5", "p90_5"),
+        ("q10", "q11", "q12"),
+    ],
+)
+def test_unclear_levels_are_unread_and_no_systems(study, names):
+    quantiles = dict(zip(names, (NEAR - 1, NEAR, NEAR + 1), strict=True))
+    result = study(ONE | quantiles)
+    assert [*result.systems] == ["forecast"]
+    assert result.stated.roles == []
+    assert is_unread(result) == ", ".join(map(repr, names))
+    with pytest.raises(InputError, match="no column for the forecast"):
+        study({"actual": ACTUAL} | quantiles)
+
+
+def long_levels(name: str, levels=(0.05, 0.5, 0.95)) -> pd.DataFrame:
+    """A table with one row per date and quantile."""
+    parts = [
+        pd.DataFrame({"date": DATES, "observed": ACTUAL, name: level, "predicted": NEAR + level})
+        for level in levels
+    ]
+    return pd.concat(parts)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        long_levels("quantile_level"),
+        long_levels("output_type_id"),
+        long_levels("quantile"),
+        long_levels("quantile_level", (5, 50, 95)),
+    ],
+    ids=["level", "hub", "quantile", "percentages"],
+)
+@pytest.mark.parametrize("parameters", [{}, {"columns": "forecast=predicted"}])
+def test_a_row_per_quantile_is_refused_with_the_way(study, table, parameters):
+    with pytest.raises(InputError, match="write one column per quantile"):
+        study(table, **parameters)
+
+
+def test_a_column_quantile_of_groups_is_no_level(study):
+    assert [*study(ONE | {"quantile": np.arange(N) % 10 + 1}).systems] == ["forecast"]
+
+
+def test_columns_that_name_their_owner_come_first(study):
+    dated = {"ds": DATES, "y": ACTUAL, "yhat": NEAR}
+    stock = bounds("low", "high", 5.0)
+    result = study(dated | stock | bounds("yhat_lower", "yhat_upper"), interval_level=0.9)
+    assert result.account.columns["quantile"] == "yhat_lower, yhat_upper"
+    result = study(ONE | bounds("p10", "p90", 5.0) | bounds("forecast_p10", "forecast_p90"))
+    assert result.account.columns["quantile"] == "forecast_p10, forecast_p90"
+    assert is_unread(result) == "'p10', 'p90'"
+
+
+def test_two_columns_with_one_role_are_refused_unless_they_are_copies(study):
+    columns = ONE | {"p50": NEAR} | bounds("p10", "p90")
+    with pytest.raises(InputError, match=r"'p10', 'q0\.1' differ"):
+        study(columns | {"q0.1": NEAR - 2})
+    with pytest.raises(InputError, match="'lower', 'lo' differ"):
+        study(ONE | bounds("lower", "upper") | {"lo": NEAR - 2}, interval_level=0.9)
+    assert study(columns | {"median": NEAR}).stated.percents == [10, 50, 90]
+
+
+NOISE = np.random.default_rng(9)
+UNFIT = {
+    "moments": {"mean": AFAR, "std": np.full(N, 5.0)},
+    "draws": {f"sample_{i}": NOISE.normal(0, 1, N) for i in range(3)},
+    "draws of the same size": {f"sample_{i}": NOISE.permutation(NEAR) for i in range(3)},
+    "survey": {f"q{i}": NOISE.integers(1, 6, N) for i in range(1, 13)},
+    "quantiles": {"q10": AFAR, "q90": AFAR + 2},
+    "standardised": {"std": NOISE.normal(0, 1, N)},
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_columns_that_do_not_fit_the_forecasts_are_unread(study, name):
+    result = study(ONE | UNFIT[name])
+    assert [*result.systems] == ["forecast"]
+    assert result.stated.roles == []
+    assert is_unread(result) == ", ".join(map(repr, UNFIT[name]))
+
+
+def test_a_negative_deviation_in_the_first_rows_is_refused_too(study):
+    deviation = np.ones(N)
+    deviation[3] = -1.0
+    with pytest.raises(InputError, match=r"sd must be 0 or more, got -1 \(row 4\)"):
+        study(ONE | {"sd": deviation})
+    with pytest.raises(InputError, match=r"A_sd must be 0 or more, got -1 \(row 4\)"):
+        study(SYSTEMS | {"A_sd": deviation, "B_sd": np.ones(N)})
+
+
+def test_systems_with_fewer_than_two_shared_columns_have_no_distributions(study):
+    none = study(SYSTEMS | bounds("A_p10", "A_p90") | bounds("B_p25", "B_p75", around=OTHER))
+    one = study(SYSTEMS | bounds("A_p10", "A_p90") | bounds("B_p10", "B_p75", around=OTHER))
+    assert none.stated.roles == one.stated.roles == []
+    assert is_unread(none) == "'A_p10', 'A_p90', 'B_p25', 'B_p75'"
+    assert is_unread(one) == "'A_p10', 'A_p90', 'B_p10', 'B_p75'"
+    sd = {"A_mean": NEAR, "A_sd": np.ones(N), "B_sd": np.ones(N)}
+    assert is_unread(study(SYSTEMS | sd)) == "'A_mean'"
+
+
+@pytest.mark.parametrize(
+    ("horizon", "parameters"),
+    [
+        (np.arange(N), {}),
+        (np.arange(N) // 2, {}),
+        (AFAR, {}),
+        (np.arange(N), {"columns": "id=horizon"}),
+        (np.arange(N) % 3, {"unit": "horizon"}),
+    ],
+    ids=["running number", "many", "no whole numbers", "id", "unit"],
+)
+def test_a_horizon_with_many_values_or_another_use_is_no_segment(study, horizon, parameters):
+    columns = {"actual": ACTUAL, "horizon": horizon} | READ["percentiles"][0]
+    assert study(columns, **parameters).settings.segments == ()

@@ -123,3 +123,47 @@ def test_what_cannot_be_explained_is_refused_in_words(metric, theirs, words, sco
 def test_every_metric_that_is_tried_is_in_the_catalogue():
     known = {name for table in explain.lookup.TABLES.values() for name in table}
     assert {name for group in explain.CONVENTIONS["groups"] for name in group} <= known
+
+
+def test_the_other_of_two_labels_of_any_name_is_tried(scores, tmp_path):
+    named = scores.assign(label=np.where(scores["label"] == 1, "yes", "no"))
+    theirs = roc_auc_score(1 - scores["label"], scores["score"])
+    assert "roc_auc, positive=no" in explained("roc_auc", f"{theirs:.5f}", named, tmp_path).out
+
+
+def test_a_percentage_is_named(scores, tmp_path):
+    theirs = 100 * roc_auc_score(scores["label"], scores["score"])
+    assert "roc_auc, in percent" in explained("roc_auc", f"{theirs:.2f}", scores, tmp_path).out
+
+
+def test_small_numbers_may_have_an_exponent(tmp_path):
+    table = pd.DataFrame({"actual": np.arange(40) / 1e3, "forecast": np.arange(40) / 1e3 + 1e-4})
+    theirs = mean_squared_error(table["actual"], table["forecast"])
+    ended = explained("rmse", f"{theirs:.3e}", table, tmp_path)
+    assert "1e-08  forecast: mse" in ended.out
+
+
+def test_a_metric_that_the_table_does_not_allow_is_refused_by_its_reason(tmp_path):
+    table = pd.DataFrame({"actual": np.arange(40) / 7, "forecast": np.arange(40) / 7 + 1})
+    ended = explained("wis", "0.5", table, tmp_path)
+    assert ended.status == 2
+    assert "quantiles" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_metric_of_intervals_is_explained(tmp_path):
+    actual = np.arange(40) / 7
+    table = pd.DataFrame(
+        {"actual": actual, "forecast": actual, "p10": actual - 1, "p90": actual + 1}
+    )
+    ended = explained("coverage@80", "1", table, tmp_path)
+    assert "1 is the value of:" in ended.out
+
+
+def test_of_many_equal_values_the_number_is_told(scores, tmp_path):
+    many = pd.DataFrame({f"score_{i}": scores["score"] for i in range(8)}).assign(
+        label=scores["label"]
+    )
+    theirs = roc_auc_score(scores["label"], scores["score"])
+    ended = explained("roc_auc", f"{theirs:.5f}", many, tmp_path)
+    assert ended.out.splitlines()[-1].startswith("and ")

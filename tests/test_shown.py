@@ -431,7 +431,7 @@ def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_pat
 
 ODD = {  # a name, and how a CSV file and Markdown hold it
     "=HYPERLINK(1)": ("'=HYPERLINK(1)", "=HYPERLINK(1)"),
-    "@SUM(A1)": ("'@SUM(A1)", "@SUM(A1)"),
+    "@SUM(A1)": ("'@SUM(A1)", "@&#8203;SUM(A1)"),
     "+cmd": ("'+cmd", "+cmd"),
     "-1+A1": ("'-1+A1", "-1+A1"),
     "[x](javascript:alert(1))": ("[x](javascript:alert(1))", r"\[x\](javascript:alert(1))"),

@@ -291,12 +291,14 @@ class Loss(RowTerms):
     not count.
 
     worst: the number of a row whose prediction is certain and wrong, if it is far from all others.
-    partial: True if some rows may not count.
+    partial: True if some rows may not count. of_distributions: True if the numbers are those of the
+    predictive distributions of rows that have any.
     """
 
     per_row: Callable[[Rows, Any], Floats]
     worst: float = np.inf
     partial: bool = False
+    of_distributions: bool = False
     mean_over_rows: ClassVar[bool] = True
 
     @property

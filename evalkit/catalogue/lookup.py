@@ -368,7 +368,8 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
     """
     if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
-        example = 90 if metric.most < 100 else 0.5  # a percentage, or any number
+        # a share, a percentage, or any number
+        example = 0.9 if metric.most <= 1 else 90 if metric.most < 100 else 0.5
         raise ParameterError(
             f"metrics: {metric.name} needs {between}, such as {metric.name}@{example}, got {name!r}"
         )

@@ -541,7 +541,7 @@ def _of_distribution(
             return np.full(len(f), np.nan)
         return score(f.actual, f.predictive, k)
 
-    return Loss(per_row)
+    return Loss(per_row, of_distributions=True)
 
 
 def _of_interval(score: Callable[[Floats, predictive.Bounds, float], Floats]) -> Loss:
@@ -572,7 +572,7 @@ FORECASTS = rows_of(
         "wape": RatioOfRows(_wape_sides),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
-        "pinball": at_percent("pinball", Loss(_pinball)),
+        "pinball": at_percent("pinball", Loss(_pinball, of_distributions=True)),
         "wis": _of_distribution(
             Quantiles, lambda y, d, k: predictive.weighted_interval_score(y, d)
         ),

@@ -1,10 +1,10 @@
 """`evalkit explain METRIC --theirs NUMBER FILE`: which convention gives another tool's number."""
 
 import pkgutil
-import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -17,34 +17,68 @@ from evalkit.catalogue import lookup
 from evalkit.commands import requests
 
 CONVENTIONS = tomllib.loads((pkgutil.get_data(__package__, "conventions.toml") or b"").decode())
-NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 MOST = 5  # lines
 
 
 def main(options: Any) -> int:
     """Print the conventions that give the number, or the nearest ones; return the status."""
     theirs = options.theirs
-    written = NUMBER.fullmatch(theirs)
-    if written is None:
-        raise requests.Refused(f"--theirs must be a number such as 0.81, got {theirs!r}")
-    half = 0.5000001 * 10.0 ** -len(written[1] or "")  # a unit of the last digit, and rounding
+    number, unit = _number(theirs)
     options.parameters += [("preds", file) for file in options.files]
-    structures = CONVENTIONS["structures"].items()
     with requests.one_line():
-        reports = {name for table, name in structures if lookup.meanings(options.metric, table)}
-        report = requests.closest(options, sorted(reports))
+        report = requests.closest(options, sorted(_reports(options.metric)))
         settings = requests.settings(options.file)
         values = requests.parameters(options.parameters, settings, requests.written_options())
         study = import_module(f"evalkit.studies.{report}").read(**values)
-        tried = pd.concat(_conventions(study, options.metric)).dropna(subset="value")
+        tables = [*_conventions(study, options.metric)]
+        if not tables:
+            study.reread(metrics=options.metric)  # raises the error that says why
+        tried = pd.concat(tables).dropna(subset="value")
     tried = tried.drop_duplicates(["value", "system", "metric"])
-    tried["distance"] = (tried["value"] - float(theirs)).abs()
-    equal = tried[tried["distance"] <= half]
+    if abs(number) > 1:
+        change = tried["change"] + ", in percent"
+        tried = pd.concat([tried, tried.assign(value=100 * tried["value"], change=change)])
+    tried["distance"] = (tried["value"] - number).abs()
+    equal = tried[tried["distance"] <= unit / 2]
     none = f"None of {len(tried)} values is {theirs}. The nearest:"
     system.show(none if equal.empty else f"{theirs} is the value of:")
-    for row in (tried if equal.empty else equal).nsmallest(MOST, "distance").itertuples():
-        system.show(f"{row.value:.6f}  {row.system}: {row.metric}{row.change}")
+    shown = tried.nsmallest(MOST, "distance") if equal.empty else equal.head(MOST)
+    for row in shown.itertuples():
+        system.show(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
+    if len(equal) > MOST:
+        system.show(f"and {len(equal) - MOST} more")
     return requests.DONE
+
+
+def _number(text: str) -> tuple[float, float]:
+    """A number as it is written, and a unit of its last digit, somewhat enlarged for rounding.
+
+    >>> _number("0.25")
+    (0.25, 0.010000002)
+    """
+    with suppress(InvalidOperation):
+        number = Decimal(text)
+        exponent = number.as_tuple().exponent
+        if isinstance(exponent, int):  # a text for what is no number, such as infinity
+            return float(number), 1.0000002 * 10.0**exponent
+    raise requests.Refused(f"--theirs must be a number such as 0.81, got {text!r}")
+
+
+def _reports(name: str) -> set[str]:
+    """The reports that have a metric of this name. Raises ParameterError for a wrong cut-off of
+    all of them.
+    """
+    reports = set[str]()
+    refusals = list[ParameterError]()
+    for structure, report in CONVENTIONS["structures"].items():
+        try:
+            if lookup.meanings(name, structure):
+                reports.add(report)
+        except ParameterError as refusal:
+            refusals.append(refusal)
+    if refusals and not reports:
+        raise refusals[0]
+    return reports
 
 
 def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
@@ -58,7 +92,10 @@ def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
     related = [related + cut for related in chain(names, *groups) for cut in cuts]
     for label in dict.fromkeys(labels + related):
         yield from _estimates(study, label)
-    for parameter, value in CONVENTIONS["parameters"]:
+    parameters = [*CONVENTIONS["parameters"]]
+    if negative := getattr(study, "negative", None):  # of two classes
+        parameters.append(("positive", negative))
+    for parameter, value in parameters:
         if parameter in type(study.p).options():
             for label in labels:
                 yield from _estimates(study, label, **{parameter: value})

@@ -105,8 +105,18 @@ class Ensemble(Predictive):
     """Draws from the distribution of each row, one row of the values per draw."""
 
     def quantile(self, level: float) -> Floats:
-        """The sample quantile, with linear interpolation."""
-        return np.asarray(np.quantile(self.values, level, axis=0))
+        """The draw at place level × (number of draws + 1), between two draws linearly: an actual
+        value from the same distribution lies below it with the probability `level`.
+
+        Raises MissingLevel for a level beyond the lowest or the highest draw.
+
+        >>> Ensemble(np.array([[3.0], [1.0], [2.0]])).quantile(0.25)
+        array([1.])
+        """
+        place = round(level * (len(self.values) + 1), EXACT)
+        if not 1 <= place <= len(self.values):
+            raise MissingLevel(level)
+        return np.asarray(np.quantile(self.values, level, axis=0, method="weibull"))
 
 
 class Normal(Predictive):
@@ -118,6 +128,15 @@ class Normal(Predictive):
 
         mean, deviation = self.values
         return np.asarray(mean + deviation * ndtri(level))
+
+
+def are_same(first: Predictive | None, second: Predictive | None) -> bool:
+    """True if two systems state the same distributions, by columns of the same roles; also if
+    neither states any.
+    """
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first.values, second.values)
 
 
 def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | None:

@@ -482,7 +482,7 @@ def _coloured(study: Either) -> str:
     few = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
     grey = "the others"
     if len(study.drawn) == classes.LINES:
-        grey = f"the next {classes.LINES - len(study.coloured)}"
+        grey = f"the next {study.uncoloured}"
     return f" In colour: the {few} with the {classes.WORST.words} of {study.leader}; grey: {grey}."
 
 

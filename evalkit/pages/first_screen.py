@@ -724,7 +724,9 @@ def _how(study: Study) -> str:
             study,
             better=words.better,
             worse=words.worse,
-            **direction._asdict(),
+            change=direction.change,
+            other=direction.other,
+            limit=direction.limit,
         )
     if study.settings.alpha is not None:
         facts["apart"] = texts.said(

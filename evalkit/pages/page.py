@@ -414,7 +414,9 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
         p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row
     ]
     if "wins" in row:
-        cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
+        units = [row[name] for name in ("wins", "ties", "losses")]
+        counted = not math.isnan(row["wins"])
+        cells.append(Cell(" / ".join(f"{count:,.0f}" for count in units) if counted else "–"))
     if "lift" in row:
         one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
         show = _percent_or_infinite if one_sided else signed_percent

@@ -18,6 +18,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.metrics.counts import RechosenCounts
+from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
@@ -537,11 +538,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self.chosen.sums(self.rows)
 
     def predicts_same(self, other: Self) -> bool:
-        """True if both systems have the same scores and, if a threshold decides, the same
-        decisions on these rows and on bootstrap samples.
+        """True if both systems have the same scores, for a metric of distributions the same
+        distributions and, if a threshold decides, the same decisions on these rows and on bootstrap
+        samples.
         """
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # equal decisions of other scores: of the rows to come some will differ
+        kind = self.chosen.metric.kind
+        if isinstance(kind, kinds.Loss) and kind.of_distributions:
+            return are_same(self.rows.predictive, other.rows.predictive)
         if not self.chosen.uses_decisions:
             return True
         if self.rechooses_threshold and not np.array_equal(

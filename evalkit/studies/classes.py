@@ -130,6 +130,11 @@ class EachStudy(row_study.RowStudy):
         most = MOST if len(self.drawn) <= MOST else NAMED
         return list(kept(list(self.drawn), self.drawn.values(), WORST, most))
 
+    @property
+    def uncoloured(self) -> int:
+        """The number of classes or labels whose curves are drawn without a colour."""
+        return len(self.drawn) - len(self.coloured)
+
     @cached_property
     def one_by_one(self) -> dict[str, counts.Counts]:
         """The leader's table of each class against the rest, for at most half a dozen classes."""

@@ -18,6 +18,7 @@ from evalkit.metrics.predictive import (
     MissingLevel,
     Quantiles,
     is_ensemble,
+    level_of,
     level_of_role,
     of_roles,
 )
@@ -57,18 +58,35 @@ class Stated:
         """True for quantiles, which are known at their levels alone."""
         return isinstance(self._empty.predictive, Quantiles)
 
+    def _has_quantile(self, percent: float) -> bool:
+        """True unless the distributions lack the quantile, as a few draws lack those of the
+        tails.
+        """
+        assert self._empty.predictive is not None
+        try:
+            self._empty.predictive.quantile(level_of(percent))
+        except MissingLevel:
+            return False
+        return True
+
     @property
     def percents(self) -> list[float]:
-        """The quantiles, in percent and ascending; deciles of draws and moments."""
+        """The quantiles, in percent and ascending; deciles of draws, as far as they reach, and of
+        moments.
+        """
+        if not self.roles:
+            return []
         if not self.is_of_quantiles:
-            return [*DRAWN_LEVELS] if self.roles else []
+            return [percent for percent in DRAWN_LEVELS if self._has_quantile(percent)]
         return sorted(round(100 * level_of_role(role), EXACT) for role in self.roles)
 
     @property
     def intervals(self) -> list[float]:
         """The central intervals, in percent and ascending."""
+        if not self.roles:
+            return []
         if not self.is_of_quantiles:
-            return self.percents
+            return [p for p in DRAWN_LEVELS if self._has_quantile((100 - p) / 2)]
         percents = {*self.percents}
         lower = [p for p in percents if p < 50 and round(100 - p, EXACT) in percents]
         return sorted(round(100 - 2 * p, EXACT) for p in lower)
@@ -92,8 +110,8 @@ class Stated:
         """The metrics that are shown if the user names none."""
         if not self.roles:
             return [*OF_POINTS]
-        coverage = [f"coverage@{p:g}" for p in self.shown_intervals]
-        width = [f"interval_width@{p:g}" for p in self.shown_intervals[-1:]]
+        coverage = [f"coverage@{p:.{EXACT}g}" for p in self.shown_intervals]
+        width = [f"interval_width@{p:.{EXACT}g}" for p in self.shown_intervals[-1:]]
         return [self._score, "mae", "bias", *coverage, *width]
 
     @property
@@ -109,13 +127,13 @@ class Stated:
         if not self.is_of_quantiles:
             return "crps"
         is_one_interval = len(self.percents) == 2 and bool(self.intervals)
-        return f"interval_score@{self.intervals[0]:g}" if is_one_interval else "wis"
+        return f"interval_score@{self.intervals[0]:.{EXACT}g}" if is_one_interval else "wis"
 
     @property
     def drawn_metrics(self) -> list[Chosen]:
         """The metrics behind the figures: the coverage of each interval and of each quantile."""
-        names = [f"coverage@{p:g}" for p in self.intervals]
-        names += [f"quantile_coverage@{p:g}" for p in self.percents]
+        names = [f"coverage@{p:.{EXACT}g}" for p in self.intervals]
+        names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
         return [lookup.find(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> Examples:
@@ -139,8 +157,11 @@ class Stated:
             return np.inf
         if metric.needs == "pairs of quantiles":
             return 0.5
-        is_loss = chosen.k is not None and metric.best == "low"
-        return min(chosen.k, 100 - chosen.k) / 100 if is_loss else np.inf
+        if chosen.k is None or metric.best != "low":
+            return np.inf
+        of_quantile = metric.needs == ""
+        percent = min(chosen.k, 100 - chosen.k) if of_quantile else 100 - chosen.k
+        return percent / 100
 
     def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""
@@ -150,10 +171,10 @@ class Stated:
             try:
                 chosen.value(self._empty)
             except MissingLevel as missing:
-                has = listed(f"{p:g}%" for p in self.percents)
+                has = listed(f"{p:.{EXACT}g}%" for p in self.percents)
+                needed = f"{100 * missing.level:.{EXACT}g}%"
                 raise ParameterError(
-                    f"metrics: {chosen.label} needs the {100 * missing.level:g}% quantile, the "
-                    f"table has {has}"
+                    f"metrics: {chosen.label} needs the {needed} quantile, the table has {has}"
                 ) from None
 
 

@@ -550,11 +550,13 @@ class Rating(row_study.RowStudy):
     @property
     def off_level(self) -> pd.DataFrame:
         """The coverages, of the intervals among the metrics, whose interval excludes the level, by
-        at least `OFF`.
+        at least `OFF`. More than the level is no fault where actual values are whole numbers, which
+        may lie on a bound.
         """
         frame = self.coverages
         shown = [level / 100 for level in self.stated.shown_intervals]
-        excluded = (frame["high"] < frame["nominal"]) | (frame["low"] > frame["nominal"])
+        too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
+        excluded = (frame["high"] < frame["nominal"]) | too_wide
         distance = (frame["value"] - frame["nominal"]).abs()
         return frame[frame["nominal"].isin(shown) & excluded & (distance >= OFF)]
 
@@ -595,8 +597,13 @@ class Rating(row_study.RowStudy):
 
     def comparison_extras(self, chosen: metric.Chosen, pair: SystemPair) -> Row:
         """Units on which the first has the smaller absolute error, of those that the metric does
-        not leave out, and the detectable difference.
+        not leave out, and the detectable difference. For metrics of distributions, which may differ
+        where errors do not, the units are not counted.
         """
+        kind = chosen.metric.kind
+        if self.stated.roles and isinstance(kind, Loss) and kind.of_distributions:
+            uncounted = dict.fromkeys(("wins", "ties", "losses"), np.nan)
+            return uncounted | super().comparison_extras(chosen, pair)
         i, j = (self.systems.index(name) for name in pair)
         label = chosen.label if chosen in self.asked.errors.partial else ""
         nearer = self._nearer[label, min(i, j), max(i, j)]
@@ -646,7 +653,7 @@ class Rating(row_study.RowStudy):
         system, if one is.
         """
         chosen = self.primary
-        sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
+        sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
         every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
         name, best = min(every, key=lambda constant: sign * constant[1])
         if sign * best < sign * self.estimate(chosen, self.leader).value:

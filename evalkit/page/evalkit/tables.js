@@ -3,7 +3,8 @@ const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|
 const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\]`);
 const SIGNED = RegExp(`^(${NUMBER}|-\\d[\\d.]*)%?( \\[${NUMBER}%?, ${NUMBER}%?\\])?$`), RUNS = /^[=+@-]/; // a spreadsheet runs a text that begins so
 const MARKED = RegExp(`\\[${NUMBER}%?, ${NUMBER}%?\\](?![\\[(:])|[\\\\\`*~$[\\]]|(?<!\\w)_|_(?!\\w)`, "g");
-const markdown = text => text.replace(MARKED, mark => mark[1] ? mark : "\\" + mark).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\|/g, "&#124;");
+const LINKED = /\bwww(?=\.)|:(?=\/\/)|(?<![a-z0-9])@(?=\w)|@(?=[a-z][\w-]*\.\w)|[#!](?=\d)/gi;
+const markdown = text => text.replace(MARKED, mark => mark[1] ? mark : "\\" + mark).replace(/&/g, "&amp;").replace(LINKED, "$&&#8203;").replace(/</g, "&lt;").replace(/\|/g, "&#124;");
 const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
 const plain = text => text.replace(/[,–]/g, "").replace("−", "-").replace("∞", "Infinity");
 const sortable = cell => { // its first number, else its words

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from evalkit.metrics.predictive import DEVIATION, is_role
+from evalkit.metrics.predictive import DEVIATION, MEAN, is_role
 from evalkit.names import usual
 from evalkit.reading.inputs.aligned import ColumnLayout, PredictionTable
 from evalkit.reading.matching import proposal
 from evalkit.reading.matching.column_names import comparable
-from evalkit.reading.matching.distribution_columns import distributions
+from evalkit.reading.matching.distribution_columns import distributions, leveled
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 
@@ -26,12 +26,46 @@ class ForecastTable(PredictionTable):
     @property
     def names_suffice(self) -> bool:
         """True if names of columns alone say which are forecasts and actual values, and none states
-        a distribution, or if a column that the user names is missing.
+        a distribution or a level, or if a column that the user names is missing.
         """
         part = self.parts[0]
         if self.mappings[part].missing_columns:
             return True
-        return super().names_suffice and not distributions(part.columns, self.interval_level)
+        if leveled(part.columns) or distributions(part.columns, self.interval_level):
+            return False
+        return super().names_suffice
+
+    @cached_property
+    def layouts(self) -> list[ColumnLayout]:
+        """The columns of each part that are read. Raises InputError for columns that could have the
+        same role in the distribution of a system, and for a table with a row per quantile.
+        """
+        part = self.parts[0]
+        if column := proposal.levels_in_rows(self.sample):
+            raise roles_of.refused(part.name, "levels_in_rows", column=column)
+        layouts = super().layouts
+        if self.proposal is not None:
+            self._refuse_rivals(self.proposal)
+        return layouts
+
+    def _refuse_rivals(self, proposed: proposal.Proposal) -> None:
+        """Raise InputError for two columns with one role in the distribution of a system, unless
+        they are a mean or a standard deviation, as whose any number may be called.
+        """
+        found = distributions(self.parts[0].columns, self.interval_level)
+        cells = {column.name: column.cells for column in self.sample.columns}
+        is_alone = len(proposed.predictions) == 1
+        for system, columns in proposed.predictions.items():
+            forecast = columns.get("forecast", "")
+            possible = proposal.distributions_of(system, forecast, found, is_alone=is_alone)
+            rivals = possible[0].rivals if possible else {}
+            for role, names in rivals.items():
+                differ = any(cells.get(name) != cells.get(names[0]) for name in names)
+                if differ and role not in (MEAN, DEVIATION):
+                    listed = roles_of.listed(map(repr, names))
+                    raise roles_of.refused(
+                        self.parts[0].name, "rival_columns", columns=listed, role=role
+                    )
 
     def propose(self, table: SampledTable) -> proposal.Proposal:
         """The actual values, the forecasts and their distributions."""
@@ -57,9 +91,15 @@ class ForecastTable(PredictionTable):
 
     @property
     def horizon(self) -> str | None:
-        """The column that says how far ahead each forecast looks, by its name."""
-        names = usual("distributions")["horizon"]
-        return next((name for name in self.parts[0].columns if comparable(name) in names), None)
+        """The column that says how far ahead each forecast looks, by its name: a few whole numbers,
+        without another use.
+        """
+        used = {column.field.column for column in self.layouts[0].columns}
+        for column in self.sample.columns:
+            is_named = comparable(column.name) in usual("distributions")["horizon"]
+            if is_named and column.name not in used and column.is_whole and column.holds_labels:
+                return column.name
+        return None
 
     @cached_property
     def distribution_roles(self) -> list[str]:

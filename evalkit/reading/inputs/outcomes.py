@@ -334,7 +334,8 @@ class OutcomeTable(PredictionTable):
         self.refuse_scores_of_both_classes()
         rows = aligned.read(self.parts, layouts, self.systems, self.unit)
         outcomes = _binary(rows, self.positive_label, first, self.columns.get("predicted"))
-        if not self.systems:
+        named_in_cells = any(column.role == SYSTEM.name for column in self.layouts[0].columns)
+        if named_in_cells and not self.systems:
             refuse_systems_of_both_classes(outcomes.score, first.name)
         return outcomes
 
@@ -357,13 +358,13 @@ class OutcomeTable(PredictionTable):
 
 
 def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> None:
-    """Raise InputError if the scores of two systems, such as those of a long table, sum to 1 in
-    every row: the system column holds the two classes of one system.
+    """Raise InputError if the scores of the two systems of a long table sum to 1 in every row and
+    are not all equal: the system column holds the two classes of one system.
     """
     if len(score) != 2:
         return
     (first, scores), (second, others) = score.items()
-    is_share = are_probabilities(scores) and are_probabilities(others)
+    is_share = are_probabilities(scores) and are_probabilities(others) and np.ptp(scores) > 0
     if len(scores) > FEW and is_share and np.allclose(scores + others, 1, rtol=0, atol=ROUNDED):
         named = {"first": first, "second": second, "systems": written([first, second])}
         ways = [written([name]) for name in (first, second)]

@@ -4,8 +4,9 @@ forecast: found by their names.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from evalkit.metrics.predictive import (
@@ -20,7 +21,7 @@ from evalkit.names import usual
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.tables.columns import facts
 
-BESIDE = ("prophet", "horizon")  # what names say beside the parts of a distribution
+BESIDE = ("prophet", "horizon", "levels")  # what names say beside the parts of a distribution
 WORDS = {
     word: use
     for use, words in usual("distributions").items()
@@ -31,49 +32,128 @@ FORECASTS = ["forecast", *facts("roles")["forecast"]["usual"].split()]
 FORECASTS += facts("roles")["forecast"]["names"]
 PROPHET = 0.8  # the share of actual values that the bounds of its forecasts are to hold by default
 MEDIAN = f"{QUANTILE}0.5"
+FEWEST = 2  # quantiles or draws, which a distribution has at least
+COUNTED = 3  # percentages in a row count something, unless each has its other end
+PLACES = 4  # decimals of a percentage, as coverage@68.2689 has them
 _SEPARATOR = r"[ ._:/-]"
-_NAME = re.compile(
-    rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<word>{'|'.join(sorted(WORDS, key=len, reverse=True))})"
-    rf"({_SEPARATOR}*(?P<number>\d+|\d*\.\d+))?",
-    re.IGNORECASE,
+_WORD = rf"(?P<word>{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+_NUMBER = r"(?P<number>\d+_\d+|\d*\.\d+|\d+)(?P<percent> ?%)?"
+_LAST = re.compile(
+    rf"((?P<owner>.+?){_SEPARATOR}+)??{_WORD}({_SEPARATOR}*{_NUMBER})?", re.IGNORECASE
 )
+_FIRST = re.compile(
+    rf"{_WORD}({_SEPARATOR}*{_NUMBER})?{_SEPARATOR}+(?P<owner>.*[^\W_].*)", re.IGNORECASE
+)
+_ALONE = re.compile(r"((?P<owner>.+?)[ ._:/-]+)??(?P<number>\d+|\d*\.\d+) ?%")
 _SHARE = re.compile(r"0?\.\d+")  # a level alone
 
 
 class Marked(NamedTuple):
-    """A name that states a part of a distribution: whose it is, the use of the word, the number."""
+    """A name that states a part of a distribution: whose it is, the use of the word, the word, the
+    number as it stands there, with a % if there is one.
+    """
 
     owner: str
     use: str
+    word: str
     number: str
 
+    @property
+    def states_level(self) -> bool:
+        """True for the level of a quantile or a bound; one digit may count anything."""
+        return self.use in ("quantile", "low", "high") and len(self.number) > 1
 
-def marked(name: str) -> Marked | None:
+
+def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     """What the name of a column says of a distribution; None if it says nothing of one.
 
-    >>> marked("AutoARIMA-lo-80"), marked("plow_90")
-    (Marked(owner='AutoARIMA', use='low', number='80'), None)
+    names: those of all columns. The owner may stand behind a level, but behind a word without one
+    only if a column has its name.
+
+    >>> marked("AutoARIMA-lo-80").owner, marked("p10_A").owner, marked("yhat1 5.0%").number
+    ('AutoARIMA', 'A', '5.0%')
+    >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
+    (None, None, 'mean')
     """
+    name = name.strip()
     if _SHARE.fullmatch(name):
-        return Marked("", "quantile", name)
-    match = _NAME.fullmatch(name.strip())
+        return Marked("", "quantile", "", name)
+    if alone := _ALONE.fullmatch(name):
+        last = _LAST.fullmatch(name)
+        if last is None:
+            return Marked(alone["owner"] or "", "quantile", "", f"{alone['number']}%")
+    match = _LAST.fullmatch(name)
     if match is None:
-        return None
-    return Marked(match["owner"] or "", WORDS[match["word"].lower()], match["number"] or "")
+        match = _FIRST.fullmatch(name)
+        if match is None or not (match["number"] or match["owner"] in names):
+            return None
+    number = (match["number"] or "") + ("%" if match["percent"] else "")
+    word = match["word"].lower()
+    return Marked(match["owner"] or "", WORDS[word], word, number)
 
 
-def percent_of(number: str) -> float | None:
-    """The percentage that a number in a name stands for; None for none, and for one digit, which
-    may count anything.
+def percents_of(numbers: Iterable[str]) -> dict[str, float]:
+    """The percentages that the numbers beside one word stand for, if it is clear of all of them.
 
-    >>> percent_of("0.05"), percent_of("05"), percent_of("97.5"), percent_of("1")
-    (5.0, 5.0, 97.5, None)
+    With a % they are percentages. Numbers below 1 are shares, but percentages beside higher ones.
+    Three digits are tenths of percentages if one begins with 0 and the other end of the interval is
+    there. What may be something else needs the other end too: one digit, a number below 1 beside
+    higher ones, an underscore for a point. Percentages are rounded to 4 decimals.
+
+    >>> percents_of(["0.05", "0.5"]), percents_of(["025", "50", "975"])
+    ({'0.05': 5.0, '0.5': 50.0}, {'025': 2.5, '50': 50.0, '975': 97.5})
+    >>> percents_of(["5", "50", "95"]), percents_of(["1", "50"]), percents_of(["2_5", "97_5"])
+    ({'5': 5.0, '50': 50.0, '95': 95.0}, {}, {'2_5': 2.5, '97_5': 97.5})
     """
-    if len(number) < 2:
-        return None
-    value = float(number)
-    percent = round(100 * value, EXACT) if "." in number and value < 1 else value
-    return percent if 0 < percent < 100 else None
+    distinct = dict.fromkeys(numbers)
+    stated = {number: float(number[:-1]) for number in distinct if number.endswith("%")}
+    tenths = [number for number in distinct if len(number) == 3 and number.isdecimal()]
+    padded = any(number.startswith("0") for number in tenths)
+    for number in tenths:
+        if padded and (number == "500" or f"{1000 - int(number):03}" in tenths):
+            stated[number] = int(number) / 10
+    values = {
+        number: float(number.replace("_", "."))
+        for number in distinct
+        if number not in tenths and not number.endswith("%")
+    }
+    stated |= _of_values(values, beside_percentages=bool(stated))
+    rounded = {number: _rounded(percent) for number, percent in stated.items()}
+    return {number: rounded[number] for number in distinct if 0 < rounded.get(number, 0) < 100}
+
+
+def _rounded(percent: float) -> float:
+    """A percentage with as many decimals as the names of metrics have; both ends of an interval are
+    rounded in the same way.
+    """
+    outside = round(min(percent, 100 - percent), PLACES)
+    return outside if percent < 50 else round(100 - outside, PLACES)
+
+
+def _of_values(values: Mapping[str, float], *, beside_percentages: bool) -> dict[str, float]:
+    """The percentages of numbers without a %, those of three digits apart; none if one of them may
+    be no level.
+    """
+    is_percentage = beside_percentages or any(value >= 1 for value in values.values())
+    percents = {
+        number: round(value if is_percentage else 100 * value, EXACT)
+        for number, value in values.items()
+        if value > 0  # 0 is the minimum
+    }
+    levels = {50.0, *percents.values()}
+    alone = [
+        number
+        for number, percent in percents.items()
+        if percent != 50 and round(100 - percent, EXACT) not in levels
+    ]
+    ascending = sorted(percents.values())
+    steps = {high - low for low, high in pairwise(ascending)}
+    is_count = bool(alone) and len(ascending) >= COUNTED and steps == {1} and is_percentage
+    is_unclear = [
+        len(number) == 1 or "_" in number or (is_percentage and values[number] < 1)
+        for number in alone
+    ]
+    return {} if is_count or any(is_unclear) else percents
 
 
 def system_key(name: str) -> str:
@@ -95,89 +175,150 @@ def system_key(name: str) -> str:
 class DistributionColumns:
     """The columns of a distribution. system: whose it is, as its name stands in theirs. roles: role
     -> column. point: the column that is its point forecast, the mean or else the median; "" without
-    one.
+    one. rivals: role -> the columns that could all have it, of which the first is in `roles`.
     """
 
     system: str
     roles: Mapping[str, str]
     point: str = ""
+    rivals: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def columns(self) -> set[str]:
         """All of its columns."""
-        return {*self.roles.values(), *([self.point] if self.point else [])}
+        rivals = {name for names in self.rivals.values() for name in names}
+        return {*self.roles.values(), *rivals, *([self.point] if self.point else [])}
+
+
+class _RoleColumn(NamedTuple):
+    """A column that has a role in a distribution. owner: as its name says it."""
+
+    role: str
+    owner: str
+    name: str
 
 
 def distributions(
-    names: Iterable[str], interval_level: float | None = None
+    names: Collection[str], interval_level: float | None = None
 ) -> dict[str, DistributionColumns]:
     """The key of each system, as `system_key` makes it, -> the columns of its distribution: draws,
     else at least two quantiles, else the standard deviation.
 
     names: those of columns. interval_level: the share of actual values that bounds are to hold
     whose name states none; None: no such bounds are read, but Prophet's, which are of 80%. A lower
-    bound counts as a quantile, and only beside its upper one.
+    bound counts as a quantile, and only beside its upper one. Columns that name their owner come
+    before those that name none.
 
     >>> distributions(["y", "a-lo-80", "a-hi-80", "a_p50", "b_lower"])["a"].roles
-    {'quantile 0.1': 'a-lo-80', 'quantile 0.9': 'a-hi-80', 'quantile 0.5': 'a_p50'}
+    {'quantile 0.5': 'a_p50', 'quantile 0.1': 'a-lo-80', 'quantile 0.9': 'a-hi-80'}
     """
-    found = defaultdict[str, dict[str, str]](dict)
-    systems = dict[str, str]()
+    by_owner = defaultdict[str, dict[str, Marked]](dict)
     for name in names:
-        mark = marked(name)
-        if mark is not None and (role := _role(mark, interval_level)):
-            key = system_key(mark.owner)
-            found[key].setdefault(role, name)
-            systems[key] = mark.owner if comparable(mark.owner) == key else key
-    made = {key: _complete(systems[key], roles) for key, roles in found.items()}
-    return {key: columns for key, columns in made.items() if columns.roles}
+        if mark := marked(name, names):
+            by_owner[comparable(mark.owner)][name] = mark
+    by_key = defaultdict[str, list[_RoleColumn]](list)
+    for marks in by_owner.values():
+        for column in _role_columns(marks, interval_level):
+            by_key[system_key(column.owner)].append(column)
+    found = {key: _complete(key, columns) for key, columns in by_key.items()}
+    return {key: columns for key, columns in found.items() if columns.roles}
 
 
-def _role(mark: Marked, interval_level: float | None) -> str:
-    """The role of a column; "" if its name does not state all that it needs."""
-    percent = percent_of(mark.number)
-    match mark.use:
-        case "quantile":
-            return f"{QUANTILE}{level_of(percent)}" if percent else ""
-        case "low" | "high":
-            level = level_of(percent) if percent else None
-            if not mark.number:
-                is_prophet = mark.owner.lower() in usual("distributions")["prophet"]
-                level = interval_level or (PROPHET if is_prophet else None)
-            return f"{mark.use} {level}" if level else ""
-        case "member":
-            return f"{MEMBER}{int(mark.number)}" if mark.number.isdecimal() else ""
-        case use:
-            return "" if mark.number else use
+def _role_columns(
+    marks: Mapping[str, Marked], interval_level: float | None
+) -> Iterator[_RoleColumn]:
+    """The columns of one owner with their roles, without those whose names do not state all that
+    these need. marks: name of a column -> what it says.
+    """
+    numbers = defaultdict[str, list[str]](list)
+    for mark in marks.values():
+        numbers[mark.word].append(mark.number)
+    percents = {word: percents_of(filter(None, texts)) for word, texts in numbers.items()}
+    for name, mark in marks.items():
+        percent = percents[mark.word].get(mark.number)
+        if mark.use == "quantile" and percent is not None:
+            yield _RoleColumn(f"{QUANTILE}{level_of(percent)}", mark.owner, name)
+        elif mark.use == "median" and not mark.number:
+            yield _RoleColumn(MEDIAN, mark.owner, name)
+        elif mark.use == "member" and mark.number.isdecimal():
+            yield _RoleColumn(f"{MEMBER}{int(mark.number)}", mark.owner, name)
+        elif mark.use in ("mean", "deviation") and not mark.number:
+            yield _RoleColumn(mark.use, mark.owner, name)
+    yield from _bounds(marks, interval_level)
 
 
-def _complete(system: str, roles: Mapping[str, str]) -> DistributionColumns:
-    """What the columns of a system state: draws, else quantiles, else a normal distribution."""
-    point = roles.get("mean") or roles.get(MEDIAN) or roles.get("median", "")
-    members = {role: name for role, name in roles.items() if role.startswith(MEMBER)}
-    if len(members) > 1:
-        return DistributionColumns(system, members, point)
-    quantiles = dict(_quantiles(roles))
-    if len(quantiles) > 1:
-        return DistributionColumns(system, quantiles, point)
-    if "deviation" not in roles:
-        return DistributionColumns(system, {})
-    mean = {MEAN: roles["mean"]} if "mean" in roles else {}
-    return DistributionColumns(system, {**mean, DEVIATION: roles["deviation"]}, point)
+def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterator[_RoleColumn]:
+    """The bounds of one owner as quantiles: a lower and an upper one of the same interval, whose
+    level both state; or of the levels of quantiles themselves, such as lower_5 and upper_95.
+    """
+    low = {name: mark for name, mark in marks.items() if mark.use == "low"}
+    high = {name: mark for name, mark in marks.items() if mark.use == "high"}
+    both = {mark.number for mark in low.values()} & {mark.number for mark in high.values()}
+    levels = {
+        number: level_of(percent) for number, percent in percents_of(filter(None, both)).items()
+    }
+    one_sided = {mark.number for mark in (*low.values(), *high.values())} - both
+    sides = {
+        number: level_of(percent)
+        for number, percent in percents_of(filter(None, one_sided)).items()
+    }
+    for name, mark in (low | high).items():
+        level = levels.get(mark.number)
+        if not mark.number and "" in both:
+            is_prophet = mark.owner.lower() in usual("distributions")["prophet"]
+            level = interval_level or (PROPHET if is_prophet else None)
+            level = level and level_of(_rounded(100 * level))
+        quantile = None
+        if level is not None:
+            outside = (1 - level) / 2
+            quantile = round(outside if mark.use == "low" else 1 - outside, EXACT)
+        elif mark.number in sides:
+            level = sides[mark.number]
+            others = high if mark.use == "low" else low
+            ends = {sides.get(other.number) for other in others.values()}
+            is_outer = level < 0.5 if mark.use == "low" else level > 0.5
+            quantile = level if is_outer and round(1 - level, EXACT) in ends else None
+        if quantile is not None:
+            yield _RoleColumn(f"{QUANTILE}{quantile}", mark.owner, name)
 
 
-def _quantiles(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The roles of quantiles with their columns, those of bounds among them."""
-    for role, name in roles.items():
-        use, _, number = role.partition(" ")
-        if f"{use} " == QUANTILE:
-            yield role, name
-        elif use == "median":
-            yield MEDIAN, name
-        elif use == "low" and f"high {number}" in roles:
-            outside = (1 - float(number)) / 2
-            yield f"{QUANTILE}{round(outside, EXACT)}", name
-            yield f"{QUANTILE}{round(1 - outside, EXACT)}", roles[f"high {number}"]
+def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
+    """What the columns of a system state: draws, else quantiles, else a normal distribution. Those
+    that name their owner come first.
+    """
+    candidates = defaultdict[str, list[_RoleColumn]](list)
+    for column in columns:
+        candidates[column.role].append(column)
+    possible = {
+        role: [column.name for column in same if column.owner] or [column.name for column in same]
+        for role, same in candidates.items()
+    }
+    owner = columns[-1].owner
+    system = owner if comparable(owner) == key else key
+    point = next((possible[role][0] for role in ("mean", MEDIAN) if role in possible), "")
+    members = [role for role in possible if role.startswith(MEMBER)]
+    quantiles = [role for role in possible if role.startswith(QUANTILE)]
+    roles = next((roles for roles in (members, quantiles) if len(roles) >= FEWEST), [])
+    if not roles and "deviation" in possible:
+        roles = [role for role in (MEAN, DEVIATION) if role in possible]
+    return DistributionColumns(
+        system,
+        {role: possible[role][0] for role in roles},
+        point if roles else "",
+        {role: possible[role] for role in roles if len(possible[role]) > 1},
+    )
+
+
+def leveled(names: Iterable[str]) -> set[str]:
+    """The columns that state a level of a quantile or a bound, clear or not: also those with one
+    digit, which may count anything, if others of the same owner and word have more.
+
+    >>> sorted(leveled(["p5", "p50", "q1", "A", "low_9"]))
+    ['p5', 'p50']
+    """
+    marks = {name: mark for name in names if (mark := marked(name)) and mark.number}
+    words = {(mark.owner, mark.word) for mark in marks.values() if mark.states_level}
+    return {name for name, mark in marks.items() if (mark.owner, mark.word) in words}
 
 
 def states_no_level(name: str) -> bool:
@@ -186,17 +327,41 @@ def states_no_level(name: str) -> bool:
     return mark is not None and mark.use in ("low", "high") and not mark.number
 
 
-def unread(names: Sequence[str], systems: Iterable[str]) -> list[str]:
-    """Of columns that were not read those that state quantiles, bounds or draws of a system, or of
-    the only one.
+def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:
+    """Of columns that were not read those that state a part of the distribution of a system, or of
+    the only one: quantiles, bounds, draws, and moments if it is clear whose they are.
+
+    >>> unread(["p10", "A_mean", "q1", "std"], ["A", "B"])
+    ['p10', 'A_mean']
     """
     keys = {"", *map(system_key, systems)}
-    # any level will do: it is only asked whether the names state distributions
-    found = distributions(names, interval_level=PROPHET)
-    columns = {
-        name
-        for key in found.keys() & keys
-        for role, name in found[key].roles.items()
-        if role.startswith((QUANTILE, MEMBER))  # any number may be called std
-    }
-    return [name for name in names if name in columns]
+    by_key = defaultdict[str, dict[str, Marked]](dict)
+    for name in names:
+        if mark := marked(name, (*names, *systems)):
+            by_key[system_key(mark.owner)][name] = mark
+    found = set[str]()
+    for key in by_key.keys() & keys:
+        found |= _stating(by_key[key], names_owner=bool(key), is_alone=len(systems) == 1)
+    return [name for name in names if name in found]
+
+
+def _stating(marks: Mapping[str, Marked], *, names_owner: bool, is_alone: bool) -> set[str]:
+    """Of columns of one owner those that plainly state a part of a distribution. names_owner: False
+    if their names name none. is_alone: True if there is only one system.
+    """
+    uses = {mark.use for mark in marks.values()}
+    words_with_levels = {mark.word for mark in marks.values() if mark.states_level}
+    draws = [name for name, mark in marks.items() if mark.use == "member" and mark.number]
+    found = {*draws} if len(draws) >= FEWEST else set()
+    for name, mark in marks.items():
+        if mark.number:
+            states_part = mark.word in words_with_levels
+        elif mark.use in ("low", "high"):
+            states_part = {"low", "high"} <= uses
+        elif mark.use in ("mean", "deviation"):  # as whose any number may be called
+            states_part = names_owner or (is_alone and "deviation" in uses)
+        else:
+            states_part = False
+        if states_part:
+            found.add(name)
+    return found

@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, ParameterError, ratio
-from evalkit.metrics.predictive import DEVIATION, is_ensemble
-from evalkit.names import control_of
+from evalkit.metrics.predictive import DEVIATION, MEAN, is_ensemble
+from evalkit.names import control_of, usual
 from evalkit.parameters.kinds import written
 from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
 from evalkit.reading.matching.distribution_columns import (
+    FEWEST,
     DistributionColumns,
     distributions,
+    leveled,
     system_key,
 )
 from evalkit.reading.matching.samples import (
@@ -32,6 +34,7 @@ from evalkit.reading.matching.samples import (
     SampledTable,
     differing,
 )
+from evalkit.reading.tables.columns import is_number
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
@@ -48,6 +51,8 @@ DATES = frozenset(("date", "day", "week", "hour", "month"))
 TOTALS = 30  # from here on in all rows they are no numbers of single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 6
+HALF = 0.5  # of the rows, in which forecasts lie within their distributions at least
+UNREADABLE = 0.1  # of standard deviations, up to which negative ones are errors of their rows
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
 ONLY_SYSTEM = None  # the name of a system that is alone in a part: it is called after its column
 Predictions = Mapping[str | None, Mapping[str, str]]  # system -> role -> its column
@@ -674,31 +679,38 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
 
 
 def rating(table: SampledTable, interval_level: float | None = None) -> Proposal:
-    """The actual values and the forecasts, with the distributions that all systems state.
+    """The actual values and the forecasts, with the distributions that all systems state. Owners of
+    distributions are the systems only if nothing else is a forecast.
+
     interval_level: as in `distributions`.
     """
-    by_name = {column.name: column for column in table.columns}
-    found = distributions(by_name, interval_level)
-    for key, columns in [*found.items()]:
-        deviation = by_name.get(columns.roles.get(DEVIATION, ""))
-        if deviation is not None and deviation.finite.min(initial=0.0) < 0:
-            del found[key]  # which is no standard deviation
-    if not found:
-        return point_rating(table)
+    if levels_in_rows(table):
+        return Proposal("rating", lacking=["one column per quantile"])
+    found = distributions([column.name for column in table.columns], interval_level)
     points = without_distributions(table, found)
-    if names_forecasts(points):
-        return with_distributions(point_rating(points), found)
+    proposal = point_rating(points)
+    if not found:
+        return proposal
     owners = [column.name for column in points.numeric if system_key(column.name) in found]
+    if names_forecasts(points) or (owners and proposal.is_complete):
+        return with_distributions(table, proposal, found)
     if owners and not table.systems:
-        points = replace(points, systems=owners)
-        return with_distributions(point_rating(points), found)
+        # columns that fit as well as an owner may be further systems
+        if {name for names in proposal.unclear.values() for name in names} <= {*owners}:
+            proposal = point_rating(replace(points, systems=owners))
+        return with_distributions(table, proposal, found)
     by_system = {columns.system: columns.point for columns in found.values() if columns.point}
     named = [name for name in table.systems or by_system if name in by_system]
     if "" in found and not (table.systems and len(named) == len(table.systems)):
         return of_only_system(table, found)
     if len(named) < len(table.systems) or not named:
-        return with_distributions(point_rating(points), found)
+        return with_distributions(table, proposal, found)
     medians = [by_system[name] for name in named]
+    if proposal.is_complete and not table.systems:
+        others = [
+            column for columns in proposal.predictions.values() for column in columns.values()
+        ]
+        return replace(proposal, predictions={}, unclear={"systems": [*medians, *others]})
     shown = without_distributions(table, found, medians)
     proposal = point_rating(replace(shown, systems=medians))
     predictions: Predictions = {
@@ -706,7 +718,25 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
         for name, median in zip(named, medians, strict=True)
         if median in proposal.predictions
     }
-    return with_distributions(replace(proposal, predictions=predictions), found)
+    return with_distributions(table, replace(proposal, predictions=predictions), found)
+
+
+def levels_in_rows(table: SampledTable) -> str:
+    """The column that says of each row which quantile it holds; "" without one, or if the user says
+    what it is.
+    """
+    for column in table.columns:
+        name = column.snake_case_name
+        is_chosen = column.name in table.chosen.values()
+        if is_chosen or name not in usual("distributions")["levels"]:
+            continue
+        says_level = name in ("quantile_level", "output_type_id")  # others may be any number
+        numbers = {float(text) for text in {*column.texts} if is_number(text)}
+        levels = {number for number in numbers if 0 < number < (100 if says_level else 1)}
+        repeats = says_level or 2 * len(levels) <= len(column.cells)
+        if len(levels) > 1 and repeats and (says_level or levels == numbers):
+            return column.name
+    return ""
 
 
 def names_forecasts(points: SampledTable) -> bool:
@@ -724,10 +754,11 @@ def names_forecasts(points: SampledTable) -> bool:
 def without_distributions(
     table: SampledTable, found: Mapping[str, DistributionColumns], points: Sequence[str] = ()
 ) -> SampledTable:
-    """The table without the columns that state distributions, but those that the user names or that
-    are point forecasts. points: the latter.
+    """The table without the columns that state distributions, or a level of one, but those that the
+    user names or that are point forecasts. points: the latter.
     """
     stated = {name for columns in found.values() for name in columns.columns}
+    stated |= leveled(column.name for column in table.columns)
     stated -= {*table.chosen.values(), *table.systems, *points}
     return table.without([column for column in table.columns if column.name in stated])
 
@@ -741,31 +772,91 @@ def of_only_system(table: SampledTable, found: Mapping[str, DistributionColumns]
     if not point and is_ensemble(columns.roles):
         point = next(iter(columns.roles.values()))  # stands for their median, which is no column
     if not point:
-        return point_rating(without_distributions(table, found))
+        return with_distributions(table, point_rating(without_distributions(table, found)), found)
     chosen = {**table.chosen, "forecast": point}
     shown = without_distributions(table, found, [point])
     proposal = point_rating(replace(shown, chosen=chosen))
-    proposal = with_distributions(proposal, found)
+    proposal = with_distributions(table, proposal, found)
     if not columns.point and proposal.predictions:
         return replace(proposal, predictions={ONLY_SYSTEM: columns.roles})
     return proposal
 
 
-def with_distributions(proposal: Proposal, found: Mapping[str, DistributionColumns]) -> Proposal:
-    """The proposal with the columns of distributions that every system has, by their roles."""
+def with_distributions(
+    table: SampledTable, proposal: Proposal, found: Mapping[str, DistributionColumns]
+) -> Proposal:
+    """The proposal with the columns of distributions that every system has, by their roles: at
+    least two quantiles or draws, or a standard deviation, which fit the forecasts.
+    """
+    by_name = {column.name: column for column in table.columns}
     is_alone = len(proposal.predictions) == 1
     by_system: dict[str | None, Mapping[str, str]] = {}
     for system, columns in proposal.predictions.items():
-        keys = [system_key(system or ""), system_key(columns["forecast"]), ""]
-        roles = [found[key].roles for key in keys if key in found and (key or is_alone)]
-        by_system[system] = roles[0] if roles else {}
+        possible = distributions_of(system, columns["forecast"], found, is_alone=is_alone)
+        forecast = by_name.get(columns["forecast"])
+        fits = bool(possible) and forecast is not None
+        by_system[system] = {}
+        if fits and forecast is not None and states(possible[0], by_name, forecast):
+            by_system[system] = possible[0].roles
     every = [*by_system.values()]
     shared = [role for role in every[0] if all(role in roles for roles in every)] if every else []
+    if DEVIATION not in shared and len(shared) < FEWEST:
+        return proposal
     predictions = {
         system: {**columns, **{role: by_system[system][role] for role in shared}}
         for system, columns in proposal.predictions.items()
     }
     return replace(proposal, predictions=predictions)
+
+
+def distributions_of(
+    system: str | None,
+    forecast: str,
+    found: Mapping[str, DistributionColumns],
+    *,
+    is_alone: bool,
+) -> list[DistributionColumns]:
+    """The distributions that may be those of a system, the likeliest first. forecast: its column.
+    is_alone: True if there is no other system, so that columns need not name it.
+    """
+    keys = [system_key(system or ""), system_key(forecast), ""]
+    return [found[key] for key in keys if key in found and (key or is_alone)]
+
+
+def states(
+    distribution: DistributionColumns, by_name: Mapping[str, ColumnSample], forecast: ColumnSample
+) -> bool:
+    """True if columns state the distribution of forecasts by their cells: of at least half of the
+    rows the forecast lies within them, widened by their width at either end, or within one standard
+    deviation of the mean, and the centre rises and falls with the forecasts. Standard deviations
+    are hardly negative, and of two columns with one role both say the same.
+    """
+    for names in distribution.rivals.values():
+        if any(by_name[name].cells != by_name[names[0]].cells for name in names):
+            return False
+    by_role = {role: by_name[name] for role, name in distribution.roles.items()}
+    if forecast.numbers is None or any(column.numbers is None for column in by_role.values()):
+        return True  # reading refuses the cells that are no numbers
+    deviations = by_role[DEVIATION].finite if DEVIATION in by_role else np.zeros(1)
+    if (deviations < 0).sum() > UNREADABLE * len(deviations):
+        return False
+    cells = np.array([forecast.numbers, *(column.numbers for column in by_role.values())], float)
+    forecasts, *stated = cells[:, np.isfinite(cells).all(axis=0)]
+    numbers = dict(zip(by_role, stated, strict=True))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if DEVIATION in numbers:
+            centre = numbers.get(MEAN, forecasts)
+            low, high = centre, centre
+            width = np.abs(numbers[DEVIATION])
+        else:
+            low, high = np.min(stated, axis=0), np.max(stated, axis=0)
+            centre, width = np.mean(stated, axis=0), high - low
+        is_inside = (low - width <= forecasts) & (forecasts <= high + width)
+        if is_inside.sum() < HALF * len(forecasts):
+            return False
+        if len(forecasts) <= FEW or centre.std() == 0 or forecasts.std() == 0:
+            return True
+        return not np.corrcoef(centre, forecasts)[0, 1] < CORRELATED
 
 
 def point_rating(table: SampledTable) -> Proposal:
