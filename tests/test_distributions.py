@@ -388,11 +388,23 @@ def is_unread(study) -> str:
     [
         (bounds("A_p10", "A_p90"), "'A_p10', 'A_p90'"),
         ({"A_sd": np.ones(N)}, "'A_sd'"),
+        (bounds("lower_A", "upper_A"), "'lower_A', 'upper_A'"),
+        (bounds("2.5%_A", "97.5%_A"), "'2.5%_A', '97.5%_A'"),
+        (bounds("A_0.05", "A_0.95"), "'A_0.05', 'A_0.95'"),
         (bounds("p10_A", "p90_A"), "'p10_A', 'p90_A'"),
         ({"heat": AFAR * 10, "heat_std": np.ones(N)}, ""),
         ({"heat": AFAR * 10} | bounds("heat_p10", "heat_p90"), ""),
     ],
-    ids=["quantiles", "deviation", "level first", "of a feature", "quantiles of a feature"],
+    ids=[
+        "quantiles",
+        "deviation",
+        "bounds",
+        "percentage first",
+        "shares",
+        "level first",
+        "of a feature",
+        "quantiles of a feature",
+    ],
 )
 def test_columns_of_one_owner_do_not_decide_who_is_a_system(study, columns, unread):
     result = study(SYSTEMS | columns)
@@ -431,6 +443,9 @@ def test_medians_with_the_level_first_are_the_systems(study):
 
 LEVELS = {
     "R": ({"fit": NEAR} | bounds("2.5%", "97.5%"), [2.5, 97.5]),
+    "R with names checked": ({"fit": NEAR} | bounds("X2.5.", "X97.5."), [2.5, 97.5]),
+    "ordinal": (ONE | bounds("p10th", "p90th"), [10, 90]),
+    "share behind its owner": ({"A": NEAR} | bounds("A-0.05", "A-0.95"), [5, 95]),
     "NeuralProphet": ({"yhat1": NEAR} | bounds("yhat1 5.0%", "yhat1 95.0%"), [5, 95]),
     "one digit": (ONE | {"p50": NEAR} | bounds("p5", "p95"), [5, 50, 95]),
     "of bounds": (ONE | bounds("lower_5", "upper_95"), [5, 95]),

@@ -37,15 +37,20 @@ COUNTED = 3  # percentages in a row count something, unless each has its other e
 PLACES = 4  # decimals of a percentage, as coverage@68.2689 has them
 _SEPARATOR = r"[ ._:/-]"
 _WORD = rf"(?P<word>{'|'.join(sorted(WORDS, key=len, reverse=True))})"
-_NUMBER = r"(?P<number>\d+_\d+|\d*\.\d+|\d+)(?P<percent> ?%)?"
+_NUMBER = r"(?P<number>\d+_\d+|\d*\.\d+|\d+)(th)?(?P<percent> ?%)?"
 _LAST = re.compile(
     rf"((?P<owner>.+?){_SEPARATOR}+)??{_WORD}({_SEPARATOR}*{_NUMBER})?", re.IGNORECASE
 )
 _FIRST = re.compile(
     rf"{_WORD}({_SEPARATOR}*{_NUMBER})?{_SEPARATOR}+(?P<owner>.*[^\W_].*)", re.IGNORECASE
 )
-_ALONE = re.compile(r"((?P<owner>.+?)[ ._:/-]+)??(?P<number>\d+|\d*\.\d+) ?%")
-_SHARE = re.compile(r"0?\.\d+")  # a level alone
+# levels without a word; R writes 2.5% as X2.5.
+_PERCENT = r"(?P<number>\d+|\d*\.\d+) ?%"
+_PERCENT_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??{_PERCENT}")
+_PERCENT_FIRST = re.compile(rf"{_PERCENT}{_SEPARATOR}+(?P<owner>.+)")
+_SHARE_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>0?\.\d+)")
+_SHARE_FIRST = re.compile(rf"(?P<number>0?\.\d+){_SEPARATOR}+(?P<owner>.+)")
+_OF_R = re.compile(r"X(\d+(\.\d+)?)\.")
 
 
 class Marked(NamedTuple):
@@ -75,21 +80,31 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
     (None, None, 'mean')
     """
-    name = name.strip()
-    if _SHARE.fullmatch(name):
-        return Marked("", "quantile", "", name)
-    if alone := _ALONE.fullmatch(name):
-        last = _LAST.fullmatch(name)
-        if last is None:
-            return Marked(alone["owner"] or "", "quantile", "", f"{alone['number']}%")
+    name = _OF_R.sub(r"\1%", name.strip())
     match = _LAST.fullmatch(name)
     if match is None:
         match = _FIRST.fullmatch(name)
-        if match is None or not (match["number"] or match["owner"] in names):
-            return None
+        if match is not None and not (match["number"] or match["owner"] in names):
+            match = None
+    if match is None:
+        return _marked_by_level(name, names)
     number = (match["number"] or "") + ("%" if match["percent"] else "")
     word = match["word"].lower()
     return Marked(match["owner"] or "", WORDS[word], word, number)
+
+
+def _marked_by_level(name: str, names: Collection[str]) -> Marked | None:
+    """A level without a word, as `marked` returns it. The owner of a share must be a column, as the
+    names of systems may end with any number.
+    """
+    if match := _PERCENT_LAST.fullmatch(name) or _PERCENT_FIRST.fullmatch(name):
+        return Marked(match["owner"] or "", "quantile", "", f"{match['number']}%")
+    share = _SHARE_LAST.fullmatch(name)
+    owned = _SHARE_FIRST.fullmatch(name)
+    for match in (share, owned):
+        if match and (match["owner"] or "") in ("", *names):
+            return Marked(match["owner"] or "", "quantile", "", match["number"])
+    return None
 
 
 def percents_of(numbers: Iterable[str]) -> dict[str, float]:
@@ -309,14 +324,14 @@ def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
     )
 
 
-def leveled(names: Iterable[str]) -> set[str]:
+def leveled(names: Collection[str]) -> set[str]:
     """The columns that state a level of a quantile or a bound, clear or not: also those with one
     digit, which may count anything, if others of the same owner and word have more.
 
     >>> sorted(leveled(["p5", "p50", "q1", "A", "low_9"]))
     ['p5', 'p50']
     """
-    marks = {name: mark for name in names if (mark := marked(name)) and mark.number}
+    marks = {name: mark for name in names if (mark := marked(name, names)) and mark.number}
     words = {(mark.owner, mark.word) for mark in marks.values() if mark.states_level}
     return {name for name, mark in marks.items() if (mark.owner, mark.word) in words}
 

@@ -19,6 +19,7 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
 from evalkit.reading.matching.distribution_columns import (
     FEWEST,
+    PROPHET,
     DistributionColumns,
     distributions,
     leveled,
@@ -758,7 +759,11 @@ def without_distributions(
     user names or that are point forecasts. points: the latter.
     """
     stated = {name for columns in found.values() for name in columns.columns}
-    stated |= leveled(column.name for column in table.columns)
+    names = [column.name for column in table.columns]
+    stated |= leveled(names)
+    # bounds are no forecasts either where their level is not stated: any will do here
+    for columns in distributions(names, interval_level=PROPHET).values():
+        stated |= columns.columns - {columns.point}
     stated -= {*table.chosen.values(), *table.systems, *points}
     return table.without([column for column in table.columns if column.name in stated])
 
