@@ -46,7 +46,7 @@ def _columns(
     """The columns of two systems, each off the level by an error of its own. width: times the right
     standard deviation.
     """
-    columns = {}
+    columns = dict[str, np.ndarray]()
     for name in ("a", "b"):
         mean = level + 0.3 * spread * rng.normal(0, 1, len(level))
         own = width * np.sqrt(1.09) * spread * np.exp(rng.normal(0, 0.1, len(level)))
