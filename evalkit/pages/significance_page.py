@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit import numbers, report
@@ -57,7 +56,6 @@ from evalkit.pages.shared_findings import (
     unshared,
 )
 from evalkit.parameters.reports import SUCH, THESE
-from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import (
     FEW,
@@ -364,14 +362,14 @@ def distribution(study: Significance) -> figures.Figure | Html:
 
 
 RED = {
-    Alternative.TWO_SIDED: "Red: at least as far from 0 as observed",
-    Alternative.GREATER: "Red: at least as large as observed",
-    Alternative.LESS: "Red: at most as large as observed",
+    "two-sided": "Red: at least as far from 0 as observed",
+    "greater": "Red: at least as large as observed",
+    "less": "Red: at most as large as observed",
 }
 NONE_RED = {
-    Alternative.TWO_SIDED: "None is as far from 0 as observed",
-    Alternative.GREATER: "None is as large as observed",
-    Alternative.LESS: "None is as small as observed",
+    "two-sided": "None is as far from 0 as observed",
+    "greater": "None is as large as observed",
+    "less": "None is as small as observed",
 }
 HALF_COUNTED = {
     False: "sign vectors exactly as far",
@@ -389,7 +387,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     alternative = study.settings.alternative
     reached = plots.far(draws, row["difference"], alternative).any()
-    far = (RED if reached else NONE_RED)[alternative]
+    far = (RED if reached else NONE_RED)[study.sided]
     half = f" (mid-p: {HALF_COUNTED[alternative.one_sided]} count half)" if study.mid_p else ""
     caption = texts.said(
         "significance.null_distribution",
@@ -502,7 +500,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         caption=caption,
         height=HEIGHT,
         observed=float(row["difference"]),
-        p_of_observed=float(study.p_of(np.array([row["difference"]]))[0]),
+        p_of_observed=study.p_of_observed,
         alpha=each,
         limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         sided=first_screen.sided(study),

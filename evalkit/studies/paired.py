@@ -521,6 +521,12 @@ class Significance(shown.Shown, Study):
             p[place] = self.asked_p(two_sided, Tails.symmetric(two_sided, mean - null))
         return p
 
+    @property
+    def p_of_observed(self) -> float:
+        """The p-value of the headline's observed difference: 1, or about a half if one-sided."""
+        observed = float(self.headline.iloc[0]["difference"])
+        return float(self.p_of(np.array([observed]))[0])
+
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that may name clusters: their values, and the factor by which clusters raise the
         standard error.
