@@ -854,3 +854,9 @@ def test_a_mid_p_shares_the_datas_own_signs_alone():
     p, _, overlap = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
     assert overlap == 2.0**-4
     assert 0 < p < 1
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_the_limit_that_does_not_count_makes_no_slice_too_small(alternative):
+    study = ek.classification(alternative=alternative, baseline="logistic")
+    assert diagnostics.untestable_slices(study) == []

@@ -262,12 +262,13 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that no difference could be significant: the limits are
-    infinite.
+    """The slices with so few units that no difference could be significant: the limits that a test
+    has are infinite.
     """
     if "difference" not in study.by_segment:
         return []
-    limits = ["difference_low", "difference_high"]
+    shows = {1: "difference_low", -1: "difference_high"}  # an increase, a decrease
+    limits = [shows[sign] for sign in study.settings.alternative.signs]
     return [name for name, part in _slices(study) if np.isinf(part[limits].to_numpy(float)).any()]
 
 
