@@ -234,3 +234,41 @@ def test_queries_do_not_touch_each_other(data):
                 np.testing.assert_allclose(
                     values[0], together[name][i], rtol=1e-12, atol=1e-15, err_msg=name
                 )
+
+
+# Names within sentences ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, structure, spoken",
+    [
+        ("roc_auc", "counts", "ROC AUC"),
+        ("average_precision", "counts", "average precision"),
+        ("brier", "counts", "Brier score"),
+        ("kappa", "counts", "Cohen's kappa"),
+        ("youden", "counts", "Youden's J"),
+        ("r_precision", "rankings", "R-precision"),
+        ("mrr", "rankings", "reciprocal rank"),
+        ("ndcg@10", "rankings", "nDCG@10"),
+        ("precision@5", "rankings", "precision@5"),
+        ("bpref", "rankings", "bpref"),
+        ("wis", "forecasts", "weighted interval score"),
+    ],
+)
+def test_a_sentence_names_a_metric_as_people_do(name, structure, spoken):
+    assert lookup.find(name, structure).spoken == spoken
+
+
+@pytest.mark.parametrize(
+    "name, structure, label",
+    [
+        ("macro_f1", "classes", "macro_f1"),
+        ("average_precision@10", "rankings", "average_precision@10"),
+    ],
+)
+def test_a_sentence_keeps_the_label_of_a_variant(name, structure, label):
+    assert lookup.find(name, structure).spoken == label
+
+
+def test_a_title_begins_with_a_capital_letter_where_the_spoken_name_does_not():
+    assert lookup.find("accuracy", "counts").title == "Accuracy"

@@ -41,11 +41,11 @@ def answer(study) -> str:
 
 MARGIN = {"margin": 0.5}
 LOWEST, NOT_SHOWN = (
-    r"[abc] has the lowest mae, [\d.]+",
+    r"[abc] has the lowest MAE, [\d.]+",
     "the data do not show that it is better than",
 )
 AGAINST = (
-    r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d "
+    r"Against b, by MAE: a is better than it; c is worse than it; the data do not show whether d "
     r"is better or "
     r"worse\. Of the others, a is better than d, the second best\."
 )
@@ -57,27 +57,27 @@ AGAINST = (
         (
             {"a": 1, "b": 2},
             {},
-            r"a is better than b: mae is 1\.\d+ \(\d\d\.\d% less\) instead of \d\.\d+\.",
+            r"a is better than b: MAE is 1\.\d+ \(\d\d\.\d% less\) instead of \d\.\d+\.",
         ),
         (
             {"a": 2, "b": 1},
             {"baseline": "b"},
-            r"a is worse than b: mae is .* \(\d+\.\d% more\) instead of .*",
+            r"a is worse than b: MAE is .* \(\d+\.\d% more\) instead of .*",
         ),
         (
             {"a": 1, "b": 1},
             {},
-            r"The data do not show whether [ab] or [ab] is better: mae is [\d.]+ and [\d.]+\.",
+            r"The data do not show whether [ab] or [ab] is better: MAE is [\d.]+ and [\d.]+\.",
         ),
         (
             {"a": 1, "b": 1},
             MARGIN,
-            r"[ab] and [ab] are equivalent in mae: .*, and the 90% interval .* within ±0\.5\.",
+            r"[ab] and [ab] are equivalent in MAE: .*, and the 90% interval .* within ±0\.5\.",
         ),
         (
             {"a": 1, "b": 2, "c": 3},
             {},
-            r"a is better than both other systems: it has the lowest mae, [\d.]+\.",
+            r"a is better than both other systems: it has the lowest MAE, [\d.]+\.",
         ),
         ({"a": 1, "b": 1, "c": 3}, {}, rf"{LOWEST}, and is better than c; {NOT_SHOWN} [ab]\."),
         (
@@ -100,7 +100,7 @@ def test_the_answer_names_the_systems_that_are_exactly_as_good():
     table["forecast_c"] = table["forecast_a"]
     study = rating.read(table, metrics="mae")
     assert re.match(
-        r"a has the lowest mae, [\d.]+, the same as c, and is better than b; the data do not",
+        r"a has the lowest MAE, [\d.]+, the same as c, and is better than b; the data do not",
         answer(study),
     )
 
@@ -125,7 +125,7 @@ def test_many_systems_are_a_tally_and_a_row_for_each_verdict():
     assert others.startswith('<tr class="worse">')
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
-        "Against m3, by mae: 4 systems are better than it; 16 systems are worse than it. Of the "
+        "Against m3, by MAE: 4 systems are better than it; 16 systems are worse than it. Of the "
         "others, best is better than m0, the second best."
     )
     assert [row.count("<circle") for row in rows(against)] == [4, 1, 16, 1]
@@ -150,10 +150,10 @@ def test_what_turns_the_answer_round_stands_beside_it():
     study = rating.read(table, metrics="mae")
     constant = np.abs(table["actual"] - table["actual"].median()).mean()
     first, second = (
-        line for line in first_screen.verdict(study).text.splitlines() if "mae is" in line
+        line for line in first_screen.verdict(study).text.splitlines() if "MAE is" in line
     )
-    assert first.startswith("No system beats a constant prediction: mae is ")
-    assert float(re.search(r"mae is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
+    assert first.startswith("No system beats a constant prediction: MAE is ")
+    assert float(re.search(r"MAE is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
     assert second.startswith("a is better than b")
     some = first_screen.verdict(rating.read(forecasts(a=1, b=12), metrics="mae")).text
     assert "; b does not reach that." in some

@@ -42,7 +42,7 @@ def test_the_answer_does_not_name_that_loss_again(tmp_path):
     loss, answer = diff_page.verdict(study).text.split("\n")[:2]
     assert "new c" in loss
     assert "new c" not in answer
-    assert "by mae: the new a is better than it" in answer
+    assert "by MAE: the new a is better than it" in answer
 
 
 # Units that are not in both reports ---------------------------------------------------------------
@@ -113,17 +113,17 @@ def test_a_diff_of_complete_runs_says_nothing_of_missing_queries(tmp_path):
 
 def test_a_model_is_called_by_its_name(tmp_path):
     study = diff(tmp_path, {"v1": 1.0}, {"v2": 3.0})
-    assert first_sentence(study).startswith("v2 is worse than v1: mae is ")
+    assert first_sentence(study).startswith("v2 is worse than v1: MAE is ")
 
 
 def test_a_model_of_one_name_is_called_new_and_old(tmp_path):
     study = diff(tmp_path, {"spam": 1.0}, {"spam": 3.0})
-    assert first_sentence(study).startswith("The new spam is worse than the old spam: mae is ")
+    assert first_sentence(study).startswith("The new spam is worse than the old spam: MAE is ")
 
 
 def test_a_model_without_a_name_is_no_system(tmp_path):
     study = diff(tmp_path, {"system": 1.0}, {"system": 3.0})
-    assert first_sentence(study).startswith("The new model is worse than the old model: mae is ")
+    assert first_sentence(study).startswith("The new model is worse than the old model: MAE is ")
 
 
 def test_the_bundled_loss_by_f1_comes_first():
@@ -132,4 +132,4 @@ def test_the_bundled_loss_by_f1_comes_first():
 
 def test_without_a_loss_the_answer_comes_first(tmp_path):
     study = diff(tmp_path, {"m": 3.0}, {"m": 1.0})
-    assert first_sentence(study).startswith("The new m is better than the old m: mae is ")
+    assert first_sentence(study).startswith("The new m is better than the old m: MAE is ")

@@ -17,6 +17,9 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
 UNKNOWN = "unknown"  # the direction of a metric: nothing says which values are better
+# Titles that begin with one of these keep their capital letter within a sentence.
+PEOPLE = ("Brier", "Cohen's", "Gini", "Hamming", "Jaccard", "Matthews", "Poisson", "Youden's")
+NAMES_OF_PEOPLE = frozenset([*PEOPLE, "Kolmogorov-Smirnov"])
 MANY_PARTS = 10  # classes or labels from which a mean has many parts, see `Combined.scarce`
 
 
@@ -158,6 +161,30 @@ class Chosen:
     def label(self) -> str:
         """The name that is printed, and by which this metric is found."""
         return self.metric.name if self.k is None else f"{self.metric.before_cut}{self.k}"
+
+    @property
+    def title(self) -> str:
+        """The name that people say, with its cut-off; the label where it names variants, or is of
+        several words before a cut-off.
+        """
+        title = self.metric.title.partition(" (")[0]
+        if not title or "," in title or "@" in title:
+            return self.label
+        if self.k is None:
+            return title
+        return self.label if " " in title else f"{title}@{self.k}"
+
+    @property
+    def spoken(self) -> str:
+        """The title within a sentence.
+
+        >>> from evalkit.catalogue.lookup import find
+        >>> [find(name, "counts").spoken for name in ("roc_auc", "brier", "accuracy")]
+        ['ROC AUC', 'Brier score', 'accuracy']
+        """
+        title = self.title
+        is_ordinary = title[1:2].islower() and title.split()[0] not in NAMES_OF_PEOPLE
+        return f"{title[0].lower()}{title[1:]}" if is_ordinary else title
 
     @property
     def plain(self) -> str:

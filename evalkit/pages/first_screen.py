@@ -74,7 +74,7 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
     words = texts.QUESTIONS[kind]
     form = "alone" if len(study.order) == 1 else "against" if study.settings.baseline else "best"
     asked = words[form].format(study=study, systems=len(study.order), what=what)
-    return heading(words["report"], f"{asked}, by {study.primary.label}, on {rows}?", study)
+    return heading(words["report"], f"{asked}, by {study.primary.spoken}, on {rows}?", study)
 
 
 def heading(report: str, asked: str, of: Any) -> Html:
@@ -174,14 +174,15 @@ def _sentences(study: Study, opening: Opening) -> list[str]:
     worse = [name for name, own in by_system.items() if number(own, same) != number(value, same)]
     if not worse:
         return [usual, *further]
-    constant = f"{label} is {number(value, same)} if every row gets the same prediction"
+    constant = f"is {number(value, same)} if every row gets the same prediction"
     if len(worse) < len(study.order):
         some = f"{_several(study, worse)} {'does' if len(worse) == 1 else 'do'}"
-        return [usual, f"{constant}; {some} not reach that.", *further]
+        return [usual, f"{study.primary.title} {constant}; {some} not reach that.", *further]
     every = (
         f"No {study.compares} beats" if len(worse) > 1 else f"{shortened(worse[0])} does not beat"
     )
-    return [f"{every} a constant prediction: {constant}.", usual, *further]
+    beaten = f"{every} a constant prediction: {study.primary.spoken} {constant}."
+    return [beaten, usual, *further]
 
 
 def _contrary(study: Study) -> Iterator[str]:
@@ -193,7 +194,8 @@ def _contrary(study: Study) -> Iterator[str]:
         first, by = pairs.iloc[0][["first", "metric"]]
         worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
         others = _several(study, worse)
-        yield f"But by {by} {_name(study, first)} is significantly worse than {others}."
+        spoken = {chosen.label: chosen.spoken for chosen in study.directed}[by]
+        yield f"But by {spoken} {_name(study, first)} is significantly worse than {others}."
 
 
 def _weakest(study: Study) -> Iterator[str]:
@@ -214,7 +216,7 @@ def _answer(study: Study, named: str) -> str:
     it. named: a system that was compared with the baseline before.
     """
     if len(study.order) > 1 and _undefined(study):
-        return f"{study.primary.label} has no value for any {study.compares}."
+        return f"{study.primary.title} has no value for any {study.compares}."
     if not len(study.headline):
         return _alone(study)
     if len(study.headline) == 1:
@@ -238,16 +240,18 @@ def _alone(study: Study) -> str:
             for name in study.order
         ]
         units = plural(study.unit_name, 2)
-        return f"The {plural(study.compares, 2)} share no {units}: {label} of {listed(values)}."
+        metric = study.primary.spoken
+        return f"The {plural(study.compares, 2)} share no {units}: {metric} of {listed(values)}."
     if len(study.order) > 1:
         return (
-            f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked "
-            f"by it."
+            f"{study.primary.title} has no better direction, so the {plural(study.compares, 2)} "
+            f"are not ranked by it."
         )
     same = page.places(study, label)
     value = numbers.estimate(row["value"], row["low"], row["high"], places=same)
     over = f"over {counted(row['n'], study.unit_name)}"
-    return f"{shortened(study.leader)}: {label} is {value} {over}{_beside_constant(study, row)}."
+    found = f"{study.primary.spoken} is {value} {over}"
+    return f"{shortened(study.leader)}: {found}{_beside_constant(study, row)}."
 
 
 def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
@@ -262,9 +266,9 @@ def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
-    metric = row["metric"]
+    metric = study.primary.spoken
     names = (row["first"], row["second"])
-    same = page.places(study, metric)
+    same = page.places(study, study.primary.label)
     first, second = (_name(study, name) for name in names)
     if before := study.adjusted_for(study.primary):
         metric = f"{metric} adjusted for {before}"
@@ -353,8 +357,9 @@ def _of_leader(study: Study) -> str:
     others = rows[~rows["verdict"].isin([words.better, words.worse, "equivalent"])][
         "second"
     ].tolist()
-    metric = study.primary.label
-    value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
+    metric = study.primary.spoken
+    same_places = page.places(study, study.primary.label)
+    value = number(diagnostics.deciding(study, study.leader)["value"], same_places)
     same = diagnostics.as_good(study)
     value += f", the same as {_several(study, same)}" if same else ""
     top = _top(study)
@@ -406,7 +411,7 @@ def _against_baseline(study: Study, named: str) -> str:
             asked = f"that {of} {direction.side} it"
         parts.append(f"the data do not show {asked}")
     baseline = shortened(study.settings.baseline or "")
-    by = f"{study.primary.label}{_adjusted(study)}"
+    by = f"{study.primary.spoken}{_adjusted(study)}"
     only = _only(study) if "cannot tell" in by_word else ""
     return f"Against {baseline}, by {by}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
 
@@ -583,7 +588,7 @@ def strip(study: Study) -> Html:
     n = numbers.sample_sizes(
         study.estimates[study.estimates["metric"] == label]["n"], study.unit_name
     )
-    caption = f"{label} with its {percent(study.settings.level)} interval, {n}"
+    caption = f"{study.primary.title} with its {percent(study.settings.level)} interval, {n}"
     return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
 
 
