@@ -67,7 +67,7 @@ outside, with the reason below and a note on the page.
 {_counts(every)}
 
 Conservative intervals contain the true value in more than 97% of the samples, conservative tests reject in fewer than
-4%. [The tables](trust_tables.md) have every figure.
+4%. [The tables](trust_tables.md) have every figure; [one-sided tests](trust_one_sided.md) have their own page.
 
 {_exceptions(every)}
 
