@@ -459,7 +459,8 @@ class PredictionTable:
         part = self.parts[0]
         used = [column.field.column for column in layout.columns]
         others = [name for name in part.columns if name not in used]
-        if len(others) != 1 or {*layout.shared_fields} & {"weight", *ROW_NAMES}:
+        roles = {column.role for column in layout.columns}
+        if len(others) != 1 or roles & {"weight", *ROW_NAMES}:
             return
         if snake_case(others[0]) not in usual("bookkeeping")["row_counts"]:
             return

@@ -19,6 +19,7 @@ from evalkit.parameters.kinds import written
 from evalkit.reading.matching.column_names import (
     AMOUNTS,
     NAMES,
+    is_like,
     names_with_system,
     snake_case,
     uses_of,
@@ -419,7 +420,13 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
     forecasts = table.named("forecast") or [
         column for column in table.numeric if column.says_prediction and not column.is_share
     ]
-    amounts = [column for column in table.columns if column.snake_case_name in AMOUNTS]
+    amounts = [
+        column
+        for column in table.columns
+        if is_like(column.snake_case_name, AMOUNTS)
+        and forecasts
+        and is_forecast(column, forecasts[0])
+    ]
     others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
     near = [column for column in others if forecasts and is_near_all(column, forecasts)]
     if len(near) == 1:
