@@ -146,6 +146,11 @@ def test_a_number_beside_a_label_is_no_value_per_unit(name):
         ek.significance(pd.DataFrame(columns))
 
 
+def test_features_of_other_ranges_are_not_named_as_systems(tmp_path):
+    columns = {"mpg": ACTUAL, "height": FAR + 900, "ratio": SHARE}
+    assert commands(tmp_path, columns) == []
+
+
 # Columns whose names or cells look like answers
 
 

@@ -591,7 +591,9 @@ def refuse_features(roles: UnitRoles) -> None:
     is_unit = any(column.distinct for column in roles.ids) or bool(roles.rest.repeats)
     if is_unit and not is_answered and alike:
         return
-    systems = models if models and (is_answered or not alike) else names
+    systems = names if alike else []  # of other ranges they are hardly of one kind
+    if models and (is_answered or not alike):
+        systems = models
     way = Way(Proposal("significance"), Choice(systems=systems), "")
     meant = f": {invocation(part, way)}" if len(systems) > 1 else ""
     listed = roles_of.listed(map(repr, names), SHOWN)
