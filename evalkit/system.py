@@ -280,6 +280,11 @@ def show(text: object, stream: TextIO | None = None) -> None:
     print(shown, file=stream, flush=True)
 
 
+def show_line(text: object, stream: TextIO | None = None) -> None:
+    """Print a text in one line, as `show` does; line breaks in it are escaped."""
+    show(str(text).replace("\n", "\\n"), stream)
+
+
 def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
     """The functions that show and erase a line here; they do nothing if nobody watches."""
     if sys.stderr.isatty():

@@ -9,7 +9,6 @@ import pytest
 import evalkit as ek
 from evalkit.__main__ import main
 from evalkit.arrays import InputError, ParameterError
-from evalkit.system import printable
 
 rng = np.random.default_rng(66)
 N = 20
@@ -183,14 +182,88 @@ def test_remote_paths_are_refused_by_their_reason():
             ek.rating(path)
 
 
-def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys):
-    name = "score_\x1b]0;pwn\x07\x1b[31mred"
-    path = saved(pd.DataFrame({"label": A > 0.5, name: B, "score_b": B}), tmp_path, "t.csv")
-    for command in (["inspect"], ["inspect", "--why"], ["report", "ranking", "-p", "preds"]):
-        main([*command, str(path)])
-    shown = capsys.readouterr()
-    assert "\x1b" not in shown.out + shown.err
-    assert printable(name) in shown.out
+HOSTILE = "x\x1b]0;pwn\x07\x1b[31mred\nFAKE\r\x9b2J\u202eend"  # sets titles, colours and lines
+
+
+def hostile(folder):
+    """Files whose names of systems, columns, classes, units and values are hostile."""
+    scores = {f"score_{HOSTILE}": B, "score_b": A}
+    tables = {
+        "wide": {"label": A > 0.5, **scores, HOSTILE: [HOSTILE] * N},
+        "values": {"query": [f"{HOSTILE}{i}" for i in range(N)], HOSTILE: A, "b": B},
+        "text": {HOSTILE: [HOSTILE] * N},
+        "cell": {"label": A > 0.5, "score": [HOSTILE] * N},
+        "twice": {"id": [HOSTILE] * N, "label": A > 0.5, "score": B},
+    }
+    paths = {name: str(folder / f"{name}.parquet") for name in tables}
+    for name, columns in tables.items():
+        pd.DataFrame(columns).to_parquet(paths[name])
+    return paths
+
+
+def check_shown(shown):
+    """Check that a terminal gets no control characters, and no line of its own from a name."""
+    text = shown.out + shown.err
+    assert text
+    assert not set("\x1b\x07\r\x9b\u202e") & set(text)
+    assert not any(line.strip().startswith("FAKE") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", ["wide", "values", "text", "cell", "twice"])
+@pytest.mark.parametrize(
+    "command", [["inspect"], ["inspect", "--why"], ["report", "ranking", "-p", "preds"]]
+)
+def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys, command, name):
+    main([*command, hostile(tmp_path)[name]])
+    check_shown(capsys.readouterr())
+
+
+def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys):
+    wide = hostile(tmp_path)["wide"]
+    folder, again = str(tmp_path / "r"), str(tmp_path / "s")
+    policy = tmp_path / "p.toml"
+    policy.write_text('name = "a\\u001b[31m\\nFAKE"\n[[rules]]\nthat = "roc_auc"\n')
+    report = ["report", "-p", "preds", wide, "-p", "segments", HOSTILE, "-p", "title", HOSTILE]
+    json_of = f"{folder}/classification.json"
+    commands = [
+        [*report, "-o", folder],
+        [*report, "-o", again],
+        ["report", "classification", "--each", wide, "-o", again],
+        ["summary", json_of],
+        ["index", folder],
+        ["diff", folder, again, "-o", str(tmp_path / "d")],
+        ["check", json_of, f"roc_auc of {HOSTILE} >= 0.9"],
+        ["check", json_of, str(policy)],
+        ["check", "--plan", str(policy), json_of],
+        ["explain", "roc_auc", "--theirs", "0.5", "-p", "preds", wide],
+    ]
+    for command in commands:
+        main(command)
+        check_shown(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [HOSTILE],
+        ["report", HOSTILE],
+        ["report", "rating", "-p", HOSTILE, "1"],
+        ["report", "rating", "-p", "preds", HOSTILE],
+        ["report", "rating", "-f", HOSTILE],
+        ["inspect", HOSTILE],
+        ["summary", HOSTILE],
+        ["index", HOSTILE],
+        ["diff", HOSTILE, HOSTILE],
+        ["check", HOSTILE],
+        ["explain", HOSTILE, "--theirs", "1"],
+        ["explain", "mae", "--theirs", HOSTILE],
+        ["parameters", HOSTILE],
+        ["notebook", HOSTILE],
+    ],
+)
+def test_control_characters_of_arguments_do_not_reach_a_terminal(capsys, command):
+    assert main(command) != 0
+    check_shown(capsys.readouterr())
 
 
 def test_control_characters_of_a_figure_do_not_reach_a_terminal(tmp_path, capfd):

@@ -51,7 +51,7 @@ def doctor(options: Any) -> int:
     """Print one line per check; return 1 if something that a report needs is missing."""
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
-        system.show(f"{check.mark:<8} {check.what}: {check.seen}")
+        system.show_line(f"{check.mark:<8} {check.what}: {check.seen}")
     return requests.FAILED if any(check.mark == MISSING for check in checks) else requests.DONE
 
 
@@ -170,9 +170,10 @@ def inspect(options: Any) -> int:
         line = (
             f"{one.command}  # {one.report}: {inspection.described(one.inspection, options.files)}"
         )
-        system.show(line.replace("\n", "\\n"))
+        system.show_line(line)
     if options.why or not read:
-        system.show(about)
+        for line in about:
+            system.show_line(line)
         for one in found:
             if not one.inspection:
                 system.show(requests.in_lines(f"{one.report}: refused: {one.refusal}"))
@@ -188,8 +189,8 @@ def _readings(options: Any, names: list[str]) -> list[Any]:
     return inspection.readings(options.files, names, values, dict(options.parameters))
 
 
-def _table(files: list[str]) -> str:
-    """The parts of the input: rows and columns, with the types that a part states."""
+def _table(files: list[str]) -> list[str]:
+    """The parts of the input, a line each: rows and columns, with the types that a part states."""
     from evalkit.reading.tables import sources
     from evalkit.reading.tables.parts import HEAD
     from evalkit.studies import inspection
@@ -211,4 +212,4 @@ def _table(files: list[str]) -> str:
             f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "
             f"checks them"
         )
-    return "\n".join(lines)
+    return lines

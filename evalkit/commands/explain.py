@@ -44,7 +44,7 @@ def main(options: Any) -> int:
     system.show(none if equal.empty else f"{theirs} is the value of:")
     shown = tried.nsmallest(MOST, "distance") if equal.empty else equal.head(MOST)
     for row in shown.itertuples():
-        system.show(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
+        system.show_line(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
     if len(equal) > MOST:
         system.show(f"and {len(equal) - MOST} more")
     return requests.DONE

@@ -345,7 +345,8 @@ def closest(options: Any, names: Sequence[str] = ()) -> str:
         count = "several ways" if len(ways) > 1 else "one way, if this is meant"
         raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
     about = in_lines(inspection.described(first.inspection, files))
-    system.show(f"evalkit: no report was named, this is: {first.command}  # {about}", sys.stderr)
+    read_as = f"evalkit: no report was named, this is: {first.command}  # {about}"
+    system.show_line(read_as, sys.stderr)
     return first.report
 
 

@@ -463,7 +463,7 @@ def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tupl
     """The metrics of users that are named, or else what the columns of numbers measure.
 
     Raises ParameterError if there is no such column, or a named one is not there, and InputError if
-    rows are totals.
+    rows are totals, or no column names the arms.
     """
     if o.metrics:
         study.check_columns(o.metrics, data)
@@ -472,6 +472,7 @@ def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tupl
     found = proposal.users(SampledTable.of(data[0], o.columns, used=used))
     logs.refuse_totals(data[0], found)
     if not found.metrics:
+        logs.user_fields(data, o.columns, (), used)  # refuses a table without arms
         logs.refuse_odd_numbers(data[0], {*used, *found.columns.values()})
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"

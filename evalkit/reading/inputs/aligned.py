@@ -18,9 +18,14 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
+from evalkit.names import usual
 from evalkit.parameters.kinds import written
-from evalkit.reading.matching.column_names import columns_of_systems, names_with_system
-from evalkit.reading.matching.proposal import Proposal, rating
+from evalkit.reading.matching.column_names import (
+    columns_of_systems,
+    names_with_system,
+    snake_case,
+)
+from evalkit.reading.matching.proposal import Proposal, are_distinct, rating
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import (
     columns as roles_of,
@@ -444,7 +449,25 @@ class PredictionTable:
             layouts = [self.proposed_layout(part, proposal) for part in self.parts]
         if len(layouts) > 1:
             refuse_other_columns(self.parts, layouts)
+        self._refuse_counted_rows(layouts[0])
         return layouts
+
+    def _refuse_counted_rows(self, layout: ColumnLayout) -> None:
+        """Raise InputError for a table of different rows, without ids, beside each of which the
+        only other column says by its name how often it occurs.
+        """
+        part = self.parts[0]
+        used = [column.field.column for column in layout.columns]
+        others = [name for name in part.columns if name not in used]
+        roles = {column.role for column in layout.columns}
+        if len(others) != 1 or roles & {"weight", *ROW_NAMES}:
+            return
+        if snake_case(others[0]) not in usual("bookkeeping")["row_counts"]:
+            return
+        columns = {column.name: column for column in SampledTable.of(part, {}).columns}
+        counts, *rest = [columns[name] for name in (others[0], *used)]
+        if counts.is_whole and counts.finite.min() >= 0 and are_distinct(*rest):
+            raise roles_of.refused(part.name, "counted_rows", column=others[0])
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part as the cells of the first one suggest."""

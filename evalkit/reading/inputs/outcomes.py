@@ -775,6 +775,7 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 # Actual values and forecasts ----------------------------------------------------------------------
 
 
+MARK = 9  # the least number that may mark missing labels beside 0 and 1, as no count of them does
 MISSING = (99.0, 999.0, 9999.0, 99999.0)  # which tools write, or their negatives, for no number
 ACTUAL = Role.declared("actual", required=True)
 FORECASTS = (ID, SYSTEM, ACTUAL, Role.declared("forecast", per_system=True, required=True), WEIGHT)
@@ -792,7 +793,20 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     weight = weight_of(rows)
     for name, values in {rows.columns["actual"]: actual, **forecast}.items():
         refuse_missing(values, None, name, rows.sources[0].name)
+    refuse_row_of_totals(rows, [actual, *forecast.values()])
     return Outcomes(rows, "forecasts", (), actual, forecast, weight)
+
+
+def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
+    """Raise InputError for a row that holds the sum of all other rows in each of the columns."""
+    if len(rows) < FEW:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = [np.isclose(values, values.sum() - values, rtol=1e-6) for values in columns]
+    totals = np.flatnonzero(np.all([*sums, columns[0] != 0], axis=0))
+    if totals.size:
+        part, row = rows.locate(int(totals[0]))
+        raise roles_of.refused(part.name, "row_of_totals", row=row)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
@@ -815,17 +829,27 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
 def refuse_two_classes(
     actual: Floats, forecasts: Collection[Floats], columns: Mapping[str, str], part: parts.InputPart
 ) -> None:
-    """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them.
+    """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them,
+    also where another number marks missing ones.
 
     actual, forecasts: the values, each once or as often as they occur.
     """
-    classes = np.isin(actual, (0, 1)).all() and actual.any() and not actual.all()
-    inside = all(are_probabilities(values) for values in forecasts)
-    if not (classes and inside) or all(np.isin(values, (0, 1)).all() for values in forecasts):
+    if not all(are_probabilities(values) for values in forecasts):
+        return
+    if all(np.isin(values, (0, 1)).all() for values in forecasts):
+        return
+    distinct = np.unique(actual)
+    others = np.setdiff1d(distinct, (0, 1))
+    if len(distinct) - len(others) < 2:
         return
     label, forecast = columns["actual"], columns["forecast"]
     way = _as_two_classes(label, forecast.split(", "), part)
-    raise roles_of.refused(part.name, "two_classes", column=label, forecasts=forecast, way=way)
+    facts = {"column": label, "forecasts": forecast, "way": way}
+    if not others.size:
+        raise roles_of.refused(part.name, "two_classes", **facts)
+    names_class = bool({*snake_case(label).split("_")} & {"label", "labels", "class"})
+    if len(others) == 1 and (names_class or others[0] < 0 or others[0] >= MARK):
+        raise roles_of.refused(part.name, "marked_classes", mark=others[0], **facts)
 
 
 def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart) -> str:

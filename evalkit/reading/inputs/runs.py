@@ -130,7 +130,7 @@ def rankings_of(ranked: RankingInput) -> Runs:
     judged = run if ranked.has_grades else ranked.rows(JUDGED)
     # rows of the runs stand for a table that is not given
     query_table = run if ranked.queries is None else ranked.rows(QUERY_TABLE)
-    build = Build(run, judged, query_table, ranked.options)
+    build = Build(run, judged, query_table, ranked.options, ranked.all_relevant)
     return despite_collisions(build, partial(_runs_of_all_rows, ranked=ranked))
 
 
@@ -317,14 +317,15 @@ class Build:
     computed once.
 
     run, judged, query_table: the rows of the runs, of the judgements and of the table of queries;
-    without a file of the last two, the rows of the runs stand for it. exact: True if items are
-    compared by their texts, not by hashes.
+    without a file of the last two, the rows of the runs stand for it. all_relevant: True if the
+    judgements have no grades. exact: True if items are compared by their texts, not by hashes.
     """
 
     run: ListRows
     judged: ListRows
     query_table: ListRows
     options: ListOptions
+    all_relevant: bool = False
     exact: bool = False
 
     @cached_property
@@ -375,10 +376,12 @@ class Build:
 
     def _refuse_contradictions(self, rows: Ints, grade: Floats, again: Ints) -> None:
         """Raise InputError for an item that a query has twice in a file of judgements, or with two
-        grades. again: the places of rows with the query and item of the row before.
+        grades; without grades, as of interactions, it is relevant however often it comes.
+
+        again: the places of rows with the query and item of the row before.
         """
         self._items.refuse_collisions(self.judged, rows[again - 1], self.judged, rows[again])
-        if self.judged is not self.run and again.size:
+        if self.judged is not self.run and again.size and not self.all_relevant:
             last = max(rows[again[0] - 1], rows[again[0]])
             pair = self._pair_of_row(self.judged, self._queries.judged, last)
             raise InputError(f"{self.judged.place(last)}: {pair} must appear once, got them again")

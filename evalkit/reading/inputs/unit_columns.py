@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.reading.engines import backends, base
 from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
-from evalkit.reading.tables import columns as roles_of, duck, logs, rules
+from evalkit.reading.tables import duck, logs, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import row_suffix
@@ -481,11 +481,18 @@ class UnitTable:
         return base.Query.over(self.selections, [", ".join(cells)] * len(self.selections))
 
 
-def refuse_bookkeeping(
-    columns: Sequence[UnitColumn], numeric: Sequence[UnitColumn], where: str
-) -> None:
-    """Raise InputError for columns that are clearly not systems, by their names or because of what
-    they count.
+class Bookkeeping(NamedTuple):
+    """Columns that are clearly not systems, and what they hold instead."""
+
+    kind: str
+    columns: Sequence[str]
+
+
+def bookkeeping_among(
+    columns: Sequence[UnitColumn], numeric: Sequence[UnitColumn]
+) -> Bookkeeping | None:
+    """The columns that are clearly not systems, by their names or because of what they count; None
+    if all may be systems.
 
     numeric: all columns of numbers, also those that describe the units or are computed from others.
     """
@@ -497,8 +504,8 @@ def refuse_bookkeeping(
     }
     for kind, odd in kinds.items():
         if odd:
-            listed = roles_of.listed(odd, NAMED)
-            raise refused(where, "bookkeeping", kind=kind, columns=listed)
+            return Bookkeeping(kind, odd)
     for column in columns:
         if kind := counted(column.head()):
-            raise refused(where, "bookkeeping", kind=kind, columns=column.name)
+            return Bookkeeping(kind, [column.name])
+    return None

@@ -20,14 +20,16 @@ from evalkit.reading.inputs.unit_columns import (
     CELLS,
     UnitColumn,
     UnitTable,
+    bookkeeping_among,
     measure_of,
-    refuse_bookkeeping,
 )
 from evalkit.reading.matching.column_names import NAMES, USES, uses_of
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
 from evalkit.reading.matching.samples import (
+    ACTUALS,
     ANSWERS,
+    WORDS,
     ColumnSample,
     SampledTable,
     differing,
@@ -497,14 +499,46 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     for column in [] if roles.stated else roles.ids:
         if "metric" in column.uses:
             raise refused(where, "metrics", column=column.name)
+        if column.key in NAMES["terms"]:
+            raise refused(where, "terms", column=column.name)
+        refuse_transposed(column, columns.table.parts[0])
         if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
             raise refused(where, "leaderboard", column=column.name)
-    refuse_bookkeeping(roles.values, free.of_kind("numbers"), where)
+    refuse_bookkeeping(roles, free.of_kind("numbers"))
+    refuse_draws_as_systems(roles)
     for column in [] if roles.stated else columns.used_as("training"):
         if column.distinct:
             raise refused(where, "steps", column=column.name)
     if not roles.stated and roles.cluster is None:
         refuse_features(roles)
+
+
+def refuse_transposed(column: UnitColumn, part: InputPart) -> None:
+    """Raise InputError for a table whose rows, not columns, are called actual and forecast or the
+    like. column: that of the units.
+    """
+    names = {snake_case(text) for text in part.head.get(column.name, ()) if text is not None}
+    answers = sorted(names & (ANSWERS | ACTUALS))
+    if answers and any({*name.split("_")} & WORDS for name in names):
+        raise refused(part.name, "transposed", column=column.name, answer=answers[0])
+
+
+_DRAWS = "|".join(usual("folds")["parts"])
+DRAW_OF_SYSTEM = re.compile(rf"(.*[^\W_])[\W_]+({_DRAWS})[\W_]*\d+")
+
+
+def refuse_draws_as_systems(roles: UnitRoles) -> None:
+    """Raise UnclearSystems for columns of repeated draws of several systems, such as a_seed1,
+    a_seed2, b_seed1 and b_seed2.
+    """
+    names = [column.name for column in roles.values]
+    matches = [DRAW_OF_SYSTEM.fullmatch(name.lower()) for name in names]
+    systems = [match[1] for match in matches if match]
+    if len(systems) == len(names) and 1 < len({*systems}) < len(systems):
+        listed = roles_of.listed(map(repr, names), SHOWN)
+        part = roles.table.parts[0]
+        way = invocation(part, Way(Proposal("significance"), Choice(systems=names), ""))
+        raise UnclearSystems(f"{part.name}: {sentence('draws', columns=listed, way=way)}", names)
 
 
 class UnclearSystems(InputError):
@@ -518,6 +552,26 @@ class UnclearSystems(InputError):
         self.systems = systems
 
 
+def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
+    """Raise UnclearSystems for columns that are clearly not systems; with the others as the systems
+    if there are several.
+
+    numeric: all columns of numbers, also those that describe the units or are computed from others.
+    """
+    found = bookkeeping_among(roles.values, numeric)
+    if found is None:
+        return
+    part = roles.table.parts[0]
+    systems = [column.name for column in roles.values if column.name not in found.columns]
+    meant = ""
+    if len(systems) > 1:
+        way = Way(Proposal("significance"), Choice(systems=systems), "")
+        meant = f": {invocation(part, way)}"
+    listed = roles_of.listed(found.columns, SHOWN)
+    problem = sentence("bookkeeping", kind=found.kind, columns=listed, way=meant)
+    raise UnclearSystems(f"{part.name}: {problem}", systems if meant else ())
+
+
 def refuse_features(roles: UnitRoles) -> None:
     """Raise UnclearSystems unless columns of numbers are values of systems by their names, or by
     their cells in a table whose rows are units by another column.
@@ -526,7 +580,9 @@ def refuse_features(roles: UnitRoles) -> None:
     part = roles.table.parts[0]
     models = [name for name in names if ColumnSample(name, ()).is_model]
     stem = "" if part.unnamed else _table_name(part).partition(".")[0]
-    is_answered = bool(models) and any(column.clean for column in roles.rest.used_as("truth"))
+    may_be_predictions = bool(models) or len(names) == 1
+    answers = [column for column in roles.rest.used_as("truth") if column.clean]
+    is_answered = may_be_predictions and bool(answers)
     if not is_answered and (are_of_one_family(names) or measure_of(stem)):
         return
     alike = are_alike(roles.values)
@@ -535,7 +591,9 @@ def refuse_features(roles: UnitRoles) -> None:
     is_unit = any(column.distinct for column in roles.ids) or bool(roles.rest.repeats)
     if is_unit and not is_answered and alike:
         return
-    systems = models if models and (is_answered or not alike) else names
+    systems = names if alike else []  # of other ranges they are hardly of one kind
+    if models and (is_answered or not alike):
+        systems = models
     way = Way(Proposal("significance"), Choice(systems=systems), "")
     meant = f": {invocation(part, way)}" if len(systems) > 1 else ""
     listed = roles_of.listed(map(repr, names), SHOWN)
@@ -618,7 +676,8 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     """
     refuse_predictions(part)
     table = SampledTable.of(part, {})
-    if any({*values} == {*column.texts} for column in table.columns):
+    named = [column for column in table.columns if "aside" not in uses_of(column.name)]
+    if any({*values} == {*column.texts} for column in named):
         raise refused(part.name, "matrix", columns=", ".join(values))
     columns = {column.name: column for column in table.columns}
     are_shares = all(name in columns and columns[name].is_share for name in values)

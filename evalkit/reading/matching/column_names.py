@@ -17,7 +17,7 @@ USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["co
 SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
 METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
-AMOUNTS = frozenset(usual("bookkeeping")["amounts"])
+AMOUNTS = usual("bookkeeping")["amounts"]
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 # the uses of columns that hold neither answers nor predictions
 USES_OF_BOOKKEEPING = frozenset(

@@ -16,7 +16,14 @@ from evalkit.arrays import Bools, ParameterError, ratio
 from evalkit.metrics.predictive import DEVIATION, MEAN, is_ensemble
 from evalkit.names import control_of, usual
 from evalkit.parameters.kinds import written
-from evalkit.reading.matching.column_names import AMOUNTS, NAMES, snake_case, uses_of
+from evalkit.reading.matching.column_names import (
+    AMOUNTS,
+    NAMES,
+    is_like,
+    names_with_system,
+    snake_case,
+    uses_of,
+)
 from evalkit.reading.matching.distribution_columns import (
     FEWEST,
     PROPHET,
@@ -35,7 +42,7 @@ from evalkit.reading.matching.samples import (
     SampledTable,
     differing,
 )
-from evalkit.reading.tables.columns import is_number
+from evalkit.reading.tables.columns import facts, is_number
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
@@ -267,9 +274,11 @@ def is_told_by(label: ColumnSample, score: ColumnSample) -> bool:
 
 def closeness(label: ColumnSample, score: ColumnSample) -> float:
     """How well a score fits a label: its skill as a probability, of other scores how well they tell
-    two labels apart.
+    two labels apart; of 0 and 1 or the like, by how much the rows with 1 score higher.
     """
-    return skill_of_score(label, score) if score.is_share else separation(score, label)
+    if score.is_share:
+        return skill_of_score(label, score)
+    return directed_separation(score, label) if label.is_flag else separation(score, label)
 
 
 def decided_by_models(table: SampledTable) -> list[ColumnSample]:
@@ -328,16 +337,23 @@ def agreement(first: ColumnSample, second: ColumnSample) -> float:
 
 
 def separation(score: ColumnSample, label: ColumnSample) -> float:
-    """How well scores tell two labels apart: their AUC in the direction in which it is higher, 0
+    """How well scores tell two labels apart: their AUC in the direction in which it is higher, 0.5
     if cells are empty or no two labels.
     """
+    auc = directed_separation(score, label)
+    return max(auc, 1 - auc)
+
+
+def directed_separation(score: ColumnSample, label: ColumnSample) -> float:
+    """The AUC of scores for the last of two labels in their order, such as 1 of 0 and 1; 0.5 if
+    cells are empty or no two labels.
+    """
     if score.numbers is None or None in label.cells or len(label.labels) != 2:
-        return 0.0
+        return 0.5
     is_first = of_first_label(label)
-    first = score.numbers[is_first]
-    second = np.sort(score.numbers[~is_first])
-    auc = np.searchsorted(second, first).mean() / len(second)
-    return float(max(auc, 1 - auc))
+    first = np.sort(score.numbers[is_first])
+    last = score.numbers[~is_first]
+    return float(np.searchsorted(first, last).mean() / len(first))
 
 
 def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence[str]) -> list[str]:
@@ -369,19 +385,53 @@ def of_first_label(label: ColumnSample) -> Bools:
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold actual values: by name, else by the only forecast."""
-    if by_name := table.named("actual"):
+    by_name = table.named("actual")
+    if by_name and (not is_usual_name(table, by_name[0]) or are_predicted(table, by_name)):
         return by_name
+    if by_forecasts := candidates_by_forecasts(table):
+        return by_forecasts
+    return [] if actual_guesses(table) else by_name
+
+
+def is_usual_name(table: SampledTable, actual: ColumnSample) -> bool:
+    """True if the name of actual values is neither the role's own, nor named by the user, so that
+    it may be something else: y beside x and z is a coordinate.
+    """
+    declared = ("actual", *facts("roles")["actual"]["names"])
+    return "actual" not in table.chosen and actual.snake_case_name not in declared
+
+
+def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bool:
+    """True unless no column that is named as predictions, or after a model, is near one of these,
+    although such columns exist.
+    """
+    named = [column for column in table.numeric if column.is_model or column.says_prediction]
+    predictions = [column for column in named if column not in candidates]
+    near = (is_near(column, other) for column in candidates for other in predictions)
+    return not predictions or any(near)
+
+
+def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold actual values, because forecasts complete their names or are near
+    to them; the closest to the forecasts first.
+    """
     if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
     forecasts = table.named("forecast") or [
         column for column in table.numeric if column.says_prediction and not column.is_share
     ]
-    amounts = [column for column in table.columns if column.snake_case_name in AMOUNTS]
+    amounts = [
+        column
+        for column in table.columns
+        if is_like(column.snake_case_name, AMOUNTS)
+        and forecasts
+        and is_forecast(column, forecasts[0])
+    ]
     others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
     near = [column for column in others if forecasts and is_near_all(column, forecasts)]
     if len(near) == 1:
         return [column for column in near if is_forecast(column, forecasts[0])]
-    near.sort(key=lambda column: correlation(column, forecasts[0]), reverse=True)
+    near.sort(key=lambda column: skill(column, forecasts[0]), reverse=True)
     return near[:MOST_GUESSES]
 
 
@@ -424,7 +474,7 @@ def may_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
 
 def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     """Class -> its column of probabilities, which share a beginning and an end and sum to 1; empty
-    without them.
+    without them. Columns of 0 and 1 that repeat the label are no probabilities.
     """
     others = {column.name.lower(): column for column in table.columns if column is not label}
     classes = sorted(label.labels)
@@ -432,9 +482,27 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
         start, first, end = name.partition(classes[0].lower())
         names = [f"{start}{text.lower()}{end}" for text in classes]
         columns = [others[name] for name in names if name in others]
-        if first and len(columns) == len(classes) and sum_to_one(columns):
+        if len(columns) < len(classes) or are_indicators(columns, label, classes):
+            continue
+        if first and sum_to_one(columns):
             return {text: column.name for text, column in zip(classes, columns, strict=True)}
     return {}
+
+
+def are_indicators(
+    columns: Sequence[ColumnSample], label: ColumnSample, classes: Sequence[str]
+) -> bool:
+    """True if each column is 1 where the label is its class, and 0 elsewhere, as the indicators of
+    a feature are, and no name says that the columns hold predictions.
+    """
+    if any(column.says_prediction for column in columns):
+        return False
+    texts = np.array([canonical_label(cell or "") for cell in label.cells])
+    pairs = zip(columns, classes, strict=True)
+    return all(
+        column.numbers is not None and np.array_equal(column.numbers, texts == name)
+        for column, name in pairs
+    )
 
 
 def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
@@ -570,8 +638,11 @@ def predictions_of(
     ]
     worded = [column for column in table.numeric if column.says_prediction]
     is_wide = "system" not in roles.columns
+    by_role = names_with_system([column.name for column in worded], role)
     if is_wide and (systems := by_affix(role, worded)):
         return systems
+    if is_wide and len(by_role) == 1 and not named:
+        return {by_role[0].removeprefix(f"{role}_"): {role: by_role[0]}}
     candidates = named or worded
     models = [column for column in fitting if column.names_model and column not in candidates]
     systems_as_columns: Sequence[ColumnSample] = ()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from evalkit.reading.tables.parts import InputPart
 MOST_CLASSES = 50
 FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
+NO_NUMBER = "nan"
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
 WORDS = frozenset(usual("predictions")["words"])
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
@@ -80,7 +82,11 @@ class ColumnSample:
     @cached_property
     def numbers(self) -> Floats | None:
         """The cells as numbers, NaN where a cell is empty; None if they are no numbers."""
-        numbers = np.array([np.nan if cell is None else _number(cell) for cell in self.cells])
+        cells = [NO_NUMBER if cell is None else cell for cell in self.cells]
+        try:
+            numbers = np.array([float(cell) for cell in cells])
+        except ValueError:
+            numbers = np.array([_number(cell) for cell in cells])
         read = np.isfinite(numbers).sum()
         return numbers if read and read >= READABLE * len(self.texts) else None
 
@@ -167,9 +173,11 @@ class ColumnSample:
         """True for numbers of every user that may be what the users did in a test, and are nothing
         of before it.
         """
+        if self.words & BEFORE or uses_of(self.name) & NO_METRICS:
+            return False
         complete = len(self.finite) == len(self.cells) and len({*self.texts}) > 1
         running = self.is_whole and self.is_distinct and len(self.cells) > FEW
-        return complete and not (running or self.words & BEFORE or uses_of(self.name) & NO_METRICS)
+        return complete and not running
 
     def is_like(self, other: "ColumnSample") -> bool:
         """True if each value goes with one value of the other column, and conversely."""
@@ -204,6 +212,16 @@ FITS: Mapping[str, Callable[[ColumnSample], bool]] = {
 }
 
 
+_samples: WeakKeyDictionary[InputPart, Sequence[ColumnSample]] = WeakKeyDictionary()
+
+
+def samples_of(part: InputPart) -> Sequence[ColumnSample]:
+    """The columns of a part with their first cells, which are read and parsed once per part."""
+    if part not in _samples:
+        _samples[part] = [ColumnSample(name, cells) for name, cells in part.head.items()]
+    return _samples[part]
+
+
 @dataclass(frozen=True, eq=False)
 class SampledTable:
     """The columns of a part that have no use so far, with their first cells.
@@ -225,8 +243,8 @@ class SampledTable:
         used: Collection[str] = (),
     ) -> "SampledTable":
         """The columns of a part but those with another use."""
-        columns = [ColumnSample(name, cells) for name, cells in part.head.items()]
-        return cls(part, [column for column in columns if column.name not in used], chosen, systems)
+        columns = [column for column in samples_of(part) if column.name not in used]
+        return cls(part, columns, chosen, systems)
 
     def without(self, columns: Sequence[ColumnSample]) -> "SampledTable":
         """The table without some columns."""

@@ -51,7 +51,8 @@ class Task:
     """The work on a shard, which can be pickled and sent to a Spark worker.
 
     reads: in the order of the numbers in the column `part`. says: True if a column names the
-    `system`. has_query_table: True if there is a table of queries. top: the best grade of all.
+    `system`. has_query_table: True if there is a table of queries. all_relevant: True if the
+    judgements have no grades. top: the best grade of all.
     """
 
     options: ListOptions
@@ -60,6 +61,7 @@ class Task:
     reads: tuple[Read, ...]
     says: bool
     has_query_table: bool
+    all_relevant: bool
     top: float
 
     @property
@@ -89,7 +91,8 @@ def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     query_table = _shard(table, QUERY_TABLE, task) if task.has_query_table else run
     return [
         runs.despite_collisions(
-            Build(run, judged, query_table, task.options), partial(_measured, task=task)
+            Build(run, judged, query_table, task.options, task.all_relevant),
+            partial(_measured, task=task),
         )
     ]
 
@@ -290,6 +293,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
         ),
         says=says,
         has_query_table=ranked.queries is not None,
+        all_relevant=ranked.all_relevant,
         top=max(p["top"] for p in profiles),
     )
     selects = [

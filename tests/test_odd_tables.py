@@ -1,0 +1,215 @@
+"""Tables of other kinds than one prediction, or one unit, per row: summaries, counts, totals, rows
+in place of columns. Each is refused with its reason, and a table of predictions beside features of
+such names is read.
+"""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_features_beside_predictions import commands
+
+import evalkit as ek
+from evalkit.arrays import InputError
+
+RNG = np.random.default_rng(65)
+ROWS = 60
+ACTUAL = RNG.normal(100, 20, ROWS).round(2)
+NEAR = (ACTUAL + RNG.normal(0, 5, ROWS)).round(2)
+FAR = (ACTUAL + RNG.normal(0, 9, ROWS)).round(2)
+LABEL = np.arange(ROWS) % 2
+SCORE = (0.5 * LABEL + 0.5 * RNG.random(ROWS)).round(3)
+SHARE = RNG.random(ROWS).round(3)
+QUERY = [f"q{i}" for i in range(ROWS)]
+
+
+def as_read(table, suffix):
+    """A table as a file of this format would hold it."""
+    if suffix == ".csv":
+        return pd.read_csv(io.StringIO(table.to_csv(index=False)), dtype=str)
+    return table
+
+
+# Rows that count equal ones
+
+
+@pytest.mark.parametrize("name", ["count", "n", "Freq", "num_rows"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("report", "columns"),
+    [
+        (ek.classification, {"label": LABEL, "predicted": np.where(SHARE < 0.8, LABEL, 1)}),
+        (ek.classification, {"label": LABEL, "score": SCORE.round(1)}),
+        (ek.rating, {"actual": ACTUAL.round(-1), "forecast": NEAR.round(-1)}),
+    ],
+)
+def test_rows_that_count_equal_ones_are_no_predictions(report, columns, suffix, name):
+    table = pd.DataFrame(columns).value_counts().reset_index(name=name)
+    with pytest.raises(InputError, match=f"but '{name}' seems to count equal ones"):
+        report(as_read(table, suffix))
+
+
+def test_counts_are_weights_where_the_user_says_so():
+    table = pd.DataFrame({"label": LABEL, "score": SCORE.round(1)})
+    counted = table.value_counts().reset_index(name="n")
+    weighted = ek.classification(counted, columns="weight=n", metrics="roc_auc").estimates
+    plain = ek.classification(table, metrics="roc_auc").estimates
+    assert weighted["value"][0] == pytest.approx(plain["value"][0])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"id": np.arange(ROWS), "label": LABEL, "score": SCORE, "n": np.arange(ROWS) % 7},
+        {"label": LABEL, "score": SCORE.round(1), "n": np.arange(ROWS) % 7 + 0.5},
+        {"label": LABEL, "score": LABEL / 2, "n": np.arange(ROWS) % 7},
+    ],
+)
+def test_other_numbers_called_n_are_unused(columns):
+    assert ek.classification(pd.DataFrame(columns)).systems == ("score",)
+
+
+# Rows of totals, and rows in place of columns
+
+
+@pytest.mark.parametrize("columns", [{"forecast": NEAR}, {"forecast_a": NEAR, "forecast_b": FAR}])
+@pytest.mark.parametrize("place", [0, ROWS])
+def test_a_row_of_sums_without_a_name_is_no_prediction(columns, place):
+    table = pd.DataFrame({"actual": ACTUAL, **columns})
+    rows = np.insert(table.to_numpy(), place, table.sum(), axis=0)
+    with pytest.raises(InputError, match=f"the sums of all others in row {place + 1}"):
+        ek.rating(pd.DataFrame(rows, columns=table.columns))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("columns", [{"forecast_a": NEAR}, {"y_pred": NEAR, "y_prob": FAR}])
+def test_a_transposed_table_holds_no_units(columns, suffix):
+    table = pd.DataFrame({"actual": ACTUAL, **columns}).T
+    table.columns = [f"r{i}" for i in range(ROWS)]
+    with pytest.raises(InputError, match="the table is transposed"):
+        ek.significance(as_read(table.rename_axis("name").reset_index(), suffix))
+
+
+# What is no number to forecast
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("label", -1), ("label", 2), ("y_true", -1), ("actual", 9)]
+)
+def test_a_mark_of_a_missing_label_is_no_number_to_forecast(name, mark):
+    labels = np.where(np.arange(ROWS) % 9 == 0, mark, LABEL)
+    with pytest.raises(InputError, match=f"got only 0, 1 and {mark} beside probabilities"):
+        ek.rating(pd.DataFrame({name: labels, "forecast": SCORE}))
+
+
+def test_counts_of_rare_events_are_forecast():
+    events = np.where(np.arange(ROWS) % 9 == 0, 2, LABEL)
+    assert ek.rating(pd.DataFrame({"actual": events, "forecast": SCORE})).systems == ("forecast",)
+
+
+# What is no unit, and no system
+
+
+@pytest.mark.parametrize("name", ["feature", "term", "Variable"])
+def test_terms_of_a_model_are_no_units(name):
+    table = pd.DataFrame({name: QUERY, "importance": SHARE, "std": SHARE / 9})
+    with pytest.raises(InputError, match=f"each row is another {name} of a model"):
+        ek.significance(table)
+
+
+def test_draws_of_systems_are_no_systems():
+    names = ["bm25_seed1", "bm25_seed2", "dense_seed1", "dense_seed2"]
+    table = pd.DataFrame({"query": QUERY, **{name: RNG.random(ROWS) for name in names}})
+    with pytest.raises(InputError, match="look like repeated draws of systems"):
+        ek.significance(table)
+    assert ek.significance(table, systems=",".join(names)).systems == (*names,)
+
+
+def test_ranks_beside_systems_are_left_out_by_the_command(tmp_path):
+    columns = {"query": QUERY, "bm25": SHARE, "dense": SCORE}
+    columns |= {"bm25_rank": LABEL + 1, "dense_rank": 2 - LABEL}
+    assert commands(tmp_path, columns) == ["significance -p systems 'bm25, dense'"]
+
+
+@pytest.mark.parametrize("name", ["winner", "best"])
+def test_the_name_of_the_better_system_is_no_value(name):
+    better = np.where(SHARE > SCORE, "bm25", "dense")
+    table = pd.DataFrame({"query": QUERY, "bm25": SHARE, "dense": SCORE, name: better})
+    assert ek.significance(table).systems == ("bm25", "dense")
+
+
+@pytest.mark.parametrize("name", ["loss", "margin"])
+def test_a_number_beside_a_label_is_no_value_per_unit(name):
+    columns = {"id": np.arange(ROWS), "label": LABEL, name: np.log(SCORE + 0.01)}
+    with pytest.raises(InputError):
+        ek.significance(pd.DataFrame(columns))
+
+
+def test_features_of_other_ranges_are_not_named_as_systems(tmp_path):
+    columns = {"mpg": ACTUAL, "height": FAR + 900, "ratio": SHARE}
+    assert commands(tmp_path, columns) == []
+
+
+# Columns whose names or cells look like answers
+
+
+def test_coordinates_are_no_answers_beside_models_of_another_size(tmp_path):
+    columns = {"price": ACTUAL * 50, "x": FAR / 20, "y": NEAR / 20, "z": SHARE}
+    first = commands(tmp_path, {**columns, "linear": NEAR * 50, "boosted": FAR * 50})[0]
+    assert first == "rating -p columns actual=price"
+
+
+def test_indicators_of_a_feature_are_no_probabilities(tmp_path):
+    kind = np.arange(ROWS) % 3 + 1
+    columns = {"los": ACTUAL, "type": kind}
+    columns |= {f"type{i}": (kind == i).astype(int) for i in (1, 2, 3)}
+    first = commands(tmp_path, {**columns, "poisson": NEAR, "nb": FAR})[0]
+    assert first == "rating -p columns actual=los"
+
+
+def test_probabilities_of_0_and_1_are_read_beside_their_label():
+    kind = np.array(["a", "b", "c"])[np.arange(ROWS) % 3]
+    guess = np.where(SHARE < 0.7, kind, "a")
+    columns = {f"prob_{name}": (guess == name).astype(float) for name in "abc"}
+    found = ek.classification(pd.DataFrame({"label": kind, **columns}), metrics="accuracy")
+    assert found.estimates["value"][0] == pytest.approx(np.mean(guess == kind))
+
+
+def test_the_number_nearest_to_the_forecasts_is_first_the_actual_one(tmp_path):
+    like = ACTUAL * 3 - 200  # correlated, and within the same range
+    columns = {"like": like, "visits": ACTUAL, "ols_pred": NEAR, "rf_pred": FAR}
+    first = commands(tmp_path, {**columns, "age": LABEL + 20})[0]
+    assert first == "rating -p columns actual=visits"
+
+
+@pytest.mark.parametrize("name", ["count", "bike_count", "num_sales", "sessions"])
+def test_numbers_of_events_are_what_forecasts_are_of(name):
+    columns = {name: ACTUAL.round(), "height": FAR + 70, "y_hat": NEAR}
+    assert ek.rating(pd.DataFrame(columns), columns=f"actual={name}").systems == ("y_hat",)
+    found = ek.rating(pd.DataFrame({name: ACTUAL.round(), "y_hat": NEAR}), metrics="mae")
+    assert found.estimates["value"][0] == pytest.approx(np.mean(np.abs(ACTUAL.round() - NEAR)))
+
+
+@pytest.mark.parametrize("name", ["fit", "predicted_value"])
+def test_the_fit_of_r_is_a_forecast(name, tmp_path):
+    columns = {"mpg": ACTUAL, "wt": SHARE, name: NEAR}
+    assert commands(tmp_path, columns)[0] in ("rating", "rating -p columns actual=mpg")
+
+
+@pytest.mark.parametrize("other", ["forecast_lower", "forecast_p10"])
+def test_a_system_is_called_alike_beside_any_bookkeeping(other):
+    table = pd.DataFrame({"actual": ACTUAL, "forecast_a": NEAR, other: NEAR - 9})
+    assert ek.rating(table).systems == ("a",)
+
+
+# Interactions
+
+
+def test_an_item_that_a_user_chose_twice_is_relevant_once():
+    lists = pd.DataFrame({"user": [1, 1, 1, 2, 2], "item": [*"abcab"], "rank": [1, 2, 3, 1, 2]})
+    held_out = pd.DataFrame({"user": [1, 1, 1, 2], "item": [*"aacb"]})
+    found = ek.ranking(lists, qrels=held_out, metrics="recall@3")
+    assert found.estimates["value"][0] == 1
+    with pytest.raises(InputError, match="must appear once, got them again"):
+        ek.ranking(lists, qrels=held_out.assign(grade=1))
