@@ -12,9 +12,11 @@ import math
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import filterfalse, groupby
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,7 +27,16 @@ from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, documents, duck, logs, trec
-from evalkit.reading.tables.parts import IDS, PANDAS_INDEX, ByRole, File, Frames, Selection, stamp
+from evalkit.reading.tables.parts import (
+    HEAD,
+    IDS,
+    PANDAS_INDEX,
+    ByRole,
+    File,
+    Frames,
+    Selection,
+    stamp,
+)
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -201,6 +212,11 @@ DELIMITERS = ",\t;|"
 GROUPED, POINT = r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)", "%.%"
 BARE = r"[-+]?[1-9]\d{1,2}"  # a cell beside them that has no group to part
 COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
+# Numbers with a decimal comma and without groups, and those with a point.
+WITH_COMMA, WITH_POINT = r"\s*[-+]?\d*,\d+\s*", r"\s*[-+]?\d*[.]\d+\s*"
+WHOLE = r"\s*[-+]?\d+\s*"
+THOUSANDS = r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*"  # groups of English: 1,234 may be one
+FEWEST_COMMAS = 2  # cells of a file that can only be decimals: a single one may be a slip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -235,9 +251,43 @@ class Csv(TextFile):
         except InputError as error:
             raise InputError(f"{error}{roles_of.no_header(own)}") from None
 
+    @cached_property
+    def comma_columns(self) -> frozenset[str]:
+        """The columns of numbers of a file that writes decimals with a comma, by its first rows.
+
+        None if the comma is the delimiter, if a column writes decimals with a point, or if the
+        commas may group thousands.
+        """
+        if self.delimiter == ",":
+            return frozenset()
+        source = self._table(())
+        rows = duck.sql(f"SELECT * FROM {source} LIMIT {HEAD}", self.name).to_pydict()
+        cells = {name: [cell for cell in rows[name] if cell] for name in self.own}
+        decimals = _cells_with(WITH_COMMA, cells)
+        groups = _cells_with(THOUSANDS, cells)
+        if decimals.total() - groups.total() < FEWEST_COMMAS:
+            return frozenset()
+        if _cells_with(WITH_POINT, cells).keys() - decimals.keys():
+            return frozenset()
+        is_whole = re.compile(WHOLE).fullmatch
+        whole = {name for name, texts in cells.items() if all(map(is_whole, texts))}
+        return frozenset(whole.union(decimals))
+
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        table = self._table({*numbers} - self.comma_columns)
+        read = [name for name in self.own if name in self.comma_columns and name in columns]
+        if not read:
+            return table, {}
+        pointed = []
+        for name in map(duck.DUCKDB.quote, read):
+            is_decimal = f"regexp_full_match({name}, '{WITH_COMMA}')"
+            pointed.append(f"if({is_decimal}, replace({name}, ',', '.'), {name}) AS {name}")
+        return f"(SELECT * REPLACE ({', '.join(pointed)}) FROM {table})", {}
+
+    def _table(self, numbers: Collection[str]) -> str:
+        """The SQL that reads the file; these columns as doubles, the others as texts."""
         types = ", ".join(
             f"{duck.DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'"
             for n in self.own
@@ -246,19 +296,24 @@ class Csv(TextFile):
             f"header={self.heads}, auto_detect=false, delim={duck.DUCKDB.literal(self.delimiter)}"
         )
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
-        return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
+        return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})"
 
     def explain(self, selection: Selection) -> None:
         """Raise the error for a column that is read as text too; for others DuckDB itself names the
         line.
         """
-        if {*selection.numbers.values()} & {*selection.text.values()}:
+        texts = self.comma_columns.union(selection.text.values())
+        if not texts.isdisjoint(selection.numbers.values()):
             super().explain(selection)
 
     def check(self, selection: Selection) -> None:
         """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside
         decimal commas, or beside 645.
         """
+        if self.comma_columns:
+            read = {*selection.text.values(), *selection.numbers.values()}
+            self._refuse_points(self.comma_columns & read)
+            return
         if self.delimiter != ",":
             self._refuse_groups([*selection.numbers.values()])
         others = [name for name in self.own if name not in selection.numbers.values()]
@@ -289,6 +344,23 @@ class Csv(TextFile):
                     self.name, "decimal_commas", column=name, got=seen[name], **other
                 )
 
+    def _refuse_points(self, names: Collection[str]) -> None:
+        """Raise InputError for a cell with a point in a column of decimal commas: 1.234 may be a
+        whole number with a group, or a decimal.
+        """
+        table = self._table(())
+        for name in sorted(names):
+            column = duck.DUCKDB.quote(name)
+            query = f"SELECT max({column}) FILTER ({column} LIKE '{POINT}') AS cell"
+            largest_comma = f"max({column}) FILTER ({column} LIKE '{COMMA}') AS other"
+            found = duck.sql(f"{query}, {largest_comma} FROM {table}", self.name).to_pydict()
+            (got,) = found["cell"]
+            if got is not None:
+                (cell,) = found["other"]
+                raise roles_of.refused(
+                    self.name, "decimal_commas", column=name, got=got, other=name, cell=cell
+                )
+
     def _refuse_groups(self, names: Sequence[str]) -> None:
         """Raise InputError for columns of numbers whose points all stand before three digits: 645
         beside 1.070, or, in a file without another point, 1.070 alone beside semicolons.
@@ -304,6 +376,13 @@ class Csv(TextFile):
                 got = pointed[name][0]
                 whole = got.replace(".", "")
                 raise roles_of.refused(self.name, "groups", column=name, got=got, whole=whole)
+
+
+def _cells_with(form: str, cells: Mapping[str, Sequence[str]]) -> Counter[str]:
+    """The number of cells of this form by column, of the columns that have one."""
+    has_form = re.compile(form).fullmatch
+    numbers = {name: sum(map(bool, map(has_form, texts))) for name, texts in cells.items()}
+    return Counter({name: number for name, number in numbers.items() if number})
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:

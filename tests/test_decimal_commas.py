@@ -1,0 +1,107 @@
+"""Files that write decimals with a comma, as spreadsheets of much of Europe do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evalkit as ek
+from evalkit.arrays import InputError
+
+RNG = np.random.default_rng(7)
+ACTUAL = np.round(RNG.normal(50, 20, 60), 2)
+FRAME = pd.DataFrame(
+    {
+        "id": np.arange(60),
+        "actual": ACTUAL,
+        "forecast_a": np.round(ACTUAL + RNG.normal(0, 3, 60), 2),
+        "forecast_b": np.round(ACTUAL + RNG.normal(0, 5, 60), 2),
+    }
+)
+
+
+def written(path, frame=FRAME, separator=";"):
+    """A file with decimal commas."""
+    frame.to_csv(path, sep=separator, decimal=",", index=False)
+    return path
+
+
+def with_line(path, line):
+    """The same file with one more line."""
+    path.write_text(f"{path.read_text()}{line}\n")
+    return path
+
+
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ";"), ("t.tsv", "\t"), ("t.csv", "|")])
+def test_values_are_those_of_the_same_table_with_points(tmp_path, name, separator):
+    study = ek.rating(written(tmp_path / name, separator=separator))
+    pd.testing.assert_frame_equal(study.estimates, ek.rating(FRAME).estimates)
+
+
+def test_values_by_unit_are_read(tmp_path):
+    frame = FRAME.drop(columns="actual").set_axis(["unit", "a", "b"], axis=1)
+    study = ek.significance(written(tmp_path / "t.csv", frame))
+    pd.testing.assert_frame_equal(study.estimates, ek.significance(frame).estimates)
+
+
+def test_probabilities_are_read(tmp_path):
+    frame = pd.DataFrame({"y_true": FRAME["id"] % 2, "model_a": (FRAME["id"] * 37 % 60) / 64})
+    study = ek.classification(written(tmp_path / "t.csv", frame))
+    pd.testing.assert_frame_equal(study.estimates, ek.classification(frame).estimates)
+
+
+def test_a_column_of_whole_numbers_may_have_commas_after_the_first_rows(tmp_path):
+    long = pd.concat([FRAME] * 40, ignore_index=True)
+    long["id"] = np.arange(len(long))
+    long["actual"] = np.where(long["id"] < 2_300, long["actual"].round(), long["actual"])
+    path = tmp_path / "t.csv"
+    text = long.to_csv(sep=";", decimal=",", index=False)
+    path.write_text(text.replace(",0;", ";"))
+    pd.testing.assert_frame_equal(ek.rating(path).estimates, ek.rating(long).estimates)
+
+
+@pytest.mark.parametrize("cell", ["1.234", "1.5"])
+def test_a_point_beside_commas_is_refused(tmp_path, cell):
+    path = with_line(written(tmp_path / "t.csv"), f"60;{cell};1,2;1,3")
+    with pytest.raises(InputError, match=rf"must be written alike .* got '{cell}' beside"):
+        ek.rating(path)
+
+
+def test_a_point_after_the_first_rows_is_refused(tmp_path):
+    long = pd.concat([FRAME] * 40, ignore_index=True)
+    long["id"] = np.arange(len(long))
+    path = with_line(written(tmp_path / "t.csv", long), "9999;1.234;1,2;1,3")
+    with pytest.raises(InputError, match=r"must be written alike .* got '1.234' beside"):
+        ek.rating(path)
+
+
+def test_a_text_is_named_with_its_row(tmp_path):
+    path = with_line(written(tmp_path / "t.csv"), "60;abc;1,2;1,3")
+    with pytest.raises(InputError, match=r"actual must be a number, got 'abc' \(row 61\)"):
+        ek.rating(path)
+
+
+def test_another_column_with_points_keeps_the_refusal(tmp_path):
+    frame = FRAME.assign(forecast_b=FRAME["forecast_b"].map("{:.2f}".format))
+    with pytest.raises(InputError, match=r"forecast|actual"):
+        ek.rating(written(tmp_path / "t.csv", frame))
+
+
+def test_commas_between_commas_stay_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('actual,forecast\n"1,5","1,2"\n"2,5","2,2"\n"3,5","3,2"\n')
+    with pytest.raises(InputError, match=r"must be a number, got '1,5'"):
+        ek.rating(path)
+
+
+def test_commas_that_may_group_thousands_are_refused(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("actual\tforecast\n1,500\t1,250\n2,500\t12,250\n3,500\t3,250\n")
+    with pytest.raises(InputError, match=r"must be a number, got '1,500'"):
+        ek.rating(path)
+
+
+def test_a_single_comma_is_no_convention(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("actual;forecast\n1;1\n2;2,5\n3;3\n")
+    with pytest.raises(InputError, match=r"forecast must be a number, got '2,5'"):
+        ek.rating(path)
