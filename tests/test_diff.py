@@ -648,7 +648,7 @@ def test_refusals(tmp_path):
         ((path, table), "must be the units of a report"),
         ((path, tmp_path / "text.json"), "cannot be read as Parquet"),
         ((path, tmp_path / "none.json"), "none.json: no such file or folder"),
-        ((path, tmp_path / "alone.json"), "are missing; make it again with units=yes"),
+        ((path, tmp_path / "alone.json"), "make it again with units=yes, in Python also study.save"),
         ((path, tmp_path / "table.csv"), "table.csv: must be a report"),
         ((path, tmp_path), "must hold one report, got a.units.parquet, b.units.parquet"),
     ):
