@@ -15,7 +15,18 @@ ALONE = 2**18
 LARGEST = 1e75  # most of a measured value: its fourth power is still a finite double
 
 
-class InputError(ValueError):
+class OneLineError(Exception):
+    """An error whose message says all that a reader needs."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the line alone; when asked again, as by `%tb`, the traceback."""
+        if hasattr(self, "_was_shown"):
+            return traceback.format_exception(self)
+        self._was_shown = True
+        return [f"{type(self).__name__}: {self}"]
+
+
+class InputError(OneLineError, ValueError):
     """The input is invalid. The message names the file, column, row and value, if there are any."""
 
     def located(
@@ -28,16 +39,13 @@ class InputError(ValueError):
         """
         return InputError(f"{names}: {self}")
 
-    def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the line alone; when asked again, as by `%tb`, the traceback."""
-        if hasattr(self, "_was_shown"):
-            return traceback.format_exception(self)
-        self._was_shown = True
-        return [f"{type(self).__name__}: {self}"]
-
 
 class ParameterError(InputError):
     """A parameter is unknown or has an invalid value."""
+
+
+class ArgumentError(OneLineError, TypeError):
+    """A call has an unknown argument, or too many by position."""
 
 
 class RowError(InputError):

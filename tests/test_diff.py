@@ -648,7 +648,7 @@ def test_refusals(tmp_path):
         ((path, table), "must be the units of a report"),
         ((path, tmp_path / "text.json"), "cannot be read as Parquet"),
         ((path, tmp_path / "none.json"), "none.json: no such file or folder"),
-        ((path, tmp_path / "alone.json"), "are missing; make it again with units=yes"),
+        ((path, tmp_path / "alone.json"), "units=yes, in Python also study.save"),
         ((path, tmp_path / "table.csv"), "table.csv: must be a report"),
         ((path, tmp_path), "must hold one report, got a.units.parquet, b.units.parquet"),
     ):
@@ -695,6 +695,16 @@ def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
     assert command.main(["diff", "old"]) == 2
     assert command.main(["diff", "old", "out"]) == 2
     assert command.main(["diff", "old/ranking.json", "new/alone.html"]) == 2
+
+
+def test_the_command_says_that_no_units_are_paired(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for day, seed in (("old", 1), ("new", 2)):
+        table = rows(seed)[["label", "score_m"]].rename(columns={"score_m": "score"})
+        study = ek.classification(table, metrics="brier")
+        saved(study, tmp_path / day / "classification.units.parquet")
+    assert command.main(["diff", "old", "new", "-o", "out"]) == 0
+    assert "compared as independent samples" in capsys.readouterr().out
 
 
 def test_a_report_that_only_the_old_folder_has_is_told(tmp_path, monkeypatch, capsys):

@@ -250,6 +250,10 @@ def test_refuses_arrays(arguments, message):
         ),
         (lambda: ek.rating(foo=1), r"rating\(\) got an unexpected keyword argument 'foo'$"),
         (
+            lambda: ek.ranking(threshold=0.3),
+            r"ranking\(\) got .* 'threshold' \(an argument of classification, validation\)$",
+        ),
+        (
             lambda: ek.rating(1, 2, 3),
             r"rating\(\) takes from 0 to 1 positional arguments but 3 were given",
         ),

@@ -39,6 +39,7 @@ def shown(shell, capsys):
     [
         ("import evalkit as ek\nek.rating(metrics='rsme')", "ParameterError"),
         ("import evalkit as ek\nek.rating('nowhere.csv')", "InputError"),
+        ("import evalkit as ek\nek.rating(metric='mae')", "ArgumentError"),
     ],
 )
 def test_an_error_of_input_is_one_line(shown, cell, kind):
@@ -134,15 +135,25 @@ def difference(study):
         lambda: ek.ab(CONTROL, TREATMENT),
         lambda: ek.ab({"control": CONTROL, "treatment": TREATMENT}),
         lambda: ek.ab(pd.Series(CONTROL), pd.Series(TREATMENT)),
+        lambda: ek.ab([*CONTROL], [*TREATMENT]),
+        lambda: ek.ab({"control": [*CONTROL], "treatment": [*TREATMENT]}),
     ],
 )
 def test_an_ab_test_is_read_from_a_frame_or_from_arrays(study):
     assert difference(study()) == difference(ek.interleaving(users=USERS))
 
 
-def test_columns_of_a_table_are_no_arms():
-    columns = {name: USERS[name].to_numpy() for name in USERS}
+@pytest.mark.parametrize("column", [np.asarray, list])
+def test_columns_of_a_table_are_no_arms(column):
+    columns = {name: column(USERS[name]) for name in USERS}
     assert difference(ek.ab(columns)) == difference(ek.ab(USERS))
+
+
+def test_dir_of_a_part_of_the_online_report_has_no_internals():
+    for part in (ek.interleaving().log, ek.ab(USERS).users):
+        assert {"estimates", "comparisons", "by_segment"} <= {*dir(part)}
+        assert not [name for name in dir(part) if name.startswith("_")]
+        assert all(hasattr(part, name) for name in dir(part))
 
 
 @pytest.mark.parametrize("unit", [USERS["user"] // 4, list(USERS["user"] // 4)])

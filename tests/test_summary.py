@@ -31,6 +31,7 @@ def row(system="m", value=0.8, low=0.7, high=0.9):
 def results(estimates=None, **more):
     """The results of a small report."""
     known = {"report": "classification", "parameters": {}, "gate": None, "findings": []}
+    known["inputs"] = [{"name": "week/scores.csv"}]
     return known | {"primary": "auc", "estimates": estimates or [row()]} | more
 
 
@@ -190,6 +191,17 @@ def test_a_metric_with_its_cut_off_stays_as_it_is():
 def test_a_message_at_the_start_of_a_line_is_no_markdown(message):
     lines = summary.comment(results(gate=gate() | {"message": message}), "r").splitlines()
     assert message not in lines
+
+
+def test_a_report_without_a_name_of_its_own_is_called_after_its_input():
+    assert "### Classification: scores.csv\n" in summary.comment(results(), "classification")
+    assert "### Classification: may\n" in summary.comment(results(), "may")
+
+
+def test_an_ab_test_alone_is_called_so():
+    part = {"primary": "auc", "estimates": [row()], "headline": []}
+    test = {"report": "interleaving", "log": part | {"estimates": []}, "users": part}
+    assert summary.title(results(**test), "interleaving") == "A/B test: scores.csv"
 
 
 def test_quotes_are_printed_as_they_are():

@@ -389,13 +389,14 @@ def account(results: Mapping[str, Any]) -> str:
     """The change of each metric of each system and its terms, for a terminal."""
     import pandas as pd
 
-    from evalkit.findings.kinds import NOT_COMPARED
+    from evalkit.findings.kinds import NO_COMMON_UNITS, NOT_COMPARED
     from evalkit.pages import diff_page
 
-    missing = [one["message"] for one in results["findings"] if one["code"] == NOT_COMPARED.code]
+    codes = {NO_COMMON_UNITS.code, NOT_COMPARED.code}
+    limits = [one["message"] for one in results["findings"] if one["code"] in codes]
     if results["same"]:
         return "no difference: the same units with the same values"
     rows = [row | _limits(row) for row in results["account"]]
     frame = pd.DataFrame(rows).fillna(float("nan"))
     changed = diff_page.most_changed(frame["metric"][0], results["most_changed"])
-    return "\n".join([diff_page.account_table(frame).text, *changed, *missing])
+    return "\n".join([diff_page.account_table(frame).text, *changed, *limits])

@@ -159,6 +159,7 @@ def read(file: Path) -> Mapping[str, Any]:
     return _part(results) | {
         "report": results["report"],
         "parameters": _mapping(results.get("parameters")),
+        "inputs": _rows(results.get("inputs"), {"name": str}),
         "findings": _rows(results.get("findings"), FINDING),
         "gate": _gate(results.get("gate")),
         **parts,
@@ -208,9 +209,16 @@ def _has(fields: Fields, row: Any) -> bool:
 
 
 def title(results: Mapping[str, Any], name: str) -> str:
-    """The title of the report, with the date of its data."""
+    """The title of the report, with the date of its data; of one without a name of its own, with
+    its first input.
+    """
     given = results["parameters"]
-    shown = str(given.get("title") or f"{results['report'].capitalize()}: {name}")
+    kind = results["report"].capitalize()
+    if "log" in results and not results["log"]["estimates"]:
+        kind = "A/B test"
+    if results["inputs"] and name == results["report"]:
+        name = Path(results["inputs"][0]["name"]).name
+    shown = str(given.get("title") or f"{kind}: {name}")
     return f"{shown}, {given['data_date']}" if given.get("data_date") else shown
 
 

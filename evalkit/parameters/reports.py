@@ -9,11 +9,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, wraps
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ArgumentError, InputError, ParameterError
 from evalkit.parameters.kinds import (
     COLUMN,
     COLUMNS,
@@ -349,7 +350,7 @@ def _arguments_by_parameter(
 
     data: the arguments by position: tables, or labels and predictions as the metrics of
     scikit-learn take them. keywords: those by name, which may be a name of another library. Raises
-    TypeError for an unknown name, and for too many arguments by position.
+    ArgumentError for an unknown name, and for too many arguments by position.
     """
     known = signature.parameters
     # as other libraries call an argument, such as y_prob for y_score
@@ -359,8 +360,12 @@ def _arguments_by_parameter(
         keywords = spelled
     for name in keywords:
         if name not in known:
-            got = f"got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
-            raise TypeError(f"{report.report_name()}() {got}")
+            owners = [each for each, of in REPORTS.items() if name in of.signature().parameters]
+            hint = f" (an argument of {', '.join(owners)})"
+            if not owners:
+                hint = did_you_mean(name, known)
+            got = f"got an unexpected keyword argument {name!r}{hint}"
+            raise ArgumentError(f"{report.report_name()}() {got}")
     labels_and_predictions = [*report.arguments()][:2]
     # two arrays by position are labels and predictions; if the first is a path, they are tables
     is_of_arrays = len(data) == len(labels_and_predictions) == 2
@@ -370,7 +375,7 @@ def _arguments_by_parameter(
     most = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in known.values())
     if len(data) > most:
         takes = f"from 0 to {most} positional arguments but {len(data)} were given"
-        raise TypeError(f"{report.report_name()}() takes {takes}")
+        raise ArgumentError(f"{report.report_name()}() takes {takes}")
     return signature.bind(*data, **keywords).arguments
 
 
@@ -793,8 +798,8 @@ class InterleavingParameters(Compared, Resources):
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
-        """As of every report; the values of the arms of an A/B test, two arrays (control and
-        treatment) or a dict of arrays by arm, become a table of users.
+        """As of every report; the values of the arms of an A/B test, two arrays or lists (control
+        and treatment) or a dict of them by arm, become a table of users.
         """
         preds = raw.get("preds")
         arms = preds if isinstance(preds, Mapping) else {}
@@ -803,13 +808,20 @@ class InterleavingParameters(Compared, Resources):
         if not (len(arms) > 1 and all(map(_is_array, arms.values()))):
             return super().from_raw(raw)
         sizes = {len(values) for values in arms.values()}
-        if arms is preds and "arm" in arms and len(sizes) == 1:  # columns of a table
+        has_columns = not COLUMNS_OF_USERS.isdisjoint(arms)
+        if arms is preds and has_columns and len(sizes) == 1:
             return super().from_raw(raw)
         return super().from_raw({**raw, "preds": None, "users": _users_of_arms(arms)})
 
 
+# names of columns, not of arms
+COLUMNS_OF_USERS = {"arm", "variant", "user", "user_id"}
+
+
 def _is_array(value: Any) -> bool:
-    """True for an array or a series with one value per row."""
+    """True for an array, a series or a list of numbers with one value per row."""
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(isinstance(entry, Real) for entry in value)
     return hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1
 
 

@@ -125,7 +125,8 @@ def located(given: Any) -> Path:
     if not files or not files[0].is_file():
         wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(
-            f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes"
+            f"{path}: the units of the report, {wanted}, are missing; make it again with "
+            f"units=yes, in Python also study.save({wanted!r})"
         )
     return files[0]
 

@@ -63,6 +63,9 @@ class Experiment(Study):
     differences_are: ClassVar[str] = "Differences of arms"
     compares: ClassVar[str] = "arm"
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "adjustments", "caps", "lifts", "users_for"]
+
     # What the page asks
 
     @property

@@ -71,6 +71,9 @@ class Interleaving(Study):
 
     compares: ClassVar[str] = "arm"
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "balance", "by_position"]
+
     # What the page asks
 
     @property

@@ -289,6 +289,10 @@ class Study(ABC):
             f"{self.unit_name}>"
         )
 
+    def __dir__(self) -> list[str]:
+        """The names of a part of a report; those of a whole report are in `drawing.shown`."""
+        return ["estimates", "comparisons", "by_segment", "order", "systems", "p"]
+
     @property
     def used_share(self) -> float:
         """The share of the rows read that the numbers are from."""

@@ -63,9 +63,11 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
         clear = [Way(Proposal("significance"), Choice(), "")]
     if not clear:
         return ""
-    closest = clear[0]
-    call_or_command = invocation(part, closest)
-    return f"{problem}; the {closest.proposal.report} report reads it: {call_or_command}"
+    closest = clear[0].proposal.report
+    reader = f"the {closest} report"
+    if closest == report:
+        reader = f"without the other parameters {reader}"
+    return f"{problem}; {reader} reads it: {invocation(part, clear[0])}"
 
 
 def invocation(part: InputPart, way: Way) -> str:
