@@ -236,11 +236,11 @@ def arguments_of(
 
 
 class Input:
-    """The data that a function may use: its possible arguments, and the kinds of metrics that can
-    be made of it.
+    """The data that a user's function may be computed from: which arguments it may have, and the
+    kinds of metrics that are made of it.
 
     unit: the thing that has one number, such as "row". structures: the tables of the catalogue that
-    its metrics belong to. reads: how each argument is read from a structure, such as `Rows`.
+    its metrics belong to. reads: argument -> how it is read from a structure, such as `Rows`.
     columns: True if an argument can be a further column of the input. cut: "may" or "never" carry
     @k.
     """
@@ -252,7 +252,7 @@ class Input:
     cut: ClassVar[str] = "never"
 
     def values(self, structure: Any, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function."""
+        """The arguments of a function by name, read from a structure."""
         return {name: self.reads[name](structure) for name in function.arguments}
 
     def results(
@@ -305,8 +305,8 @@ class RowInput(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function. Raises ParameterError for a column that a report does not
-        read.
+        """The arguments of a function by name: columns of the input, and arrays of the rows. Raises
+        ParameterError for a column that this report does not read.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -395,7 +395,7 @@ class ListInput(Input):
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
-    """The list of each query, up to rank k."""
+    """The retrieved list of each query up to rank k (None: all of it), with its judged grades."""
     retrieved = r.retrieved
     ideal = r.ideal
     for i in range(len(r)):
@@ -549,14 +549,14 @@ def _decision_kind(function: Function) -> Kind:
 
 
 def _checked(declaring: Declaring) -> Declaring:
-    """The same decorator with checks of its arguments. It refuses a missing pair of parentheses, an
-    unknown argument, and a value of the wrong type.
+    """Check the arguments of a decorator such as `mean` before it is called: refuse a missing pair
+    of parentheses, an unknown argument, and a value of the wrong type, by ParameterError.
     """
 
     @wraps(declaring)
     def checked(*positional: Any, **about: Any) -> Declared:
-        """Check the description, and declare."""
-        if positional:  # the function itself, where the parentheses are missing
+        """The decorator, called with the checked description."""
+        if positional:  # the decorated function, where the parentheses are missing
             raise ParameterError(
                 f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
             )
@@ -877,8 +877,8 @@ def load(
 ) -> OwnMetric:
     """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    of_function: makes a metric of a plain function and its name. Raises ParameterError for a file
-    that cannot be read or run, and for a name that is not a metric in it.
+    of_function: (function, name) -> the metric of a plain function. Raises ParameterError for a
+    file that cannot be read or run, and for a name that is not a metric in it.
     """
     path = Path(file).expanduser()
     try:
@@ -904,7 +904,9 @@ def load(
 
 @cache
 def _of_file(file: str, source: bytes) -> dict[str, Any]:
-    """The variables of a file by name."""
+    """Run a Python file: its variables by name. Raises ParameterError if it raises. source: its
+    content, which also decides whether a stored result can be used again.
+    """
     # cached by file and content, so that a file that has changed is run again
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file
