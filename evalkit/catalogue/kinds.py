@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,8 +20,8 @@ from evalkit.metrics.rows import Rows, Sums
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """A value and the influence of each row: the derivative by its weight, times the weight; the
-    sum is 0.
+    """The value of a metric, and the influence of each row on it: the derivative of the value by
+    the row's weight, times the weight. The influences of all rows add up to 0.
     """
 
     value: float
@@ -37,37 +38,34 @@ class Centre(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Labels and decisions of the four kinds of rows: TP, FN, FP, TN."""
+    """The label and the decision of each of the four kinds of rows: TP, FN, FP, TN."""
 
     label: np.ndarray
     decision: np.ndarray
 
 
 CELLS = Cells(label=np.array([1, 1, 0, 0]), decision=np.array([1, 0, 1, 0]))
-
-
-# the places in `CELLS` of a positive and a negative row, by the decision
-PREDICTED = [0, 2]
-NOT_PREDICTED = [1, 3]
+# indices in `CELLS` of a positive and of a negative row
+PREDICTED = [0, 2]  # as positive: TP, FP
+NOT_PREDICTED = [1, 3]  # FN, TN
 
 
 class RowMasks(NamedTuple):
-    """Two masks: the rows that count, and the hits among them."""
+    """Two masks of rows: the denominator of a share, and its numerator, which is a part of that."""
 
-    member: Bools
+    eligible: Bools
     hit: Bools
 
 
 class HitCounts(NamedTuple):
-    """The numbers, or weights, of the hits and of the rows that count."""
+    """The numerator and the denominator of a share: numbers, or weights, of rows."""
 
     hits: float
-    members: float
+    eligible: float
 
 
-HitRule = Callable[
-    [np.ndarray, np.ndarray], tuple[Bools, Bools]
-]  # (actual, predicted) -> `RowMasks`
+# (actual, predicted) -> `RowMasks`: which rows a share is of, and which of them are hits
+HitRule = Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
 
 
 # Kinds --------------------------------------------------------------------------------------------
@@ -79,10 +77,11 @@ class Kind(ABC):
     variance_by_class: tests estimate the variance of positive and negative rows separately.
     uses_decisions: only the decisions at the threshold matter, not the order of the scores. joint:
     value and influence are computed together. mean_over_rows: it is a mean over rows. selects_rows:
-    two systems differ in the rows that count. summed: it is computed from sums over rows in two
-    readings. has_terms: `RatioOfSums.sums` gives each row or unit its terms, whose sums over any
-    subset give the metric of that subset. heavy: if one row or unit has a larger share of the
-    weight, there is no interval, because tests would reject a true null hypothesis too often.
+    each system selects the rows that it is a mean over, as precision. summed: sums over rows
+    suffice to compute it, so that a large table is read in blocks. has_terms: it is a ratio of sums
+    of terms of rows or units (`RatioOfSums.sums`), so that any subset has its own. heavy: if one
+    row or unit has a larger share of the weight, there is no interval, because tests would reject a
+    true null hypothesis too often.
     """
 
     heavy: ClassVar[float] = 0.4
@@ -99,7 +98,7 @@ class Kind(ABC):
 
     @property
     def summed(self) -> bool:
-        """True if it is computed from sums over rows in two readings."""
+        """True if sums over rows suffice to compute it."""
         return False
 
     @property
@@ -109,7 +108,7 @@ class Kind(ABC):
 
     @property
     def selects_rows(self) -> bool:
-        """True if two systems differ in the rows that count."""
+        """True if each system selects the rows that the metric is a mean over."""
         return False
 
     @property
@@ -130,8 +129,8 @@ class Kind(ABC):
         return not self.has_terms
 
     def groups(self, rows: Rows) -> list[Bools]:
-        """The groups of rows that the metric depends on; the smallest limits how well the variance
-        is known.
+        """Masks of the groups of rows in which the variance is estimated, such as the positives and
+        the negatives; the size of the smallest limits how well it is known.
         """
         if not self.variance_by_class:
             return [np.ones(len(rows), dtype=bool)]
@@ -145,8 +144,8 @@ class Kind(ABC):
         return rows.actual != 1 if self.variance_by_class else None
 
     def excess(self, rows: Rows) -> float:
-        """The upward bias of the value in a small sample, which adds up in a mean of several
-        metrics.
+        """The upward bias of the value in a small sample, 0 if none is known. In a mean of the same
+        metric over many classes it does not average out.
         """
         return 0.0
 
@@ -182,14 +181,18 @@ class RatioOfSums(Kind):
         return self.sums(rows, k, 1).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row."""
+        """The ratio, and the influence of each row: (numerator - ratio · denominator) / Σ
+        denominators, the derivative of a ratio of sums; 0 for a row without a value.
+        """
         terms = self.sums(rows, k, 1)
         value = terms.value
-        size = terms.size
+        denominator = terms.size
         defined = terms.defined
-        total = np.nansum(size if defined.all() else np.where(defined, size, np.nan))
-        influence = ratio(terms.numerator - value * size, total)
-        if np.isfinite(value):  # a row without a value has no influence
+        if not defined.all():  # rows without a value count in neither sum
+            denominator = np.where(defined, denominator, np.nan)
+        total = np.nansum(denominator)
+        influence = ratio(terms.numerator - value * terms.size, total)
+        if np.isfinite(value):
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
 
@@ -216,8 +219,8 @@ class TermsKind(Kind):
 
 @dataclass(frozen=True)
 class Resampled(Kind):
-    """A number that is known only as a function of the rows: samples of the rows show how it
-    varies. Nothing says how a single row moves it.
+    """A number that is known only as a function of the rows, such as a user's own function: its
+    variance comes from resampled rows, because the influence of a single row is not known.
 
     function: rows -> the number, NaN where it is undefined.
     """
@@ -229,7 +232,7 @@ class Resampled(Kind):
         return self.function(rows)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value; the influence of each row is not known."""
+        """The value, with NaN as the influence of each row."""
         return Effects(self.value(rows, k), np.full(len(rows), np.nan))
 
 
@@ -252,10 +255,11 @@ class Proportion(PerUnit):
 
 @dataclass(frozen=True)
 class Ratio(RatioOfSums):
-    """A ratio of sums over units. function: (structure, k, level) -> the terms of each unit.
+    """A ratio of sums over units. function: (structure, k, level) -> the numerator and the
+    denominator of each unit; level is the relevance level.
 
-    within: True if a unit's terms depend on which of its rows are included, because they are ranked
-    within the unit.
+    within: True if the rows are ranked within their unit, so that a unit's terms are not the same
+    if only some of its rows are included.
     """
 
     function: Callable[..., Sums]
@@ -267,7 +271,9 @@ class Ratio(RatioOfSums):
         return not self.within
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The terms, multiplied by the weights of rows that have any."""
+        """The numerator and the denominator of each unit, times the weights of rows that have
+        any.
+        """
         return self.function(structure, k, level)
 
 
@@ -287,12 +293,12 @@ class RowTerms(RatioOfSums, TableKind, TermsKind):
 
 @dataclass(frozen=True)
 class Loss(RowTerms):
-    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that does
-    not count.
+    """The mean of one number per row, its loss. per_row: (rows, k) -> the losses, NaN for a row
+    that is left out of the mean; k is the number behind the @ of the metric's name.
 
-    worst: the number of a row whose prediction is certain and wrong, if it is far from all others.
-    partial: True if some rows may not count. of_distributions: True if the numbers are those of the
-    predictive distributions of rows that have any.
+    worst: the loss of a row whose prediction is certain and wrong, if it is far from all others.
+    partial: True if rows may be left out. of_distributions: True if it scores predictive
+    distributions, which only some tables have.
     """
 
     per_row: Callable[[Rows, Any], Floats]
@@ -307,61 +313,66 @@ class Loss(RowTerms):
         return bool(np.isfinite(self.worst))
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """For each row its loss, and 1 if it counts, unweighted."""
+        """The two terms of each row, unweighted: its loss and 1, or 0 and 0 if it is left out."""
         loss = self.per_row(rows, k)
         undefined = np.isnan(loss)
         return [np.where(undefined, 0.0, loss), (~undefined).astype(np.float64)]
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
-        """The losses, multiplied by the weights of rows that have any."""
+        """The weighted loss of each row as numerator, and its weight as denominator; NaN for a row
+        that is left out.
+        """
         loss = self.per_row(structure, k)
         weight = structure.weight
         if weight is None:
-            return Sums(loss)
+            return Sums(loss)  # each row weighs 1
         return Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
 
     def rows_without_value(self, rows: Rows, k: int | None) -> int:
-        """The number of rows that do not count."""
+        """The number of rows that are left out of the mean."""
         return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
 
     def value_at(self, c: Counts, threshold: float) -> float:
-        """The mean over the rows of a table; NaN if some rows do not count, because their pairs are
-        unknown.
+        """The mean over the rows of a table; NaN if the loss of any of them is undefined: then
+        systems are compared on the rows that both have, which a table does not tell.
         """
         rows = rows_of(c, threshold)
-        # a score that no row of a class has counts for nothing, even if its loss is undefined
+        # a class may have no row with a score: its loss there is not used, even if it is undefined
         loss = np.where(rows.weights > 0, self.per_row(rows, None), 0.0)
         return float(ratio(np.dot(rows.weights, loss), c.total))
 
 
 @dataclass(frozen=True)
 class RatioOfRows(RowTerms):
-    """A ratio of sums over rows. sides: the numerator and the denominator of each row, before its
-    weight.
+    """A ratio of sums over rows. sides: rows -> the numerator and the denominator of each row,
+    unweighted.
     """
 
     sides: Callable[[Rows], Sequence[Floats]]
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """Both numbers of each row, unweighted."""
+        """The numerator and the denominator of each row, unweighted."""
         return self.sides(rows)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
-        """Both numbers, times the weights of the rows."""
+        """The numerator and the denominator of each row, times its weight."""
         numerator, denominator = self.sides(structure)
         return Sums(structure.weights * numerator, structure.weights * denominator)
 
     def value_at(self, c: Counts, threshold: float) -> float:
-        """The ratio over the rows of a table; NaN if some rows do not count."""
+        """The ratio over the rows of a table; NaN if a term of any of them is undefined."""
         rows = rows_of(c, threshold)
         numerator, denominator = self.sides(rows)
-        member = rows.weights > 0
-        weight = rows.weights[member]
-        return float(ratio(np.dot(weight, numerator[member]), np.dot(weight, denominator[member])))
+        # a class may have no row with a score: its terms there are not used
+        exists = rows.weights > 0
+        weight = rows.weights[exists]
+        return float(ratio(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists])))
 
 
 def rows_of(c: Counts, threshold: float) -> Rows:
-    """One row for each class and score of a table, with its weight."""
+    """A table as rows: for each score one of label 1 and one of label 0, weighted by the rows of
+    this class with exactly this score; the weight may be 0.
+    """
     label = np.repeat([1, 0], len(c.threshold))
     weight = np.concatenate([c.positive, c.negative])
     return Rows(label, np.tile(c.threshold, 2), threshold, weight)
@@ -369,23 +380,22 @@ def rows_of(c: Counts, threshold: float) -> Rows:
 
 @dataclass(frozen=True)
 class Share(RatioOfSums, TableKind):
-    """The share of hits among the rows that count. rule: (actual, predicted) -> two masks: the rows
-    that count, and the hits among them.
+    """The share of hits among the eligible rows, such as precision: true labels among the rows
+    predicted positive. rule: (actual, predicted) -> the masks of eligible rows and of hits.
     """
 
     rule: HitRule
     uses_decisions: ClassVar[bool] = True
     mean_over_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = True  # two systems are compared on the rows that count for both
+    needs_rows: ClassVar[bool] = True  # two systems are compared on the rows eligible in both
 
     @staticmethod
     def from_rule(rule: HitRule) -> Share:
-        """The share of a rule: an `OwnShare` if the predictions decide which rows count."""
-        member = Share(rule).cells().member
-        predicted = member[PREDICTED]
-        not_predicted = member[NOT_PREDICTED]
-        return OwnShare(rule) if (predicted != not_predicted).any() else Share(rule)
+        """The share of a rule: an `OwnShare` if the predictions decide which rows are eligible."""
+        eligible = Share(rule).cells().eligible
+        depends_on_prediction = eligible[PREDICTED] != eligible[NOT_PREDICTED]
+        return OwnShare(rule) if depends_on_prediction.any() else Share(rule)
 
     @property
     def moves_with_threshold(self) -> bool:
@@ -393,81 +403,88 @@ class Share(RatioOfSums, TableKind):
         return any((mask[PREDICTED] != mask[NOT_PREDICTED]).any() for mask in self.cells())
 
     def hits(self, rows: Rows) -> RowMasks:
-        """The rows that count, and the hits among them."""
-        member, hit = self.rule(rows.actual, rows.predicted)
-        return RowMasks(member, member & hit)
+        """The eligible rows, and the hits among them."""
+        eligible, hit = self.rule(rows.actual, rows.predicted)
+        return RowMasks(eligible, eligible & hit)
 
     def groups(self, rows: Rows) -> list[Bools]:
-        """The rows that count."""
-        return [self.hits(rows).member]
+        """The eligible rows: how many they are limits how well the variance is known."""
+        return [self.hits(rows).eligible]
 
     def cells(self) -> RowMasks:
-        """The masks of `hits` for the four kinds of rows in `CELLS`."""
-        member, hit = self.rule(CELLS.label == 1, CELLS.decision == 1)
-        return RowMasks(member, member & hit)
+        """The masks of `hits` for the four kinds of rows in `CELLS`; shape (4,)."""
+        eligible, hit = self.rule(CELLS.label == 1, CELLS.decision == 1)
+        return RowMasks(eligible, eligible & hit)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
-        """The weight of hits and of the rows that count."""
-        member, hit = self.hits(structure)
-        return Sums(structure.weights * hit, structure.weights * member)
+        """For each row its weight if it is a hit, and its weight if it is eligible, else 0."""
+        eligible, hit = self.hits(structure)
+        return Sums(structure.weights * hit, structure.weights * eligible)
 
     def influence_table(self, decided: Counts) -> Floats:
-        """The influence on the share of a positive (first row) and a negative (second), predicted
-        or not.
+        """The influence on the share of a positive (first row) and of a negative (second row),
+        predicted positive (first column) or not: (hit - share) / number of eligible rows for an
+        eligible row, else 0. decided: the table of decisions.
         """
-        hits, members = self.hit_counts(decided)
-        member, hit = self.cells()
-        # the four kinds of rows are in the order of a table by class and decision
-        return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
+        counts = self.hit_counts(decided)
+        share = ratio(counts.hits, counts.eligible)
+        eligible, hit = self.cells()
+        # `CELLS` has the order of this table, row by row
+        return ratio(eligible * (hit - share), counts.eligible).reshape(2, 2)
 
     def hit_counts(self, decided: Counts) -> HitCounts:
-        """The numbers of hits and of rows that count, from the table of decisions."""
-        # in the order of `CELLS`, because the decision 1 stands before the decision 0
+        """The numbers of hits and of eligible rows. decided: the table of decisions, whose scores
+        are 1 for the rows predicted positive, then 0.
+        """
+        # in the order of `CELLS`: TP, FN, FP, TN
         weight = np.array([decided.positive, decided.negative]).ravel()
-        member, hit = self.cells()
-        return HitCounts((weight @ hit).item(), (weight @ member).item())
+        eligible, hit = self.cells()
+        return HitCounts((weight @ hit).item(), (weight @ eligible).item())
 
     def values_of_counts(self, c: Counts) -> Floats:
-        """The share of each of many counts, which are arrays in `c`."""
-        weight = np.array([c.tp, c.fn, c.fp, c.tn])
-        member, hit = self.cells()
-        return ratio(hit @ weight, member @ weight)
+        """The share of each of many samples. c: counts at a threshold, arrays over the samples."""
+        weight = np.array([c.tp, c.fn, c.fp, c.tn])  # in the order of `CELLS`
+        eligible, hit = self.cells()
+        return ratio(hit @ weight, eligible @ weight)
 
     def value_at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""
         counts = self.hit_counts(influence.decision(c, threshold))
-        return float(ratio(counts.hits, counts.members))
+        return float(ratio(counts.hits, counts.eligible))
 
 
 @dataclass(frozen=True)
 class OwnShare(Share):
-    """A share of rows that each system selects for itself: two systems differ in the rows that
-    count.
+    """A share of rows that each system selects by its predictions, such as precision: the eligible
+    rows of two systems differ.
     """
 
     selects_rows: ClassVar[bool] = True
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference, computed under the null hypothesis that both
-        shares are equal.
+        """The influence of each row on the difference of two shares under the null hypothesis that
+        they are equal: the squares of the rows' influences add up to the variance of the weighted
+        generalised score test.
 
-        A few rows that are all hits then do not have a variance of 0. A weight is the number of
-        equal rows that a row stands for. The squares add up to the variance of the weighted
-        generalised score test. Kosinski 2013, doi:10.1002/sim.5587.
+        Under it the variance is not 0 even if the few eligible rows are all hits. first, second:
+        the same rows with the predictions of two systems; a weight is the number of equal rows that
+        a row stands for. Kosinski 2013, doi:10.1002/sim.5587.
         """
         weight = first.weights
         a = self.hits(first)
         b = self.hits(second)
-        sizes = np.array([weight @ a.member, weight @ b.member])
-        common = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))  # share of both systems
-        residual_a = a.member * (a.hit - common)
-        residual_b = b.member * (b.hit - common)
+        sizes = np.array([weight @ a.eligible, weight @ b.eligible])
+        common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))
+        # each row's hit less the share that both systems have under the null hypothesis
+        residual_a = a.eligible * (a.hit - common_share)
+        residual_b = b.eligible * (b.hit - common_share)
+        # p (1 - p) (1/n + 1/m), where the variance of one row, p (1 - p), is less by the covariance
+        # of the rows that are eligible in both; rounding may leave less than 0
         covariance = float((weight * residual_a) @ residual_b)
-        # less the covariance of rows that count for both; rounding may leave less than 0
-        pooled = max(common * (1 - common) - 2 * covariance / sizes.sum(), 0.0)
-        variance = pooled * float(ratio(1.0, sizes).sum())
+        row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
+        variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())
+        # first-order influences, scaled so that their squares add up to this variance
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
-        # scaled so that their squares, by weight, add up to this variance
         factor = ratio(variance, float((weight * influence) @ influence))
         return weight * influence * np.sqrt(np.nan_to_num(factor))
 
@@ -503,13 +520,8 @@ class ClassCoverage(Kind):
     summed: ClassVar[bool] = True
 
     def share(self, classes: Bools) -> Share:
-        """The share of the rows that are predicted as some classes."""
-
-        def rule(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
-            """All rows count; hits are those predicted as one of the classes."""
-            return np.ones(len(actual), bool), classes[predicted]
-
-        return Share(rule)
+        """The share of the rows that are predicted as some classes. classes: a mask."""
+        return Share(partial(_predicted_as, classes=classes))
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The share."""
@@ -519,3 +531,8 @@ class ClassCoverage(Kind):
         """The value and the influence of each row."""
         covered = labels.coverage_by_class(rows.confusion, self.target) > 0
         return self.share(covered).effects(rows, k)
+
+
+def _predicted_as(actual: np.ndarray, predicted: np.ndarray, classes: Bools) -> RowMasks:
+    """All rows are eligible; hits are those predicted as one of the classes. classes: a mask."""
+    return RowMasks(np.ones(len(actual), bool), classes[predicted])

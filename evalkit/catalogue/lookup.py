@@ -79,9 +79,10 @@ def find(name: Any, structure: str) -> Chosen:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
     `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
 
-    An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean`
-    and its like declare. Raises ParameterError for an unknown name, a cut-off that the metric lacks
-    or needs, or one below 1, and SeveralMeanings for a name of several metrics.
+    structure: the table that it is looked up in, a key of `TABLES`. An own metric is named by its
+    file, `my_metrics.py:gain@10`, or is the object that `own.mean` and its like declare. Raises
+    ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1,
+    and SeveralMeanings for a name of several metrics.
 
     >>> find("map", "rankings").label, find("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
@@ -109,24 +110,27 @@ def _refuse_file_alone(name: str) -> None:
 
 
 class Spelling(NamedTuple):
-    """A name reduced to its letters and digits, which may end with @ or ^, and the cut-off."""
+    """A way to read a name: its letters and digits, with @ or ^ at the end if a number must follow,
+    and the text of that number or cut-off.
+    """
 
     letters: str
     cut: str | None = None
 
 
 def _letters(name: str) -> str:
-    """The lower-case letters and the digits of a name.
+    """The lower-case letters and the digits of a name, and @ or ^ if it ends with one.
 
     >>> _letters("F0.5-Score"), _letters("precision@")
     ('f05score', 'precision@')
     """
     lower = unicodedata.normalize("NFKC", name).lower()  # full-width letters become plain ones
-    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", lower)  # @ and ^ stay at the end alone
+    return re.sub(r"[^a-z0-9@^]|[@^](?!$)", "", lower)  # @ and ^ are left at the end alone
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
-    """What a name may mean, the likeliest first: a number in it may be a cut-off.
+    """The ways to read a name, the likeliest first: a number in it may be a cut-off or belong to
+    the name.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -135,14 +139,14 @@ def _spellings(name: str) -> Iterator[Spelling]:
     if match is None:
         return
     base, sign, cut = match.group("base", "sign", "cut")
-    if sign != "@":
-        yield Spelling(_letters(name).rstrip("^"))
-    if sign == "^":
-        yield Spelling(_letters(f"{base}^"), cut)
     if sign == "@":
+        # the metric may be one that needs a cut-off, or one that may have it
         yield Spelling(_letters(f"{base}@"), cut)
         yield Spelling(_letters(base), cut)
         return
+    yield Spelling(_letters(name).rstrip("^"))
+    if sign == "^":
+        yield Spelling(_letters(f"{base}^"), cut)
     numbered = NAME_WITH_NUMBER.fullmatch(name)
     if numbered:
         before, number, after = numbered.group("before", "number", "after")
@@ -152,60 +156,66 @@ def _spellings(name: str) -> Iterator[Spelling]:
 
 @cache
 def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
-    """The metrics that each spelling, as `_letters` has it, may mean: the one of this name, or all
-    with this alias.
+    """The metrics of a structure by the letters, as in `Spelling`, of their names and aliases: of a
+    name the one metric, of an alias all that have it.
     """
     table = TABLES[structure]
-    metrics: dict[str, tuple[Metric, ...]] = {}
+    by_alias: dict[str, tuple[Metric, ...]] = {}
     for metric in table.values():
         for alias in map(_letters, metric.aliases):
-            metrics[alias] = (*metrics.get(alias, ()), metric)
-    return metrics | {_letters(name): (metric,) for name, metric in table.items()}
+            by_alias[alias] = (*by_alias.get(alias, ()), metric)
+    by_name = {_letters(name): (metric,) for name, metric in table.items()}
+    return by_alias | by_name
 
 
 def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
-    """The metrics of a structure that a name may mean. Raises ParameterError for a wrong cut-off.
+    """The metrics of a structure that a name may stand for, by its first spelling that any metric
+    has; empty if none has. Raises ParameterError for a wrong cut-off.
 
     >>> [chosen.label for chosen in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
-    metrics = _metrics_by_letters(structure)
+    by_letters = _metrics_by_letters(structure)
     for spelling in _spellings(name):
-        if spelling.letters in metrics:
+        metrics = by_letters.get(spelling.letters)
+        if metrics is not None:
             return tuple(
                 _checked(metric, _number_behind(metric, spelling.cut, name), name)
-                for metric in metrics[spelling.letters]
+                for metric in metrics
             )
     return ()
 
 
 def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
-    """The error whose negative a scorer of scikit-learn is, such as neg_log_loss; empty for another
-    name.
+    """The error that the name of a scorer of scikit-learn negates, such as log_loss of
+    neg_log_loss; empty for another name.
     """
     error = name.lower().strip().removeprefix("neg_")
-    if error == name:  # nothing was removed
+    has_no_prefix = error == name
+    if has_no_prefix:
         return ()
     return tuple(chosen for chosen in meanings(error, structure) if chosen.metric.best == "low")
 
 
 def _unknown_metric(name: str, structure: str) -> str:
-    """The message for an unknown name, with what may have been meant."""
+    """The message for a name that no metric of the structure has, with what may have been meant: a
+    number elsewhere on the page, a metric of another structure, or a similar name.
+    """
     metrics = TABLES[structure]
     cut = " (with @k)" if any(metric.cut != "never" for metric in metrics.values()) else ""
     message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{cut}"
-    # numbers that the page has elsewhere than among the metrics
-    elsewhere = TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0]))
-    if elsewhere:
-        return f"{message}; {elsewhere}"
-    spellings = {spelling.letters for spelling in _spellings(name)}
-    for other, head in HEADS.items():
-        if not spellings.isdisjoint(_metrics_by_letters(other)):
+    # sentences on numbers that the page has elsewhere than among the metrics
+    where_on_page = TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0]))
+    if where_on_page:
+        return f"{message}; {where_on_page}"
+    letters = {spelling.letters for spelling in _spellings(name)}
+    for other_structure, head in HEADS.items():
+        if not letters.isdisjoint(_metrics_by_letters(other_structure)):
             advice = _how_the_input_is_read(structure)
             return f"{message}; it is a metric of {head.lower()}{advice}"
     aliases = chain(*(metric.aliases for metric in metrics.values()))
-    near = misspelled(name, [*metrics, *aliases])
-    return f"{message}; did you mean {near!r}?" if near else message
+    similar = misspelled(name, [*metrics, *aliases])
+    return f"{message}; did you mean {similar!r}?" if similar else message
 
 
 def _how_the_input_is_read(structure: str) -> str:
@@ -214,8 +224,8 @@ def _how_the_input_is_read(structure: str) -> str:
 
 
 def misspelled(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a name is a slip of, with its cut-off: letters in another order, or some
-    wrong in a long word. None if nothing is close enough to be the same thing.
+    """The known name that a name misspells in one word, with the name's cut-off: the letters of the
+    word are in another order, or in a long word some are wrong. None if no known name is so close.
 
     >>> misspelled("ndgc@10", ["ndcg", "dcg"]), misspelled("msle", ["mse"])
     ('ndcg@10', None)
@@ -226,22 +236,22 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:
         return None
-    slip = unknown_words[0]
-    candidates = [word for word in sorted(words) if sorted(word) == sorted(slip)]
-    if len(slip) >= LONG:
-        candidates += difflib.get_close_matches(slip, words, n=1, cutoff=CLOSE)
+    wrong_word = unknown_words[0]
+    candidates = [word for word in sorted(words) if sorted(word) == sorted(wrong_word)]
+    if len(wrong_word) >= LONG:
+        candidates += difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
     for word in candidates:
-        mended = base.replace(slip, word)
-        if mended in names:
-            return f"{mended}{sign}{cut}"
+        corrected = base.replace(wrong_word, word)
+        if corrected in names:
+            return f"{corrected}{sign}{cut}"
     return None
 
 
 def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
-    """Find which metric of a report `name` means, also under another name; return its label.
+    """The label of the metric of a report that a name, or another name of it, stands for.
 
-    parameter: the parameter with the name, for errors. Raises ParameterError if the report has no
-    such metric.
+    metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
+    ParameterError if the report has no such metric.
     """
     metrics = tuple(metrics)
     labels = [chosen.label for chosen in metrics]
@@ -252,8 +262,8 @@ def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
         meant = [chosen.label for chosen in meanings(name, structure) if chosen.label in labels]
         if len(meant) == 1:
             return meant[0]
-    near = misspelled(name, labels)
-    hint = f" (did you mean {near!r}?)" if near else ""
+    similar = misspelled(name, labels)
+    hint = f" (did you mean {similar!r}?)" if similar else ""
     raise ParameterError(f"{parameter} must be one of {', '.join(labels)}, got {name!r}{hint}")
 
 
@@ -287,8 +297,10 @@ def is_in_catalogue(name: Any) -> bool:
 
 
 def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
-    """The number behind the @ of a metric, such as 0.5 of `fbeta@0.5`, or else its cut-off; None if
-    there is none. text: what stands behind the @. NaN if it is not a number.
+    """The number behind the @ in the name of a metric: a cut-off or, of a metric that takes any
+    number, such as `fbeta@0.5`, that number, NaN if it is none; None if the name has no @.
+
+    text: what stands behind the @. name: the whole name, for errors.
     """
     takes_any_number = metric.kind_at is not None
     if not (text and takes_any_number):
@@ -298,8 +310,8 @@ def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
 
 
 def _cut_off(text: str | None, name: str) -> int | None:
-    """The cut-off behind the @, such as 10 of `ndcg@10`; None if there is none. Raises
-    ParameterError for text that is not a whole number. name: the whole name, for errors.
+    """The cut-off that stands behind the @, such as 10 of `ndcg@10`; None if nothing stands there.
+    Raises ParameterError for text that is not a whole number. name: the whole name, for errors.
 
     >>> _cut_off("10", "ndcg@10"), _cut_off(None, "ndcg")
     (10, None)
@@ -312,12 +324,16 @@ def _cut_off(text: str | None, name: str) -> int | None:
 
 
 def _loaded(name: Any) -> Chosen:
-    """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
+    """The own metric that an entry of the parameter `metrics` stands for: a name such as
+    `my_metrics.py:gain@10`, a plain function, or a declared metric. Raises ParameterError for
+    anything else.
+    """
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
     if match:
         file, metric, cut = match.group("file", "metric", "cut")
         return Chosen(load(file, metric, _of_function), _cut_off(cut, name))
-    if callable(name) and not isinstance(name, Chosen | OwnMetric):
+    is_plain_function = callable(name) and not isinstance(name, Chosen | OwnMetric)
+    if is_plain_function:
         return Chosen(_of_function(name, usual_name(name)))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
@@ -327,8 +343,8 @@ def _loaded(name: Any) -> Chosen:
 
 
 def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
-    """The metric of a plain function, by bootstrap; its name says which values are better, and
-    differs from the names of the catalogue.
+    """The own metric of a plain function, by bootstrap. Its name tells which values are better; a
+    name that the catalogue has gets the prefix own_.
     """
     metric = bootstrap(name=name)(call)
     is_taken = any(metric.name in table for table in TABLES.values())
@@ -337,38 +353,43 @@ def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
 
 
 def _own(chosen: Chosen, structure: str) -> Chosen:
-    """An own metric, if it can be computed from this structure. Raises ParameterError if it cannot,
-    or if it has the name of a metric of the catalogue.
+    """An own metric for a report on this structure. Raises ParameterError if it takes arguments
+    that the structure does not have, or has the name of a metric of the catalogue.
     """
     own = chosen.metric
     assert isinstance(own, OwnMetric)  # see `_loaded`
     if structure not in own.structures:
-        # the arguments that a metric of this structure may have
-        arguments = next(source.reads for source in INPUTS if structure in source.structures)
-        unknown = [name for name in own.arguments if name not in arguments]
-        near = "".join(did_you_mean(name, arguments) for name in unknown)
-        takes = f"{own.name} takes {', '.join(own.arguments)}"
-        known = f"{(HEADS | USERS)[structure]}: {', '.join(arguments) or 'columns of numbers'}"
-        not_those = "which are not the arguments of a metric of"
-        raise ParameterError(f"metrics: {takes}, {not_those} {known}{near}")
+        raise _wrong_arguments(own, structure)
     if any(own.name in table for table in TABLES.values()):
         raise ParameterError(
             f"metrics: {own.name} is a metric of the catalogue; give yours another name"
         )
     if structure == "forecasts" and isinstance(own.kind, Resampled):
+        # only now it is known that y_pred are forecasts, not classes
         function = own.kind.function
         assert isinstance(function, FunctionOfRows)
         own = replace(own, kind=Resampled(replace(function, of_forecasts=True)))
     return _checked(own, chosen.k, chosen.label)
 
 
+def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
+    """The error for an own metric whose arguments are not those of a metric of this structure."""
+    arguments = next(source.reads for source in INPUTS if structure in source.structures)
+    unknown = [name for name in own.arguments if name not in arguments]
+    hints = "".join(did_you_mean(name, arguments) for name in unknown)
+    takes = f"{own.name} takes {', '.join(own.arguments)}"
+    known = f"{(HEADS | USERS)[structure]}: {', '.join(arguments) or 'columns of numbers'}"
+    not_those = "which are not the arguments of a metric of"
+    return ParameterError(f"metrics: {takes}, {not_those} {known}{hints}")
+
+
 def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
-    """The metric at a cut-off or number. name: as the user writes it, for errors. Raises
-    ParameterError if the metric needs a k and has none, or has one that it does not take.
+    """The metric at a cut-off or number k. Raises ParameterError if it needs one and k is None, or
+    if it does not take this one. name: as the user wrote it, for errors.
     """
     if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
-        # a share, a percentage, or any number
+        # of a share, of a percentage, or of any number
         example = 0.9 if metric.most <= 1 else 90 if metric.most < 100 else 0.5
         raise ParameterError(
             f"metrics: {metric.name} needs {between}, such as {metric.name}@{example}, got {name!r}"
@@ -389,8 +410,8 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
 
 
 def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, also own ones, without duplicates; the default metrics if
-    there are no names.
+    """The metrics that the names, or own metrics, of a parameter stand for, without duplicates;
+    those of the `usual` names if there are none.
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
@@ -414,11 +435,12 @@ def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
 def possible(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, by default those of the usual metrics that the input
-    allows.
+    """The metrics that the names of a parameter stand for, by default those of the `usual` ones
+    that the input allows.
 
-    lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") ->
-    what a metric that needs it would require. Raises ParameterError for such a metric.
+    lacks: what the input has not ("scores", "probabilities", "scores of units", further "columns"),
+    each with the text of what a metric needs that needs it. Raises ParameterError for a named
+    metric that needs any of it.
     """
     allowed = [name for name in usual if find(name, structure).metric.needs not in lacks]
     metrics = chosen(names, structure, allowed)
@@ -480,8 +502,11 @@ OPPOSITE = {"low": "high", "high": "low"}
 
 
 def direction(name: str) -> str | None:
-    """Return "high" or "low", the better values according to the name; None if the name says
-    nothing, or both.
+    """Which values are better according to the name of a metric, "high" or "low"; None if the name
+    does not tell, or tells both.
+
+    A name of the catalogue decides; else the words in it that are known to have a direction, such
+    as loss or latency, and a minus or a word such as neg in front reverses it.
 
     >>> [
     ...     direction(name)
@@ -496,9 +521,9 @@ def direction(name: str) -> str | None:
     """
     base = name.split("@")[0].strip()
     words = "_".join(WORD.findall(base)).lower()
-    minus = base.startswith(("-", "−"))
+    has_minus = base.startswith(("-", "−"))
     for known in (base.lower(), words):
-        if known in CATALOGUE and not minus:
+        if known in CATALOGUE and not has_minus:
             is_clear = CATALOGUE[known] != "neither" and known not in UNCLEAR
             return CATALOGUE[known] if is_clear else None
     directions = {KNOWN[phrase] for phrase in PHRASE.findall(words)}
@@ -507,8 +532,8 @@ def direction(name: str) -> str | None:
     if len(directions) != 1:
         return None
     best = directions.pop()
-    reversed_by_word = words not in KNOWN and REVERSED.match(words)
-    return OPPOSITE[best] if minus or reversed_by_word else best
+    is_reversed = has_minus or (words not in KNOWN and REVERSED.match(words))
+    return OPPOSITE[best] if is_reversed else best
 
 
 def named(name: str, best: str | None = None) -> Metric:
@@ -537,11 +562,12 @@ BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
 def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
-    """The metrics with the directions that the parameter `lower_is_better` states.
+    """The metrics with the directions that the parameter `lower_is_better` states: lower values of
+    the metrics that it names are better; of all others whose direction is not known higher ones, if
+    the user set the parameter.
 
-    Where it is given, the other metrics of unknown direction are better if higher. Raises
-    ParameterError for a metric that is not there, and for one whose definition says that higher is
-    better.
+    Raises ParameterError for a name that none of the metrics has, and for a metric whose definition
+    says that higher is better.
 
     >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
     >>> p = Shared.from_raw({"lower_is_better": "minutes"})
@@ -549,23 +575,23 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     ['low', 'high']
     """
     metrics = tuple(metrics)
-    low = {
+    lower_is_better = {
         label_of("lower_is_better", name, metrics)
         for name in p.lower_is_better
         if name != NO_METRIC
     }
     # the user who names the metrics of which lower is better says that of no other
     otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
-    return tuple(_with_direction(chosen, low, otherwise) for chosen in metrics)
+    return tuple(_with_direction(chosen, lower_is_better, otherwise) for chosen in metrics)
 
 
-def _with_direction(chosen: Chosen, low: Collection[str], otherwise: str) -> Chosen:
-    """The metric with its direction. low: the labels of metrics of which lower values are better.
-    otherwise: the direction of a metric of unknown direction. Raises ParameterError for a metric
-    whose definition says that higher is better.
+def _with_direction(chosen: Chosen, lower_is_better: Collection[str], otherwise: str) -> Chosen:
+    """The metric with its direction. lower_is_better: labels of metrics. otherwise: the direction
+    to give to another metric whose direction is unknown. Raises ParameterError for a metric of
+    `lower_is_better` whose definition says that higher is better.
     """
     metric = chosen.metric
-    if chosen.label in low and metric.best != "low":
+    if chosen.label in lower_is_better and metric.best != "low":
         if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):
             raise ParameterError(
                 f"lower_is_better: {chosen.label} has its direction by definition, {metric.best} "
@@ -578,18 +604,22 @@ def _with_direction(chosen: Chosen, low: Collection[str], otherwise: str) -> Cho
 
 
 def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> str:
-    """Which values of a metric are better, as a file records it: unknown where an earlier version
-    assumed it.
+    """Which values of a metric are better, from the results file of a report: "high", "low",
+    "neither" or "unknown".
 
-    Such a version recorded high where neither the name nor a parameter said it. row: of the metric
-    in the file, where `stated` shows that the version did not assume it.
+    Earlier versions recorded "high" for a metric whose direction nothing stated: that is read as
+    unknown, unless its name tells the direction. row: the metric in the file; later versions have
+    `stated` in it. parameters: those of the report.
     """
     best = str(row["best"])
-    if best != "high" or "stated" in row or {"best", "lower_is_better"} & {*parameters}:
+    is_stated = "stated" in row or bool({"best", "lower_is_better"} & {*parameters})
+    if best != "high" or is_stated:
         return best
     return direction(name) or UNKNOWN
 
 
 def absent(*_: Any) -> Any:
-    """Raise an error: the metric's values come from the input and cannot be computed."""
+    """The function of a metric that is known by its values alone: always raises, as these are read
+    from the input and never computed.
+    """
     raise AssertionError("none, the values come from the input")

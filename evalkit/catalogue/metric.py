@@ -105,8 +105,8 @@ class Metric:
 
 @cache
 def _at_number(metric: Metric, number: float) -> Metric:
-    """The metric at a number; the same object each time, as kinds are compared by their
-    functions.
+    """The metric with its kind at the number behind the @. Cached, because kinds hold functions and
+    are equal only if these are the same objects.
     """
     assert metric.kind_at is not None
     return replace(metric, kind=metric.kind_at(number))
@@ -117,26 +117,29 @@ TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").dec
 
 
 def described(name: str, structure: str, kind: Kind) -> Metric:
-    """The row of a metric, from metrics.toml and its kind."""
+    """The metric of this name in the table of a structure: its texts are read from metrics.toml.
+
+    name: as in the file, where metrics that need a cut-off end with an @.
+    """
     fields = dict(TEXTS[structure][name])
     fields["columns"] = tuple(fields.get("columns", ()))
     fields["aliases"] = tuple(fields.get("aliases", "").split())
-    if fields.get("missing") == "undefined":
+    if fields.get("missing") == "undefined":  # TOML has no None
         fields["missing"] = None
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
 def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
-    """The rows of a table, by name."""
-    return {
-        name: kind if isinstance(kind, Metric) else described(name, structure, kind)
-        for name, kind in kinds.items()
-    }
+    """The table of metrics of a structure, by name; a kind gets its texts from metrics.toml."""
+    metrics = {}
+    for name, kind in kinds.items():
+        metrics[name] = kind if isinstance(kind, Metric) else described(name, structure, kind)
+    return metrics
 
 
 def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Metric:
-    """The row of a metric with a number after its @. kind_at: the kind at that number; the row
-    itself has the kind at 1.
+    """The metric of this name with a number after its @, such as fbeta@0.5. kind_at: number -> the
+    kind; the metric itself, whose name has no number yet, gets the kind at 1.
     """
     return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
 
@@ -203,19 +206,21 @@ class Chosen:
 
     @property
     def leave_one_out(self) -> "Chosen":
-        """The metric for many parts with few positives each; see `Combined.scarce`."""
+        """The metric with the form of its kind for few positives, see `Combined.scarce`."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
         return replace(self, metric=replace(self.metric, kind=kind))
 
     @property
     def base(self) -> "Chosen":
-        """The metric itself, or the one that it transforms."""
+        """The metric that this one is a function of, such as MSE of RMSE; others are their own."""
         kind = self.metric.kind
         return Chosen(kind.metric, self.k) if isinstance(kind, Transformed) else self
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
-        """One value per unit of rankings and other structures of units, or the terms of a ratio."""
+        """The numerator and the denominator of each unit (row, query, user) of a structure. level:
+        the lowest relevant grade, for ranked lists.
+        """
         kind = self.metric.kind
         assert isinstance(kind, RatioOfSums)
         return kind.sums(structure, self.k, level)
@@ -240,8 +245,8 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Transformed(TableKind):
-    """A monotone function of another metric, with its derivative as slope: it has that metric's
-    test.
+    """A monotone function of another metric, such as the root of the MSE: it has that metric's
+    test. slope: the derivative of the function.
     """
 
     metric: Metric
@@ -253,7 +258,9 @@ class Transformed(TableKind):
         return self.function(self.metric.kind.value(rows, k))
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The other metric's effects times the slope."""
+        """The function of the other metric's value, and its influences times the derivative of the
+        function there (chain rule).
+        """
         effects = self.metric.kind.effects(rows, k)
         slope = self.slope(effects.value)
         return Effects(self.function(effects.value), slope * effects.influence)
@@ -268,7 +275,8 @@ class Transformed(TableKind):
 @dataclass(frozen=True, eq=False)
 class Part:
     """One class or label of a mean. share: its share in the mean. rows: its rows, with actual value
-    1 for the class or label. places: their indices among all rows; None if it has all rows.
+    1 for the class or label. places: the indices of these rows among all rows; None if they are all
+    rows.
     """
 
     share: float
@@ -276,7 +284,7 @@ class Part:
     places: np.ndarray | None = None
 
     def among_all(self, influence: Floats, n: int) -> Floats:
-        """The influence of all n rows: that of the part's rows, 0 for the other rows."""
+        """The influence of the part's rows as an array over all n rows, 0 for the other rows."""
         if self.places is None:
             return influence
         all_rows = np.zeros(n)
@@ -293,7 +301,8 @@ class PartPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """The mean of a metric over classes or labels. split: rows -> their parts.
+    """The mean of a metric over classes or labels, such as macro F1. split: rows -> the parts that
+    it is a mean over.
 
     classed: True if each row has one class. parts_have_all_rows: True if each part has all rows,
     False if a part has the rows of some classes only.
@@ -305,19 +314,21 @@ class Combined(Kind):
     parts_have_all_rows: bool = True
 
     def scarce(self, positives: Floats) -> bool:
-        """True if there are many parts that have fewer positives each than twice their number.
+        """True if the parts are many and have few positives, so that the bias of each matters: then
+        `leave_one_out` is the form to use, if there is one.
 
-        The skewness and the bias of a part fall with its positives; in a mean the skewness vanishes
-        with the number of parts, and the bias stays while the interval narrows.
+        positives: their number in each part. A metric of few positives is skewed and biased. In a
+        mean of many parts the skewness averages out; the bias stays, and the interval is narrow.
         """
         parts = len(positives)
-        few = bool(2 * parts**2 > positives.sum())
+        # fewer positives per part than twice the number of parts
+        few_positives = bool(2 * parts**2 > positives.sum())
         has_form = self.parts_have_all_rows and self.metric.kind.leave_one_out is not None
-        return has_form and parts >= MANY_PARTS and few
+        return has_form and parts >= MANY_PARTS and few_positives
 
     @property
     def leave_one_out(self) -> "Combined":
-        """The same mean, of parts with few positives each."""
+        """The same mean with the form of its metric for few positives."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
         return replace(self, metric=replace(self.metric, kind=kind))
@@ -346,8 +357,8 @@ class Combined(Kind):
         return self.split(rows)
 
     def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats | None:
-        """The influence of each row on the mean through the shares; None if the shares are
-        fixed.
+        """How each row changes the mean by changing the shares of the parts; None if the shares are
+        fixed. value: the mean.
         """
         return None
 
@@ -357,8 +368,8 @@ class Combined(Kind):
         return float(sum(values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row, which is the sum of its influences on the
-        parts.
+        """The mean, and the influence of each row: the mean of its influences on the parts, and
+        what it adds through the shares.
         """
         values = []
         influence = np.zeros(len(rows))
@@ -373,36 +384,38 @@ class Combined(Kind):
         return Effects(value, influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second: the sum of its influences on
-        the parts.
+        """The influence of each row on the difference first − second: the mean, by the shares of
+        the parts, of its influences on the difference in each part.
         """
         pairs = self._pairs(first, second)
         if pairs is None:
             return self._influence_on_parts(first, k) - self._influence_on_parts(second, k)
         influence = np.zeros(len(first))
-        for part, other in pairs:
-            on_part = self.metric.kind.influence_on_difference(part.rows, other.rows, k)
-            # a pair has the same places; its share is that of the first system
+        for part, part_of_second in pairs:
+            on_part = self.metric.kind.influence_on_difference(part.rows, part_of_second.rows, k)
+            # both parts have the same rows, and so the same places; the share is the first's
             influence += part.share * part.among_all(on_part, len(first))
         return influence
 
     def _pairs(self, first: Rows, second: Rows) -> list[PartPair] | None:
-        """The parts of both systems; None if the systems have different parts, because some classes
-        are predicted by one of the two alone.
+        """The parts of the two systems, class by class; None if the systems have different parts,
+        because some classes are predicted by one of the two alone.
         """
         parts = list(self.parts(first))
-        others = list(self.parts(second))
+        parts_of_second = list(self.parts(second))
         # Both systems have the same rows, so that the labels of a part, 1 for its class, tell which
         # class it is. The labels of predicted classes without rows are all 0; which of them form a
         # pair does not matter, because without a hit no row has any influence.
         labels = [part.rows.actual.tobytes() for part in parts]
-        other_labels = [part.rows.actual.tobytes() for part in others]
-        if labels != other_labels:
+        labels_of_second = [part.rows.actual.tobytes() for part in parts_of_second]
+        if labels != labels_of_second:
             return None
-        return [PartPair(a, b) for a, b in zip(parts, others, strict=True)]
+        return [PartPair(a, b) for a, b in zip(parts, parts_of_second, strict=True)]
 
     def _influence_on_parts(self, rows: Rows, k: int | None) -> Floats:
-        """The influence of each row of one system, with the shares of the parts as if fixed."""
+        """The influence of each row on the mean of one system, the shares of the parts taken as
+        fixed.
+        """
         influence = np.zeros(len(rows))
         for part in self.parts(rows):
             on_part = self.metric.kind.effects(part.rows, k).influence
@@ -416,8 +429,8 @@ def _is_positive(rows: Rows) -> Bools:
 
 @dataclass(frozen=True)
 class Weighted(Combined):
-    """The mean in which the share of each part is the weight of its `counted` rows, by default the
-    positives.
+    """The mean in which the share of a part is the weight of its `counted` rows, by default the
+    positives: (rows of a part) -> a mask.
     """
 
     counted: Callable[[Rows], Bools] = _is_positive
@@ -431,13 +444,15 @@ class Weighted(Combined):
         """The parts with a weight above 0, with their shares."""
         weights = [float(self._counted_weights(part).sum()) for part in self.split(rows)]
         total = sum(weights)
+        # split again: the rows of all parts would need much memory at once
         for part, weight in zip(self.split(rows), weights, strict=True):
             if weight > 0:
                 yield replace(part, share=weight / total)
 
     def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """The influence through the shares: a row's weight times how far its part is above the
-        mean.
+        """How each row changes the mean by changing the shares: a row raises the share of the part
+        that counts it, so that it adds its weight / total weight times the metric of that part less
+        the mean, `value`.
         """
         influence = np.zeros(len(rows))
         total = 0.0
@@ -478,12 +493,12 @@ class Harmonic(Kind):
 
     @property
     def summed(self) -> bool:
-        """True if it can be computed from sums over rows."""
+        """True if sums over rows suffice to compute it."""
         return all(metric.kind.summed for metric in self.pair)
 
     @property
     def selects_rows(self) -> bool:
-        """True if two systems differ in the rows that count for either metric."""
+        """True if each system selects the rows that either metric is a mean over."""
         return any(metric.kind.selects_rows for metric in self.pair)
 
     def strata(self, rows: Rows) -> np.ndarray | None:
@@ -491,7 +506,7 @@ class Harmonic(Kind):
         return self.pair.first.kind.strata(rows)
 
     def mean(self, first: float, second: float) -> float:
-        """The harmonic mean of two values."""
+        """2 a b / (a + b), the harmonic mean of two values."""
         return float(ratio(2 * first * second, first + second))
 
     def value(self, rows: Rows, k: int | None) -> float:
@@ -499,21 +514,21 @@ class Harmonic(Kind):
         return self.mean(self.pair.first.kind.value(rows, k), self.pair.second.kind.value(rows, k))
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row (delta method)."""
+        """The value, and the influence of each row by the delta method: the derivatives of 2 a b /
+        (a + b), 2 b² / (a + b)² by a and 2 a² / (a + b)² by b, times its influences on a and b.
+        """
         a = self.pair.first.kind.effects(rows, k)
         b = self.pair.second.kind.effects(rows, k)
-        # the derivatives of 2 a b / (a + b) are 2 b² / (a + b)² by a, and 2 a² / (a + b)² by b
         influence = 2 * (b.value**2 * a.influence + a.value**2 * b.influence)
         return Effects(self.mean(a.value, b.value), ratio(influence, (a.value + b.value) ** 2))
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second, with the gradient at the mean
-        of both systems.
+        """The influence of each row on the difference first − second, as in `effects` with the
+        derivatives at the mean values of both systems.
         """
         a, b = (
             np.mean([metric.kind.value(rows, k) for rows in (first, second)])
             for metric in self.pair
         )
-        # as in `effects`
         on_a, on_b = (metric.kind.influence_on_difference(first, second, k) for metric in self.pair)
         return ratio(2 * (b**2 * on_a + a**2 * on_b), (a + b) ** 2)

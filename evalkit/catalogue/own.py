@@ -70,7 +70,9 @@ class Function:
     undefined: str
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
-        """The result of the function for these arguments. Raises ParameterError if it raises."""
+        """The result of the function for these arguments by name, whose arrays it cannot change.
+        Raises ParameterError if it raises any exception.
+        """
         try:
             with np.errstate(all="ignore"):
                 return self.call(**{name: _read_only(values[name]) for name in self.arguments})
@@ -78,9 +80,10 @@ class Function:
             raise self.refused(f"raised {type(error).__name__}: {error}") from error
 
     def arrays(self, values: Mapping[str, Any], n: int, sides: int, unit: str) -> list[Floats]:
-        """The result of one call: an array of n numbers, or with two `sides` a pair of them.
+        """The result of one call for all n units: an array of n numbers or, of a function with two
+        `sides`, one of numerators and one of denominators.
 
-        unit: what each number is of, such as "row", for errors.
+        values: the arguments by name. unit: the word for a unit, such as "row", for errors.
         """
         arrays = self._sides(self(values), sides, unit)
         return [self._numbers(array, n, unit, sides) for array in arrays]
@@ -88,28 +91,36 @@ class Function:
     def rows(
         self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, unit: str
     ) -> list[Floats]:
-        """The arrays from n calls, one per unit, that each return one number or one pair."""
+        """The results of n calls, one per unit, as the arrays of `arrays`: each call returns one
+        number or, of a function with two `sides`, a numerator and a denominator.
+
+        calls: the arguments of each call by name.
+        """
         table = np.empty((sides, n))
         for i, values in enumerate(calls):
             for side, number in enumerate(self._sides(self(values), sides, unit)):
                 table[side, i] = self.number(number, f"{unit} {i + 1}")
-        return [self._numbers(column, n, unit, sides) for column in table]
+        return [self._numbers(array, n, unit, sides) for array in table]
 
     def number(self, result: Any, where: str) -> float:
-        """One number. Raises ParameterError for anything else."""
+        """The result of the function as a float. Raises ParameterError for anything but a number.
+        where: what it is the result for, for the error.
+        """
         try:
             return float(_floats(result))
         except (TypeError, ValueError):
             raise self.refused(f"must return one number, got {_short(result)} ({where})") from None
 
     def checked(self, number: float, where: str) -> float:
-        """The number, if it is in range, or NaN if the metric is declared as undefined there."""
-        self._numbers(np.array([number]), 1, where, 1)
+        """The number as it is. Raises ParameterError if it is not in the declared range, or NaN if
+        the metric is not declared to be undefined anywhere.
+        """
+        self._numbers(np.array([number]), n=1, unit=where, sides=1)
         return number
 
     def _sides(self, result: Any, sides: int, unit: str) -> list[Any]:
-        """What the function returned as a list of one or two. Raises ParameterError for two where
-        it is no pair.
+        """The result of a call as a list: of itself, or of numerator and denominator. Raises
+        ParameterError if there must be two `sides` and the result is not a pair.
         """
         if sides == 1:
             return [result]
@@ -118,8 +129,9 @@ class Function:
         raise self.refused(f"must return {SIDES[2]} for each {unit}, got {_short(result)}")
 
     def _numbers(self, result: Any, n: int, unit: str, sides: int) -> Floats:
-        """The result as n numbers. Raises ParameterError for another shape, and for a number that
-        is not finite or not in the declared range.
+        """The result as an array of n floats, one per unit. Raises ParameterError for another
+        shape, and for a number that is not finite or not in the declared range; NaN is allowed if
+        the metric is declared to be undefined somewhere.
         """
         try:
             numbers = _floats(result)
@@ -138,7 +150,9 @@ class Function:
         return numbers
 
     def _broken_rule(self, value: float, where: str) -> str:
-        """The rule that a number breaks, for the error."""
+        """The end of the error for a number that is NaN, infinite or out of the declared range:
+        the rule and the number. where: the unit that it is of.
+        """
         if np.isnan(value):
             return (
                 f"must be a number, got nan ({where}); say where it is undefined: undefined='...'"
@@ -149,16 +163,17 @@ class Function:
         return f"must be within {declared}, got {value:g} ({where})"
 
     def refused(self, reason: str) -> ParameterError:
-        """The error of this metric."""
+        """The error, to be raised, of a function that does what it must not. reason: its end."""
         return ParameterError(f"metrics: {self.name} {reason}")
 
 
 def _floats(result: Any) -> Floats:
-    """Numbers and booleans as floats, and masked elements as NaN. Raises TypeError for text, times
-    and complex numbers.
+    """Numbers and booleans as an array of floats, with NaN for masked elements. Raises TypeError
+    for text, times and complex numbers.
     """
     array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
-    has_texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
+    is_of_objects = array.dtype.kind == "O"
+    has_texts = is_of_objects and any(isinstance(value, str) for value in array.flat)
     numbers_or_objects = "biufO"  # numpy's letters of booleans, integers, floats and objects
     if array.dtype.kind not in numbers_or_objects or result is None or has_texts:
         raise TypeError(array.dtype)
@@ -181,7 +196,9 @@ def _short(value: Any) -> str:
 
 
 def names_of(call: Callable[..., Any]) -> dict[str, bool]:
-    """The names of a function's arguments, each with True if it has no default."""
+    """The names of a function's arguments, each with True if the argument has no default; names of
+    *args and **kwargs with their stars. Raises ParameterError for anything but a function.
+    """
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -198,19 +215,20 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
 def arguments_of(
     name: str, call: Callable[..., Any], known: Collection[str], *, columns: bool
 ) -> tuple[str, ...]:
-    """The arguments of a function that are in `known`, and those without a default that may be
-    further columns.
+    """The arguments by which a function is to be called: those named in `known`, and all others
+    that have no default, which must be columns of the input.
 
-    Raises ParameterError for any other argument without a default, and for a function without an
-    argument in `known`, if `known` has any.
+    name: of the metric. columns: True if other arguments can be columns. Raises ParameterError for
+    an argument without a default that is neither, and for a function without any in `known`, or
+    without any argument if `known` is empty.
     """
     names = names_of(call)
     arguments = tuple(argument for argument, needed in names.items() if needed or argument in known)
     unknown = [argument for argument in arguments if argument not in known]
     wrong = [argument for argument in unknown if not (columns and argument.isidentifier())]
-    # one of the known arguments is needed, or where there are none any argument
-    enough = not {*arguments}.isdisjoint(known) if known else bool(arguments)
-    if wrong or not enough:
+    has_known = not {*arguments}.isdisjoint(known)
+    is_enough = has_known if known else bool(arguments)
+    if wrong or not is_enough:
         rule = ", ".join(known) or "columns of numbers"
         got = ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
@@ -218,11 +236,11 @@ def arguments_of(
 
 
 class Input:
-    """The data that a function may use: its possible arguments, and the kinds of metrics that can
-    be made of it.
+    """The data that a user's function may be computed from: which arguments it may have, and the
+    kinds of metrics that are made of it.
 
     unit: the thing that has one number, such as "row". structures: the tables of the catalogue that
-    its metrics belong to. reads: how each argument is read from a structure, such as `Rows`.
+    its metrics belong to. reads: argument -> how it is read from a structure, such as `Rows`.
     columns: True if an argument can be a further column of the input. cut: "may" or "never" carry
     @k.
     """
@@ -234,36 +252,40 @@ class Input:
     cut: ClassVar[str] = "never"
 
     def values(self, structure: Any, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function."""
+        """The arguments of a function by name, read from a structure."""
         return {name: self.reads[name](structure) for name in function.arguments}
 
     def results(
         self, function: Function, structure: Any, k: int | None, level: float, sides: int
     ) -> list[Floats]:
-        """One array with a number per unit, or with two `sides` numerators and denominators."""
+        """What a function returns for all units: one array with a number per unit, or with two
+        `sides` an array of numerators and one of denominators.
+        """
         values = self.values(structure, function)
-        n = len(next(iter(values.values())))
+        n = len(next(iter(values.values())))  # the arguments all have one element per unit
         return function.arrays(values, n, sides, self.unit)
 
     def mean(self, function: Function) -> Kind:
-        """The mean of one number per unit."""
-
-        def values(structure: Any, k: int | None, level: float) -> Floats:
-            """The number of each unit."""
-            (numbers,) = self.results(function, structure, k, level, sides=1)
-            return numbers
-
-        return PerUnit(values)
+        """The kind of the mean of one number per unit, which the function returns."""
+        return PerUnit(partial(self._one_per_unit, function))
 
     def ratio(self, function: Function) -> Kind:
-        """The ratio of the sums of two numbers per unit."""
+        """The kind of the ratio of the sums of two numbers per unit, which the function returns."""
+        return Ratio(partial(self._two_per_unit, function))
 
-        def terms(structure: Any, k: int | None, level: float) -> Sums:
-            """The numerator and the denominator of each unit."""
-            numerator, denominator = self.results(function, structure, k, level, sides=2)
-            return Sums(numerator, denominator)
+    def _one_per_unit(
+        self, function: Function, structure: Any, k: int | None, level: float
+    ) -> Floats:
+        """The function's number for each unit of a structure."""
+        (numbers,) = self.results(function, structure, k, level, sides=1)
+        return numbers
 
-        return Ratio(terms)
+    def _two_per_unit(
+        self, function: Function, structure: Any, k: int | None, level: float
+    ) -> Sums:
+        """The function's numerator and denominator for each unit of a structure."""
+        numerator, denominator = self.results(function, structure, k, level, sides=2)
+        return Sums(numerator, denominator)
 
 
 class RowInput(Input):
@@ -283,8 +305,8 @@ class RowInput(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function. Raises ParameterError for a column that a report does not
-        read.
+        """The arguments of a function by name: columns of the input, and arrays of the rows. Raises
+        ParameterError for a column that this report does not read.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -299,18 +321,21 @@ class RowInput(Input):
         return values
 
     def mean(self, function: Function) -> Kind:
-        """The mean over rows, weighted where rows have weights."""
-
-        def loss(rows: Rows, k: int | None) -> Floats:
-            """The number of each row."""
-            (numbers,) = self.results(function, rows, k, level=1, sides=1)
-            return numbers
-
-        return Loss(loss, partial=True)
+        """The kind of the mean of one number per row, weighted if rows have weights."""
+        return Loss(partial(self._one_per_row, function), partial=True)
 
     def ratio(self, function: Function) -> Kind:
-        """The ratio of the sums over rows, weighted where rows have weights."""
-        return RatioOfRows(lambda rows: self.results(function, rows, k=None, level=1, sides=2))
+        """The kind of the ratio of the sums of two numbers per row, each weighted if rows are."""
+        return RatioOfRows(partial(self._two_per_row, function))
+
+    def _one_per_row(self, function: Function, rows: Rows, k: int | None) -> Floats:
+        """The function's number for each row."""
+        (numbers,) = self.results(function, rows, k, level=1, sides=1)
+        return numbers
+
+    def _two_per_row(self, function: Function, rows: Rows) -> list[Floats]:
+        """The function's numerator and denominator for each row."""
+        return self.results(function, rows, k=None, level=1, sides=2)
 
 
 class UserInput(Input):
@@ -362,13 +387,15 @@ class ListInput(Input):
     def results(
         self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int
     ) -> list[Floats]:
-        """One array with a number per query, or with two `sides` numerators and denominators."""
+        """What a function returns for each query: one array with a number per query, or with two
+        `sides` an array of numerators and one of denominators.
+        """
         calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
         return function.rows(calls, n=len(r), sides=sides, unit=self.unit)
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
-    """The list of each query, up to rank k."""
+    """The retrieved list of each query up to rank k (None: all of it), with its judged grades."""
     retrieved = r.retrieved
     ideal = r.ideal
     for i in range(len(r)):
@@ -429,7 +456,7 @@ class FunctionOfRows:
 
 
 # the first is taken for a function without an argument of any
-INPUTS = (ColumnInput(), RowInput(), ListInput(), UserInput())
+INPUTS: tuple[Input, ...] = (ColumnInput(), RowInput(), ListInput(), UserInput())
 
 
 # Metrics of functions -----------------------------------------------------------------------------
@@ -497,18 +524,39 @@ COUNTS = ("tp", "fp", "fn", "tn")
 
 
 def _is_whole(value: object) -> bool:
+    """True for a whole number, of Python or numpy, but not for a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def _mean_kind(source: Input, function: Function) -> Kind:
+    """The kind of a metric declared by `mean`."""
+    return source.mean(function)
+
+
+def _ratio_kind(source: Input, function: Function) -> Kind:
+    """The kind of a metric declared by `ratio`."""
+    return source.ratio(function)
+
+
+def _share_kind(function: Function) -> Kind:
+    """The kind of a metric declared by `share`."""
+    return Share.from_rule(partial(_rule, function))
+
+
+def _decision_kind(function: Function) -> Kind:
+    """The kind of a metric declared by `of_counts`."""
+    return Decision(partial(_rate, function))
+
+
 def _checked(declaring: Declaring) -> Declaring:
-    """The same decorator with checks of its arguments. It refuses a missing pair of parentheses, an
-    unknown argument, and a value of the wrong type.
+    """Check the arguments of a decorator such as `mean` before it is called: refuse a missing pair
+    of parentheses, an unknown argument, and a value of the wrong type, by ParameterError.
     """
 
     @wraps(declaring)
     def checked(*positional: Any, **about: Any) -> Declared:
-        """Check the description, and declare."""
-        if positional:  # the function itself, where the parentheses are missing
+        """The decorator, called with the checked description."""
+        if positional:  # the decorated function, where the parentheses are missing
             raise ParameterError(
                 f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
             )
@@ -551,9 +599,7 @@ def mean(**about: Unpack[About]) -> Declared:
     1.0
     """
 
-    return _declare_of_units(
-        about, lambda source, function: source.mean(function), "mean per {unit}"
-    )
+    return _declare_of_units(about, _mean_kind, "mean per {unit}")
 
 
 @_checked
@@ -572,9 +618,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     2.5
     """
 
-    return _declare_of_units(
-        about, lambda source, function: source.ratio(function), "ratio of sums over {units}"
-    )
+    return _declare_of_units(about, _ratio_kind, "ratio of sums over {units}")
 
 
 @_checked
@@ -595,7 +639,7 @@ def share(**about: Unpack[About]) -> Declared:
     return _declare_of_decisions(
         description,
         SHARE_ARGUMENTS,
-        lambda function: Share.from_rule(_rule(function)),
+        _share_kind,
         "share of rows",
     )
 
@@ -617,7 +661,7 @@ def of_counts(**about: Unpack[About]) -> Declared:
     return _declare_of_decisions(
         about,
         COUNTS,
-        lambda function: Decision(partial(_rate, function)),
+        _decision_kind,
         "function of the four counts at the threshold",
     )
 
@@ -639,28 +683,29 @@ def bootstrap(**about: Unpack[About]) -> Declared:
     >>> Chosen(largest).value(Rows(np.array([1, 0]), np.array([0.9, 0.8])))
     1.0
     """
+    return partial(_bootstrap_metric, about=about)
 
-    def declare_bootstrap(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of a function of all rows."""
-        description: About = {"name": usual_name(call), **about}
-        function = _function(call, _arguments_of_rows(call), description)
-        of_rows = FunctionOfRows(function)
-        metric = _metric(
-            function,
-            kind=Resampled(of_rows),
-            structures=RowInput.structures,
-            about=description,
-            definition="by bootstrap",
-        )
-        takes_scores = of_rows.takes_probabilities or {*SCORES} & {*function.arguments}
-        return replace(metric, needs="scores" if takes_scores else "")
 
-    return declare_bootstrap
+def _bootstrap_metric(call: Callable[..., Any], about: About) -> OwnMetric:
+    """The metric of a function of all rows, declared by `bootstrap`."""
+    description: About = {"name": usual_name(call), **about}
+    function = _function(call, _arguments_of_rows(call), description)
+    of_rows = FunctionOfRows(function)
+    metric = _metric(
+        function,
+        kind=Resampled(of_rows),
+        structures=RowInput.structures,
+        about=description,
+        definition="by bootstrap",
+    )
+    takes_scores = of_rows.takes_probabilities or {*SCORES} & {*function.arguments}
+    return replace(metric, needs="scores" if takes_scores else "")
 
 
 def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names that a function of all rows has for the truth, the predictions and the weights: the
-    first of each; where one of the first two is missing, all that it could have.
+    """The arguments by which a function of all rows is called: its first name for the truth, its
+    first name for the predictions, and sample_weight. If it has no such name, all names that it
+    could have had, for the error.
     """
     names = names_of(call)
     truths = [name for name in names if name in TRUTHS]
@@ -671,40 +716,40 @@ def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def usual_name(call: Callable[..., Any]) -> str:
-    """The name of a function; of a partial one with the values of its arguments; of any other
-    object that can be called that of its class.
+    """The name of the metric of a function: that of the function; of a functools.partial also with
+    the values of its arguments; of any other object that can be called that of its class.
 
     >>> from functools import partial
     >>> usual_name(partial(np.quantile, 0.5, method="lower"))
     'quantile_0_5_lower'
     """
-    called = getattr(call, "func", call)
+    called = getattr(call, "func", call)  # of a partial the function itself
     name = getattr(called, "__name__", type(called).__name__)
     values = [*getattr(call, "args", ()), *getattr(call, "keywords", {}).values()]
-    return re.sub(r"\W", "_", "_".join([name, *map(str, values)]))
+    name_with_values = "_".join([name, *map(str, values)])
+    return re.sub(r"\W", "_", name_with_values)
 
 
-def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]:
-    """The rule of a share: (label, predicted) -> which rows count, and which of them are hits."""
-
-    def rule(label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
-        """The result of the user's function, checked."""
-        values = {"label": label == 1, "predicted": predicted == 1}
-        member, hit = function.arrays(values, len(label), sides=2, unit="row")
-        for mask in (member, hit):
-            if not np.isin(mask, (0, 1)).all():
-                raise function.refused("must return a pair of booleans per row")
-        return member == 1, hit == 1
-
-    return rule
+def _rule(function: Function, label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+    """The masks of a share that a user's function returns: eligible rows, and hits among them.
+    Raises ParameterError for anything but two arrays of booleans with an element per row.
+    """
+    values = {"label": label == 1, "predicted": predicted == 1}
+    eligible, hit = function.arrays(values, len(label), sides=2, unit="row")
+    for mask in (eligible, hit):
+        if not np.isin(mask, (0, 1)).all():
+            raise function.refused("must return a pair of booleans per row")
+    return eligible == 1, hit == 1
 
 
 def _rate(function: Function, c: counts.Counts) -> float:
-    """The function of the counts. Raises ParameterError if it changes with the number of rows."""
-    counted = {name: np.float64(getattr(c, name)) for name in COUNTS}
-    doubled_counts = {name: 2 * count for name, count in counted.items()}
-    value = function.number(function(counted), "of the counts")
-    doubled = function.number(function(doubled_counts), "of the counts")
+    """A user's function of the counts at a threshold. Raises ParameterError if it is not a rate:
+    if doubling all counts changes it.
+    """
+    confusion = {name: np.float64(getattr(c, name)) for name in COUNTS}
+    doubled_confusion = {name: 2 * count for name, count in confusion.items()}
+    value = function.number(function(confusion), "of the counts")
+    doubled = function.number(function(doubled_confusion), "of the counts")
     if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
         got = f"got {value:g} and {doubled:g}"
         raise function.refused(
@@ -716,12 +761,13 @@ def _rate(function: Function, c: counts.Counts) -> float:
 def _declare_of_decisions(
     about: About, known: tuple[str, ...], kind_of: Callable[[Function], Kind], definition: str
 ) -> Declared:
-    """Declare a metric of the decisions for two classes. known: the arguments that its function may
-    have. definition: what it is if the user does not say it.
+    """A decorator for the function of a metric of the decisions on two classes. known: the
+    arguments that the function may have. kind_of: function -> the kind of the metric. definition:
+    the beginning of its definition, if the user does not state one.
     """
 
     def declare_of_decisions(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of a function."""
+        """The metric of the decorated function."""
         function = _function(call, known, about)
         return _metric(function, kind_of(function), ("counts",), about, definition)
 
@@ -731,18 +777,16 @@ def _declare_of_decisions(
 def _declare_of_units(
     about: About, kind_of: Callable[[Input, Function], Kind], definition: str
 ) -> Declared:
-    """Declare a metric of units, such as rows, ranked lists or users: the names of the function's
-    arguments tell which.
+    """A decorator for the function of a metric of units, such as rows, ranked lists or users: the
+    names of the function's arguments tell which.
 
-    kind_of: (input, function) -> the kind of the metric. definition: what it is if the user does
-    not say it, with {unit} or {units}.
+    kind_of: (input, function) -> the kind of the metric. definition: the beginning of its
+    definition, with {unit} or {units}, if the user does not state one.
     """
 
     def declare_of_units(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of a function, read from the input that has most of its arguments."""
-        names = set(names_of(call))
-        # the first of several inputs with as many
-        source = max(INPUTS, key=lambda source: len(names.intersection(source.reads)))
+        """The metric of the decorated function."""
+        source = _input_for(set(names_of(call)))
         function = _function(call, tuple(source.reads), about, columns=source.columns)
         return _metric(
             function,
@@ -756,11 +800,21 @@ def _declare_of_units(
     return declare_of_units
 
 
+def _input_for(names: set[str]) -> Input:
+    """The input that has most of these arguments; the first one of several that have as many."""
+    best = INPUTS[0]
+    for source in INPUTS:
+        if len(names.intersection(source.reads)) > len(names.intersection(best.reads)):
+            best = source
+    return best
+
+
 def _function(
     call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False
 ) -> Function:
-    """The function with its checks. Raises ParameterError for a name, a direction or a range that
-    cannot be.
+    """A user's function with the names of its arguments and its range. known, columns: as for
+    `arguments_of`. Raises ParameterError for a name, an argument, a direction or a range that is
+    not allowed.
     """
     name = str(about.get("name", getattr(call, "__name__", "")))
     if not name.isidentifier():
@@ -776,8 +830,9 @@ def _function(
             f"metrics: {name}: best must be high, low or neither, got {about['best']!r}"
         )
     arguments = arguments_of(name, call, known, columns=columns)
-    others = tuple(argument for argument in arguments if argument not in known)
-    return Function(name, call, arguments, others, low, high, about.get("undefined", ""))
+    further_columns = tuple(argument for argument in arguments if argument not in known)
+    undefined = about.get("undefined", "")
+    return Function(name, call, arguments, further_columns, low, high, undefined)
 
 
 def _metric(
@@ -788,8 +843,9 @@ def _metric(
     definition: str,
     cut: str = "never",
 ) -> OwnMetric:
-    """The row of the catalogue. definition: the beginning of its definition, if the function has no
-    docstring. cut: "may" or "never" carry @k.
+    """The metric of a user's function as a row of the catalogue. Its definition is `formula` of the
+    description, else the first line of the docstring, else `definition` with the signature. cut:
+    "may" or "never" carry @k.
     """
     formula = f"{definition}: {function.name}({', '.join(function.arguments)})"
     docstring = (function.call.__doc__ or "").strip()
@@ -821,8 +877,8 @@ def load(
 ) -> OwnMetric:
     """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    of_function: makes a metric of a plain function and its name. Raises ParameterError for a file
-    that cannot be read or run, and for a name that is not a metric in it.
+    of_function: (function, name) -> the metric of a plain function. Raises ParameterError for a
+    file that cannot be read or run, and for a name that is not a metric in it.
     """
     path = Path(file).expanduser()
     try:
@@ -848,7 +904,9 @@ def load(
 
 @cache
 def _of_file(file: str, source: bytes) -> dict[str, Any]:
-    """The variables of a file by name."""
+    """Run a Python file: its variables by name. Raises ParameterError if it raises. source: its
+    content, which also decides whether a stored result can be used again.
+    """
     # cached by file and content, so that a file that has changed is run again
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file

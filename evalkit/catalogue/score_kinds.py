@@ -48,12 +48,13 @@ class StepInfluence(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreKind(TableKind):
-    """A number of the whole order of the scores.
+    """A metric of the whole order of the scores, such as AUC, computed from their table.
 
-    function: the metric of a table. closed_form: the influence of a positive (first row) and a
-    negative (second) at each threshold; None for numerical derivatives. by_step: the same for a run
-    of thresholds at a time, the lowest first, of a table whose value is known; None if it saves
-    nothing. rises: True if it never falls if a positive's score rises or a negative's falls.
+    function: table -> the metric. closed_form: table -> the influence of a positive (first row) and
+    of a negative (second row) at each threshold; None for numerical derivatives. by_step: (table,
+    metric) -> the same for one run of thresholds at a time, the lowest first, which needs less
+    memory; None if it does not. rises: True if the metric never falls when the score of a positive
+    rises or that of a negative falls.
     """
 
     function: TableFunction
@@ -68,11 +69,11 @@ class ScoreKind(TableKind):
         return float(self.function(c))
 
     def source(self, tables: Tables) -> Counts:
-        """The table that the metric is read from."""
+        """The table of a score that `function` takes: that of the whole order of the scores."""
         return tables.chances
 
     def read(self, c: Counts) -> float:
-        """The metric of that table, or of one resampled from it."""
+        """The metric of a table from `source`, or of one resampled from it."""
         return float(self.function(c))
 
     def value(self, rows: Rows, k: int | None) -> float:
@@ -80,30 +81,30 @@ class ScoreKind(TableKind):
         return self.read(self.source(rows))
 
     def influence_table(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second) at each
-        threshold.
+        """The influence on the metric of a positive (first row) and of a negative (second row) at
+        each threshold; shape (2, thresholds).
         """
         if self.closed_form is None:
             return influence.numerical(c, self.read)
         return self.closed_form(c)
 
     def influence_by_step(self, c: Counts, value: float) -> Iterator[StepInfluence]:
-        """Yield runs of thresholds of the table, the lowest first, each with its part of
+        """Yield the table in runs of thresholds, the lowest first, each with its columns of
         `influence_table`. value: the metric.
         """
         if self.by_step is not None:
-            for step, of_step in self.by_step(c, value):
-                yield StepInfluence(step, of_step)
+            for step, influence_of_step in self.by_step(c, value):
+                yield StepInfluence(step, influence_of_step)
             return
         lowest_first = reversed(runs(self.influence_table(c)))
-        for step, of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
-            yield StepInfluence(step, of_step)
+        for step, influence_of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
+            yield StepInfluence(step, influence_of_step)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row."""
+        """The value, and the influence of each row: that of its class and threshold, by weight."""
         table = self.influence_table(rows.counts)
-        of_class = np.where(rows.actual == 1, 0, 1)  # the first row of the table is of positives
-        return Effects(self.value(rows, k), rows.weights * table[of_class, rows.place])
+        table_row = np.where(rows.actual == 1, 0, 1)  # the first is of positives
+        return Effects(self.value(rows, k), rows.weights * table[table_row, rows.place])
 
 
 class Area(ScoreKind):
@@ -111,15 +112,17 @@ class Area(ScoreKind):
 
     @property
     def leave_one_out(self) -> Area:
-        """Itself: first-order influence values are large enough."""
+        """Itself: AUC has no bias, and its first-order influence values are large enough also for
+        few positives.
+        """
         return self
 
 
 @dataclass(frozen=True)
 class Order(ScoreKind):
-    """A smooth number of the order between 0 and 1, or at least bounded.
+    """A smooth metric of the order of the scores, between 0 and 1 or at least bounded.
 
-    bias: a function of a table of unweighted rows.
+    bias: table of unweighted rows -> the upward bias of the metric; None if it is not known.
     """
 
     bias: TableFunction | None = None
@@ -130,7 +133,7 @@ class Order(ScoreKind):
         return self.bias is not None
 
     def excess(self, rows: Rows) -> float:
-        """The bias, if it is known."""
+        """The bias of unweighted rows; 0 if it is not known."""
         if self.bias is None or rows.weight is not None:
             return 0.0
         return float(self.bias(rows.counts))
@@ -138,17 +141,21 @@ class Order(ScoreKind):
 
 @dataclass(frozen=True)
 class AtBaseRate(Order):
-    """A number of the order at another base rate, by reweighting the negatives."""
+    """A metric of the order of the scores at another base rate, by reweighting the negatives.
+    rate: the base rate.
+    """
 
     rate: float = 0.5
 
     def positives_of(self, c: Counts) -> float:
-        """The number of positives that this many negatives would have at that base rate."""
+        """The number of positives that the negatives of a table would have at the base rate: P from
+        P / (P + N) = rate.
+        """
         return float(c.negatives * ratio(self.rate, 1 - self.rate))
 
 
 class Skill(ScoreKind):
-    """A smooth number of the scores as probabilities, without a lower bound."""
+    """A smooth metric of scores that are read as probabilities, without a lower bound."""
 
 
 class Coefficient(ScoreKind):
@@ -156,14 +163,14 @@ class Coefficient(ScoreKind):
 
 
 class Gap(ScoreKind):
-    """The largest distance of two rates over the thresholds, which almost every sample
-    overestimates.
+    """The largest distance of two rates over the thresholds, such as KS; almost every sample has a
+    larger one than the population.
     """
 
 
 class Calibration(ScoreKind):
-    """A distance between probabilities and observed frequencies: 0 is perfect and never reached in
-    a sample.
+    """A distance between probabilities and observed frequencies. 0 is perfect calibration, which a
+    sample never reaches.
 
     It has no valid interval, but labels drawn from the scores show what perfect calibration would
     give.
@@ -183,10 +190,10 @@ class Decision(ScoreKind):
         return float(self.function(counts.at(c, threshold)))
 
     def values_of_counts(self, c: Counts) -> Floats:
-        """The metric of each of many counts, which are arrays in `c`."""
-        # the fields of `Counts` in their order
-        rows = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
-        return np.array([float(self.function(Counts(*row))) for row in rows])
+        """The metric of each of many samples. c: counts at a threshold, arrays over the samples."""
+        # the fields of `Counts` in their order, for one sample at a time
+        samples = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
+        return np.array([float(self.function(Counts(*sample))) for sample in samples])
 
     def source(self, tables: Tables) -> Counts:
         """The table of the decisions."""
@@ -197,12 +204,14 @@ class Decision(ScoreKind):
         return self.value_at(c, 1.0)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row."""
-        # `Rows.outcome` numbers the cells of the table row by row
-        by_row = self.influence_table(rows.cut).ravel().take(rows.outcome)
+        """The value, and the influence of each row: that of its outcome, TP, FN, FP or TN, by
+        weight.
+        """
+        by_outcome = self.influence_table(rows.cut).ravel()  # in the order of `Rows.outcome`
+        influence_of_rows = by_outcome.take(rows.outcome)
         if rows.weight is not None:
-            by_row *= rows.weight
-        return Effects(self.value(rows, k), by_row)
+            influence_of_rows *= rows.weight
+        return Effects(self.value(rows, k), influence_of_rows)
 
 
 @dataclass(frozen=True)
@@ -215,12 +224,16 @@ class Overlap(Decision):
     times: float = 1.0
 
     def influence_table(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second), predicted
-        or not.
+        """The influence on the metric of a positive (first row) and of a negative (second row),
+        predicted positive (first column) or not. c: the table of decisions.
+
+        A row changes numerator and denominator by these: TP both by `times`, FN the denominator by
+        `weight`, FP the denominator by 1. The derivative of numerator / denominator is (change of
+        the numerator - value · change of the denominator) / denominator.
         """
         value = self.read(c)
-        of_positives = [self.times * (1 - value), -self.weight * value]
-        of_negatives = [-value, 0.0]
+        of_positives = [self.times * (1 - value), -self.weight * value]  # TP, FN
+        of_negatives = [-value, 0.0]  # FP, TN
         return ratio(np.array([of_positives, of_negatives]), self._denominator(c))
 
     def _denominator(self, c: Counts) -> Any:
@@ -236,29 +249,32 @@ class Overlap(Decision):
 
 
 class LeaveOneOut(Overlap):
-    """An overlap whose influence values are those of leaving out each row, for unweighted rows.
+    """F-beta or the Jaccard index of unweighted rows with influence values and bias by the
+    jackknife: each row is left out in turn.
 
     With few positives first-order influence values are too small, and the value is biased.
     Quenouille 1956, doi:10.1093/biomet/43.3-4.353.
     """
 
     def _falls(self, c: Counts) -> Floats:
-        """By how much the metric falls without a positive (first row) or a negative (second),
-        predicted or not; 0 if it is then undefined.
+        """By how much the metric falls without one positive (first row) or one negative (second
+        row), predicted positive (first column) or not; 0 if it is then undefined. c: the table of
+        decisions.
         """
         tp, _ = c.positive
-        hits = self.times * np.array([[tp - 1, tp], [tp, tp]])
-        removed = np.array([[self.times, self.weight], [1.0, 0.0]])  # from the denominator
-        without_row = ratio(hits, self._denominator(c) - removed)
+        numerator = self.times * np.array([[tp - 1, tp], [tp, tp]])  # only a TP is missing there
+        # what TP, FN and FP, TN add to the denominator, see `Overlap`
+        from_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
+        without_row = ratio(numerator, self._denominator(c) - from_denominator)
         return np.nan_to_num(self.read(c) - without_row)
 
     def _rows(self, c: Counts) -> Floats:
-        """The number of rows of each kind."""
+        """The numbers of rows TP, FN (first row) and FP, TN (second row)."""
         return np.array([c.positive, c.negative], float)
 
     def influence_table(self, c: Counts) -> Floats:
-        """As `Overlap.influence_table`, (n - 1) / n times what the metric loses without the row,
-        less the mean loss.
+        """As `Overlap.influence_table`: (n - 1) / n times what the metric loses without the row,
+        less the mean loss over all rows.
 
         >>> from evalkit.catalogue.tables import F1
         >>> c = Counts.of(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
@@ -266,18 +282,20 @@ class LeaveOneOut(Overlap):
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
         falls = self._falls(c)
-        mean = ratio(np.sum(falls * self._rows(c)), c.total)
-        return np.asarray((falls - mean) * ratio(c.total - 1, c.total))
+        mean_fall = ratio(np.sum(falls * self._rows(c)), c.total)
+        return np.asarray((falls - mean_fall) * ratio(c.total - 1, c.total))
 
     def excess(self, rows: Rows) -> float:
-        """The upward bias by the jackknife."""
+        """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
+        value), which is -(n - 1) / n times the sum of the falls over all rows.
+        """
         c = rows.cut
         return float(-ratio((c.total - 1) * np.sum(self._falls(c) * self._rows(c)), c.total))
 
 
 class Picked(NamedTuple):
-    """The rows that a threshold or a depth picks: the hits among them, their number, and the share
-    of hits near the cut-off.
+    """The rows that a threshold or a depth selects: the hits (positives) among them, their number,
+    and the share of positives among the rows with scores near the cut-off.
     """
 
     hits: float
@@ -287,13 +305,13 @@ class Picked(NamedTuple):
 
 @dataclass(frozen=True)
 class Lift(Decision):
-    """Precision of the picked rows / base rate. share: the precision."""
+    """Lift: the precision of the rows predicted positive / the base rate. share: the precision."""
 
     share: Metric | None = None
 
     def picked(self, c: Counts) -> Picked:
-        """The rows that are predicted positive; the share of hits near the cut-off is taken to be
-        that of all of them.
+        """The rows that are predicted positive. Near the threshold the share of positives is taken
+        to be that of all of them. c: the table of decisions.
         """
         # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
@@ -312,34 +330,46 @@ class Depth(ScoreKind):
     variance_by_class: ClassVar[bool] = False
 
     def share(self, c: Counts) -> float:
-        """The share of the picked rows in all rows."""
+        """The share of the top rows in all rows."""
         return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
 
     def picked(self, c: Counts) -> Picked:
-        """The rows with the highest scores."""
+        """The top rows; the share of positives near the cut-off is measured in a window around it,
+        which reaches half of the way to the nearer end of the list.
+        """
         rows = self.share(c) * c.total
-        width = min(rows, c.total - rows) / 2  # of the window around the cut-off, on each side
-        low, hits, high = curves.at_depth(c, [rows - width, rows, rows + width]).tp
-        border_share = float(ratio(high - low, 2 * width)) if width else 0.0
+        half_width = min(rows, c.total - rows) / 2
+        depths = [rows - half_width, rows, rows + half_width]
+        tp_at_start, hits, tp_at_end = curves.at_depth(c, depths).tp
+        border_share = 0.0
+        if half_width:
+            border_share = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
         return Picked(float(hits), float(rows), border_share)
 
     def influence_table(self, c: Counts) -> Floats:
-        """The influence on the metric of a positive (first row) and a negative (second) at each
-        threshold.
+        """The influence on the metric of a positive (first row) and of a negative (second row) at
+        each threshold; shape (2, thresholds).
+
+        A row above the cut-off is a hit if it is positive. Each row also moves the cut-off: with
+        one row more, `share` more rows are selected. A row above takes a place, so that 1 − share
+        other rows drop out; for a row below, share others come in. Of these others, which are near
+        the cut-off, `border_share` are hits.
         """
         picked = self.picked(c)
         rows_here = c.positive + c.negative
         rows_above = c.tp + c.fp - rows_here
-        # the part of these rows that is picked; the cut-off splits those of one score
-        picked_part = np.clip(ratio(picked.rows - rows_above, rows_here), 0, 1)
-        # a row moves the cut-off, over which it pushes hits of the share around it
-        pushed_out = -picked.border_share * (picked_part - self.share(c))
-        hits = np.array([picked_part + pushed_out, pushed_out])
+        # 1 above the cut-off, 0 below it; of the score at the cut-off the part that is selected
+        selected = np.clip(ratio(picked.rows - rows_above, rows_here), 0, 1)
+        hits_at_border = -picked.border_share * (selected - self.share(c))
+        hits = np.array([selected + hits_at_border, hits_at_border])
         return self.influence_of_hits(c, hits, picked)
 
     def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
-        """The influence on the metric, from the hits that a row at each threshold adds."""
-        hits[0] -= ratio(picked.hits, c.positives)  # a positive also raises the base rate
+        """The influence on the lift = hits / (P · share). hits: how many hits a row of each class
+        and threshold adds, as in `influence_table`; it is overwritten.
+        """
+        # a positive also raises P, the number of positives, and so lowers the lift
+        hits[0] -= ratio(picked.hits, c.positives)
         return ratio(hits, c.positives * self.share(c))
 
 
@@ -347,7 +377,7 @@ class TopRecall(Depth):
     """The recall of the rows with the highest scores, which is their lift times their share."""
 
     def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
-        """The influence on the recall, from the hits that a row at each threshold adds."""
+        """The influence on the recall = hits / P, from the hits that a row adds."""
         return super().influence_of_hits(c, hits, picked) * self.share(c)
 
 
@@ -355,20 +385,22 @@ class TopPrecision(Depth):
     """The precision of the rows with the highest scores."""
 
     def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
-        """The influence on the precision, from the hits that a row at each threshold adds."""
+        """The influence on the precision = hits / rows, from the hits that a row adds; it also adds
+        `share` to the rows.
+        """
         precision = ratio(picked.hits, picked.rows)
         return ratio(hits - self.share(c) * precision, picked.rows)
 
 
 def youden(recall: float, false_positive_rate: float) -> float:
-    """Recall less the false positive rate."""
+    """Youden's J: recall − false positive rate."""
     return recall - false_positive_rate
 
 
 @dataclass(frozen=True)
 class FunctionOfRates(Decision):
-    """A number that rises with the recall and falls with the false positive rate at the threshold:
-    `rates` computes it from both.
+    """A metric of the decisions that rises with the recall and falls with the false positive rate.
+    rates: (recall, false positive rate) -> the metric.
     """
 
     rates: Callable[[float, float], float] = youden
@@ -376,7 +408,7 @@ class FunctionOfRates(Decision):
 
 @dataclass(frozen=True)
 class MeanOfShares(Decision):
-    """The mean of shares of disjoint sets of rows, such as recall and specificity."""
+    """The mean of shares of disjoint sets of rows: balanced accuracy of recall and specificity."""
 
     shares: tuple[Metric, ...] = ()
 
@@ -390,11 +422,12 @@ class ValueAndSlopes(NamedTuple):
 
 @dataclass(frozen=True)
 class FunctionOfMeans(TermsKind):
-    """A smooth function of means of numbers per row.
+    """A smooth function of means of numbers per row, such as R², which follows from the means of
+    squared errors, actual values and their squares.
 
-    numbers: (rows, centre) -> the numbers, one array per mean. function: their means, also several
-    sets of them -> the value and its derivatives. The value must not depend on the centre, which is
-    for numerical precision: squares are taken of numbers around 0.
+    numbers: (rows, centre) -> the numbers, one array per mean. function: their means, of one or, as
+    columns, of several sets of rows -> the value and its derivatives by the means. The value must
+    not depend on the centre: numbers less a centre near their mean keep digits when squared.
     """
 
     numbers: Callable[[Rows, Centre], Sequence[Floats]]
@@ -402,7 +435,9 @@ class FunctionOfMeans(TermsKind):
     joint: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row."""
+        """The value, and the influence of each row by the delta method: the sum over the means of
+        derivative · (number of the row − mean), times the row's share of the weight.
+        """
         share = rows.shares
         numbers = self.numbers(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
@@ -425,13 +460,16 @@ class FunctionOfMeans(TermsKind):
         return float(self.of_many_terms(totals))
 
     def of_many_terms(self, totals: Floats) -> Floats:
-        """The values of several sets of rows, whose sums of the terms are the columns."""
-        weight, sums = totals[0], totals[1:]  # the first term is the constant 1
+        """The values of several sets of rows. totals: for each set a column, the sums of terms."""
+        weight = totals[0]  # the first term is the constant 1
+        sums = totals[1:]
         return self.function(ratio(sums, weight)).value
 
 
 def _mean(values: Floats, share: Floats) -> float:
-    """The mean, which rounding must not take out of the range of the values; 0 of no values."""
+    """The mean weighted by shares, 0 of no values; clipped, as rounding could take it out of the
+    range of the values.
+    """
     if not len(values):
         return 0.0
     return float(np.clip(np.dot(share, values), values.min(), values.max()))
@@ -439,8 +477,10 @@ def _mean(values: Floats, share: Floats) -> float:
 
 @dataclass(frozen=True)
 class MedianEstimate:
-    """A median. value: the median. slope: of the quantiles at the median, 1 / density. excess: the
-    share of the weight up to the median less one half. weight: of all rows.
+    """A median with what its influence values need.
+
+    slope: of the quantile function at the median, 1 / density. excess: the share of the weight at
+    or below the median, less one half. weight: of all rows.
     """
 
     value: float
@@ -451,11 +491,11 @@ class MedianEstimate:
 
 @dataclass(frozen=True)
 class Median(Kind):
-    """The median of a number per row; its influence values use the density there, from the spacing
-    of the numbers.
+    """The median of a number per row. numbers: rows -> a number for each.
 
-    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. numbers: rows -> a number for
-    each row.
+    The influence of a row of share s is s (½ − [number ≤ median]) / density: a row above the median
+    raises it. The density there is estimated from quantiles on both sides. Hall and Sheather 1988,
+    doi:10.1111/j.2517-6161.1988.tb01735.x.
     """
 
     numbers: Callable[[Rows], Floats]
@@ -463,7 +503,7 @@ class Median(Kind):
     heavy: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value and the influence of each row."""
+        """The median and the influence of each row."""
         numbers = self.numbers(rows)
         share = rows.shares
         if not len(numbers):
@@ -473,14 +513,17 @@ class Median(Kind):
             median = float(np.median(numbers))
         else:
             median = _weighted_median(numbers, share)
-        up_to = numbers <= median
-        excess = float(share[up_to].sum() - 0.5)  # with it the effects add up to 0
-        return Effects(median, share * (0.5 - up_to + excess) * slope)
+        up_to_median = numbers <= median
+        # more or less than half may lie there: with the excess the influences add up to 0
+        excess = float(share[up_to_median].sum() - 0.5)
+        return Effects(median, share * (0.5 - up_to_median + excess) * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
     ) -> MedianEstimate:
-        """The median of counted numbers. squared_weights: the sum of those of the rows."""
+        """The median of a large table, from the distribution of its numbers. squared_weights: the
+        sum of the squared weights of its rows. weighted: True if its rows have weights.
+        """
         total = float(table.weight.sum())
         share = table.weight / total
         slope = _slope_at_median(table.values, share, squared_weights / total**2)
@@ -489,21 +532,24 @@ class Median(Kind):
         return MedianEstimate(median, slope, excess, total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
-        """The influence of each row of weight 1 on the median of a larger table."""
-        up_to = (self.numbers(rows) <= estimate.value).astype(np.float64)
-        return (0.5 - up_to + estimate.excess) * (estimate.slope / estimate.weight)
+        """The influence of rows, as if of weight 1, on the median of the large table that they are
+        a sample of.
+        """
+        up_to_median = (self.numbers(rows) <= estimate.value).astype(np.float64)
+        return (0.5 - up_to_median + estimate.excess) * (estimate.slope / estimate.weight)
 
 
-HALF = 1e-11  # how far a sum of shares that is one half may be from it, by rounding
+HALF = 1e-11  # a sum of shares within this distance of one half is one half, up to rounding
 
 
 def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> float:
-    """The slope of the quantiles at the median, from those on both sides of it: 1 / density.
+    """The slope of the quantile function at the median, which is 1 / density: the difference of the
+    quantiles at ½ ± width, by 2 width.
 
-    squared_shares: the sum of the squared shares of the rows.
+    share: of each number in the weight. squared_shares: the sum of the squared shares of the rows.
     """
-    # On each side, as a share of rows. Hall and Sheather's width falls with the cube root of n, and
-    # 1 / squared_shares is Kish's number of rows.
+    # Hall and Sheather's width falls with the cube root of n; 1 / squared_shares is Kish's
+    # effective number of rows
     width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))
     low = _quantile(numbers, share, 0.5 - width)
     high = _quantile(numbers, share, 0.5 + width)
@@ -511,9 +557,10 @@ def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> f
 
 
 def _weighted_median(numbers: Floats, share: Floats) -> float:
-    """The median by weight; where half of the weight ends at a number, the mean of it and the next,
-    as of unweighted rows.
+    """The median by weight. Where half of the weight ends exactly at a number it is the mean of
+    this and the next number, as for an even number of unweighted rows.
     """
+    # otherwise both are the same number
     below = _quantile(numbers, share, 0.5 - HALF)
     above = _quantile(numbers, share, 0.5 + HALF)
     return (below + above) / 2

@@ -7,6 +7,7 @@ several labels.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,10 +52,19 @@ from evalkit.metrics import (
 )
 from evalkit.metrics.counts import Counts, GroupedCounts, Weights
 from evalkit.metrics.predictive import Ensemble, Normal, Predictive, Quantiles
-from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
+from evalkit.metrics.rows import (
+    Arm,
+    Rows,
+    Sums,
+    credit_share,
+    session_wins,
+    user_preference,
+    user_share,
+)
 
 BinaryRule = Callable[[Bools, Bools], tuple[Bools, Bools]]  # (label, decision) -> `kinds.RowMasks`
-Importance = Callable[[GroupedCounts], Floats | Ints]  # what each group weighs in a mean
+Importance = Callable[[GroupedCounts], Floats | Ints]  # the weight of each group in a mean
+PredictiveTypes = type[Predictive] | tuple[type[Predictive], ...]  # one or several, for isinstance
 OF_UNITS = "scores of units"  # what GAUC needs, as `Metric.needs` says it
 
 
@@ -62,33 +72,41 @@ OF_UNITS = "scores of units"  # what GAUC needs, as `Metric.needs` says it
 
 
 def _without_level(function: Callable[..., Any]) -> PerUnit:
-    """The mean of a metric that the relevance level does not change."""
-    return PerUnit(lambda r, k, level: function(r, k))
+    """The mean of a metric that the relevance level does not change. function: (structure, k) -> a
+    value per unit.
+    """
+    return PerUnit(lambda structure, k, level: function(structure, k))
 
 
 def _with_gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
-    """The mean of a metric of graded lists with this gain."""
+    """The mean of a metric of graded lists with this gain. function: (rankings, k, gain) -> a value
+    per query.
+    """
     return PerUnit(lambda r, k, level: function(r, k, gain))
 
 
 def _ndcg_binary(r: rankings.Rankings, k: int | None, level: float) -> Floats:
+    """nDCG with gain 1 for each item of the relevance level or above, else 0."""
     return rankings.ndcg(r, k, rankings.binary(level))
 
 
 def _gauc(importance: Importance) -> Ratio:
-    """The mean of the queries' AUC, weighted by their importance."""
+    """The mean of the AUC of the queries, weighted by their importance."""
     return Ratio(lambda r, k, level: rankings.gauc(r, importance, level))
 
 
 def _impressions(groups: GroupedCounts) -> Floats | Ints:
+    """The weight of each group in GAUC: its number of rows."""
     return groups.impressions
 
 
 def _positives(groups: GroupedCounts) -> Floats | Ints:
+    """The weight of each group in GAUC: its number of positives."""
     return groups.positives
 
 
 def _one_each(groups: GroupedCounts) -> Floats:
+    """The weight 1 for each group in GAUC."""
     return np.ones(len(groups.group))
 
 
@@ -133,13 +151,21 @@ DRAWS = rows_of(
     },
 )
 
+
+def _of_arm(function: Callable[[Arm], Any]) -> Callable[..., Any]:
+    """A function of one arm of interleaving as one of (structure, k, level), of which it needs the
+    structure, the arm, alone.
+    """
+    return lambda arm, k, level: function(arm)
+
+
 INTERLEAVING = rows_of(
     "interleaving",
     {
-        "user_share": PerUnit(lambda arm, k, level: user_share(arm)),
-        "user_preference": PerUnit(lambda arm, k, level: user_preference(arm)),
-        "session_wins": Ratio(lambda arm, k, level: session_wins(arm)),
-        "credit_share": Ratio(lambda arm, k, level: credit_share(arm)),
+        "user_share": PerUnit(_of_arm(user_share)),
+        "user_preference": PerUnit(_of_arm(user_preference)),
+        "session_wins": Ratio(_of_arm(session_wins)),
+        "credit_share": Ratio(_of_arm(credit_share)),
     },
 )
 
@@ -148,46 +174,57 @@ INTERLEAVING = rows_of(
 
 
 def _share(rule: BinaryRule) -> Share:
-    """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
+    """A share of rows of two classes. rule: (label, decision), as booleans -> the masks of eligible
+    rows and of hits among them.
+    """
+    return Share.from_rule(partial(_rule_of_classes, rule=rule))
 
-    def rule_of_classes(actual: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
-        """The rule for classes 0 and 1."""
-        return rule(actual == 1, predicted == 1)
 
-    return Share.from_rule(rule_of_classes)
+def _rule_of_classes(
+    actual: np.ndarray, predicted: np.ndarray, rule: BinaryRule
+) -> tuple[Bools, Bools]:
+    """The masks of a rule for classes that are numbered 0 and 1."""
+    return rule(actual == 1, predicted == 1)
 
 
 def _all_of(hit: Bools) -> RowMasks:
-    """All rows count, and these are hits."""
+    """The masks of a share of all rows, with these hits."""
     return RowMasks(np.ones(len(hit), dtype=bool), hit)
 
 
 def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
+    """Of all rows those that are predicted right."""
     return _all_of(actual == predicted)
 
 
 def _recall(label: Bools, decision: Bools) -> RowMasks:
+    """Of the positive rows those predicted positive."""
     return RowMasks(label, decision)
 
 
 def _specificity(label: Bools, decision: Bools) -> RowMasks:
+    """Of the negative rows those predicted negative."""
     return RowMasks(~label, ~decision)
 
 
 def _precision(label: Bools, decision: Bools) -> RowMasks:
+    """Of the rows predicted positive the positive ones."""
     return RowMasks(decision, label)
 
 
 def _negative_predictive_value(label: Bools, decision: Bools) -> RowMasks:
+    """Of the rows predicted negative the negative ones."""
     return RowMasks(~decision, ~label)
 
 
 def _predicted_rate(label: Bools, decision: Bools) -> RowMasks:
+    """Of all rows those predicted positive."""
     return _all_of(decision)
 
 
 def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
-    """The mean over rows of a loss of actual value and forecast, or of label and probability.
+    """The mean over rows of a loss: (actual values, forecasts) or (labels, probabilities) -> a
+    number per row.
 
     worst: the loss of a row that is certain and wrong.
     """
@@ -195,76 +232,84 @@ def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
 
 
 def _partial_loss(loss: Callable[[Any, Floats], Floats]) -> Loss:
-    """The mean of a loss over the rows on which it is defined."""
+    """The mean of a loss, as in `_loss`, over the rows on which it is not NaN."""
     return replace(_loss(loss), partial=True)
 
 
 def _one_minus(metric: Metric) -> Transformed:
+    """1 − x of a metric x, whose derivative is −1."""
     return Transformed(metric, function=lambda x: 1 - x, slope=lambda x: -1.0)
 
 
 def _twice_less_one(metric: Metric) -> Transformed:
+    """2 x − 1 of a metric x, whose derivative is 2."""
     return Transformed(metric, function=lambda x: 2 * x - 1, slope=lambda x: 2.0)
 
 
 def _f_score(beta: float) -> scores.Overlap:
-    return scores.Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
+    """F-beta: (1 + beta²) TP / ((1 + beta²) TP + beta² FN + FP)."""
+    f_beta = partial(counts.f_score, beta=beta)
+    return scores.Overlap(f_beta, weight=beta**2, times=1 + beta**2)
 
 
 def _of_top_rows(
     name: str, kind: type[scores.Depth], function: Callable[[Counts], Floats]
 ) -> Metric:
-    """A metric of the k rows with the highest scores, or for k below 1 of that share of the
-    rows.
+    """The metric `name` of the k rows with the highest scores, or for k below 1 of that share of
+    the rows. function: the counts at the cut-off -> the metric.
     """
+    return numbered(name, "counts", partial(_top_rows_kind, kind=kind, function=function))
 
-    def kind_at(k: float) -> scores.Depth:
-        """The kind for this number, or share, of rows."""
 
-        def value(c: Counts) -> float:
-            """The metric of the top rows; NaN if the table has fewer rows."""
-            rows = k * c.total if k < 1 else k
-            return float(function(curves.at_depth(c, rows))) if rows <= c.total else np.nan
+def _top_rows_kind(
+    k: float, kind: type[scores.Depth], function: Callable[[Counts], Floats]
+) -> scores.Depth:
+    """The kind of a metric of the top k rows, or of the share k of the rows."""
+    return kind(partial(_value_of_top_rows, k=k, function=function), depth=k)
 
-        return kind(value, depth=k)
 
-    return numbered(name, "counts", kind_at)
+def _value_of_top_rows(c: Counts, k: float, function: Callable[[Counts], Floats]) -> float:
+    """The metric of the top k rows, or of the share k; NaN if the table has fewer rows."""
+    rows = k * c.total if k < 1 else k
+    if rows > c.total:
+        return np.nan
+    return float(function(curves.at_depth(c, rows)))
 
 
 def _auc_within_units(importance: Importance) -> Ratio:
-    """The mean of the units' AUC, weighted by their importance; a unit of a single class is left
-    out.
+    """The mean of the AUC of the units, weighted by their importance; a unit of a single class is
+    left out.
     """
+    return Ratio(partial(_unit_auc_terms, importance=importance), within=True)
 
-    def terms(rows: Rows, k: int | None, level: float) -> Sums:
-        """The importance of each unit times its AUC, and the importance, both in its first row.
 
-        k, level: arguments of every `Ratio`, unused here.
-        """
-        # rows without units are one unit
-        unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
-        code, _ = codes(unit)
-        groups = _grouped(rows, code)
-        # The importance of a unit stands in its first row, so that it is counted once. First rows
-        # and groups are both in the order of the codes.
-        weight = np.zeros(len(rows))
-        _, first_rows = np.unique(code, return_index=True)
-        weight[first_rows] = importance(groups)
-        auc = groups.auc[code]
-        # a denominator of NaN leaves the unit out
-        return Sums(weight * auc, np.where(np.isnan(auc), np.nan, weight))
+def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importance) -> Sums:
+    """The terms of GAUC, one per row: in the first row of each unit its importance times its AUC,
+    and its importance; 0 and 0 in its other rows, NaN in both for a unit of a single class.
 
-    return Ratio(terms, within=True)
+    k, level: arguments of every `Ratio`, unused here.
+    """
+    # rows without units are one unit
+    unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
+    code, _ = codes(unit)
+    groups = _grouped(rows, code)
+    # `np.unique` has the units in the order of their codes, which is that of the groups
+    _, first_rows = np.unique(code, return_index=True)
+    weight = np.zeros(len(rows))
+    weight[first_rows] = importance(groups)
+    auc_of_row = groups.auc[code]
+    return Sums(weight * auc_of_row, np.where(np.isnan(auc_of_row), np.nan, weight))
 
 
 def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
-    """The counts of each unit from which its AUC follows. code: the unit of each row."""
+    """The table by unit from which the AUC of each follows. code: the number of each row's unit."""
     if rows.weight is None:
         return counts.auc_by_group(rows.actual, rows.scores, code)
     return counts.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
 
 
 def _partial_auc_mcclish_10(c: Counts) -> float:
+    """The standardised partial AUC up to a false positive rate of 10 %."""
     return curves.partial_auc_mcclish(c, 0.1)
 
 
@@ -343,76 +388,85 @@ def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> 
 
 
 def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
+    """Of all rows the positive ones."""
     return _all_of(actual == 1)
 
 
 BASE_RATE = _undescribed("base_rate", Share(_is_positive))
 
 
-def _of_rates(name: str, function: Callable[[float, float], Floats]) -> Metric:
-    """A metric that is a function of the recall and of the false positive rate."""
+def _of_rates(name: str, rates: Callable[[float, float], float]) -> Metric:
+    """A metric that is a function of two rates. rates: (recall, false positive rate) -> its
+    value.
+    """
+    return _undescribed(
+        name, scores.FunctionOfRates(partial(_from_rates, rates=rates), rates=rates)
+    )
 
-    def rates(recall: float, false_positive_rate: float) -> float:
-        """The metric from both rates."""
-        return float(function(recall, false_positive_rate))
 
-    def value(c: Counts) -> float:
-        """The metric of the counts at a threshold."""
-        return rates(float(counts.recall(c)), float(counts.false_positive_rate(c)))
-
-    return _undescribed(name, scores.FunctionOfRates(value, rates=rates))
+def _from_rates(c: Counts, rates: Callable[[float, float], float]) -> float:
+    """A function of the recall and the false positive rate of the counts at a threshold."""
+    return rates(float(counts.recall(c)), float(counts.false_positive_rate(c)))
 
 
 def _precision_at(rate: float) -> Metric:
     """Precision at another base rate."""
+    return _of_rates("precision", partial(_precision_from_rates, base_rate=rate))
 
-    def precision(recall: float, false_positive_rate: float) -> Floats:
-        """TP / (TP + FP), as shares of all rows at that base rate."""
-        true_positives = rate * recall
-        return ratio(true_positives, true_positives + (1 - rate) * false_positive_rate)
 
-    return _of_rates("precision", precision)
+def _precision_from_rates(recall: float, false_positive_rate: float, base_rate: float) -> float:
+    """TP / (TP + FP), both as shares of all rows at a base rate."""
+    true_positives = base_rate * recall
+    false_positives = (1 - base_rate) * false_positive_rate
+    return float(ratio(true_positives, true_positives + false_positives))
 
 
 def _f1_at(rate: float) -> Metric:
     """F1 at another base rate."""
+    return _of_rates("f1", partial(_f1_from_rates, base_rate=rate))
 
-    def f1(recall: float, false_positive_rate: float) -> Floats:
-        """2 TP / (predicted + actual positives), as shares of all rows at that base rate."""
-        predicted_and_actual = rate * (1 + recall) + (1 - rate) * false_positive_rate
-        return ratio(2 * rate * recall, predicted_and_actual)
 
-    return _of_rates("f1", f1)
+def _f1_from_rates(recall: float, false_positive_rate: float, base_rate: float) -> float:
+    """2 TP / (actual + predicted positives), all as shares of all rows at a base rate."""
+    # P + TP is base rate · (1 + recall); FP makes it actual + predicted positives
+    positives_and_hits = base_rate * (1 + recall)
+    false_positives = (1 - base_rate) * false_positive_rate
+    return float(ratio(2 * base_rate * recall, positives_and_hits + false_positives))
 
 
 def _average_precision_at(rate: float) -> Metric:
-    """Average precision at another base rate.
+    """Average precision at another base rate."""
+    kind = scores.AtBaseRate(
+        partial(_reweighted_average_precision, base_rate=rate),
+        partial(_reweighted_average_precision_influence, base_rate=rate),
+        rate=rate,
+    )
+    return _undescribed("average_precision", kind)
 
-    The rates of both classes are fixed, so that a row's influence is what it adds above the mean of
-    its class.
+
+def _reweighted_average_precision(c: Counts, base_rate: float) -> float:
+    """Average precision of the table reweighted to a base rate; NaN if a class is absent."""
+    if c.positives and c.negatives:
+        return counts.average_precision(curves.at_base_rate(c, base_rate))
+    return np.nan
+
+
+def _reweighted_average_precision_influence(c: Counts, base_rate: float) -> Floats:
+    """The influence of a positive (first row) and of a negative (second row) at each threshold on
+    average precision at a base rate; shape (2, thresholds).
+
+    The base rate is fixed, so that a row does not change the share of its class: its influence is
+    less the mean of its class.
     """
-
-    def value(c: Counts) -> float:
-        """The average precision of the reweighted table; NaN if a class is absent."""
-        if c.positives and c.negatives:
-            return counts.average_precision(curves.at_base_rate(c, rate))
-        return np.nan
-
-    def by_score(c: Counts) -> Floats:
-        """The influence of a positive (first row) and a negative (second) at each threshold."""
-        reweighted = curves.at_base_rate(c, rate)
-        of_positives, of_negatives = influence.average_precision_influence(reweighted)
-        # a negative of the table stands for this many of the reweighted table
-        of_negatives = of_negatives * ratio(reweighted.negatives, c.negatives)
-        return np.array(
-            [_less_mean(of_positives, c.positive), _less_mean(of_negatives, c.negative)]
-        )
-
-    return _undescribed("average_precision", scores.AtBaseRate(value, by_score, rate=rate))
+    reweighted = curves.at_base_rate(c, base_rate)
+    of_positives, of_negatives = influence.average_precision_influence(reweighted)
+    # a negative of the table stands for this many of the reweighted table
+    of_negatives = of_negatives * ratio(reweighted.negatives, c.negatives)
+    return np.array([_less_mean(of_positives, c.positive), _less_mean(of_negatives, c.negative)])
 
 
 def _less_mean(values: Floats, rows: Weights) -> Floats:
-    """The values less their mean over the rows."""
+    """The values less their mean. rows: the number of rows that have each value."""
     return np.asarray(values - ratio(np.dot(rows, values), rows.sum()))
 
 
@@ -431,19 +485,23 @@ CHANGED_BY_BASE_RATE = (
 
 
 def lift_at(depth: float) -> Metric:
-    """The lift among this share of the rows, those with the highest scores."""
-
-    def value(c: Counts) -> float:
-        """The lift of the top rows."""
-        return float(curves.lift(curves.at_depth(c, depth * c.total)))
-
+    """The lift of the rows with the highest scores. depth: their share of all rows."""
+    value = partial(_lift_of_top, depth=depth)
+    # lift is the precision over the base rate, at most 1 / depth, as all positives fit in there
     return _undescribed("lift", scores.Depth(value, depth=depth), high=1 / depth)
+
+
+def _lift_of_top(c: Counts, depth: float) -> float:
+    """The lift of this share of the rows."""
+    return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
 
 def _coefficient(
     name: str, value: Callable[[Counts], float], by_score: Callable[[Counts], Floats]
 ) -> Metric:
-    """A coefficient of the logistic regression of the labels on the logit of the score."""
+    """A coefficient of the logistic regression of the labels on the logit of the score. value,
+    by_score: the table -> the coefficient, and the influence of a row of each class by threshold.
+    """
     return _undescribed(name, scores.Coefficient(value, by_score), low=-np.inf, high=np.inf)
 
 
@@ -455,26 +513,29 @@ INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.interce
 
 
 def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
-    """The squared error of each row, the actual value less its centre, and the square of that."""
-    around = f.actual - centre.actual
-    return losses.squared(f.actual, f.scores), around, around * around
+    """The three numbers of each row whose means R² is computed from: the squared error, the actual
+    value, and its square; actual values are taken less their centre, which keeps digits.
+    """
+    actual = f.actual - centre.actual
+    return losses.squared(f.actual, f.scores), actual, actual * actual
 
 
 def _r2(means: Floats) -> scores.ValueAndSlopes:
-    """1 − mean (actual − forecast)² / the variance of the actual values, from the means of
+    """R² = 1 − MSE / variance of the actual values, and its derivatives by the three means of
     `_r2_numbers`.
     """
-    mse, mean, square = means
-    variance = square - mean**2
+    mse, mean, mean_square = means
+    variance = mean_square - mean**2
     quotient = ratio(mse, variance)
-    # times the variance: the derivatives of 1 - quotient by each of the three means
+    # the derivatives of 1 − mse / (mean_square − mean²) are −1, −2 mean q and q, each / variance,
+    # with q the quotient
     slopes = np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient])
     return scores.ValueAndSlopes(1 - quotient, ratio(slopes, variance))
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
-    """The actual value and the forecast of each row less their centres, their squares, and their
-    product.
+    """The five numbers of each row whose means the correlation is computed from: actual value a and
+    forecast b, both less their centres, which keeps digits, then a², b² and a b.
     """
     a = f.actual - centre.actual
     b = f.scores - centre.forecast
@@ -482,18 +543,19 @@ def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
 
 
 def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
-    """cov² / (variance of the actual values · variance of the forecasts), from the means of
-    `_correlation_numbers`.
+    """cov² / (variance of the actual values · variance of the forecasts), and its derivatives by
+    the five means of `_correlation_numbers`.
     """
-    a, b, aa, bb, ab = means
+    a, b, aa, bb, ab = means  # of a, b, a², b², a b
     variance_a = aa - a * a
     variance_b = bb - b * b
     covariance = ab - a * b
-    # by_x: the derivative of the value by the mean x
     value = ratio(covariance**2, variance_a * variance_b)
+    # by_x: the derivative of the value by the mean x; aa, bb and ab each stand in one factor alone
     by_aa = -ratio(value, variance_a)
     by_bb = -ratio(value, variance_b)
     by_ab = 2 * ratio(value, covariance)
+    # chain rule: a stands in variance_a, as −a², and in the covariance, as −a b; b likewise
     by_a = -2 * a * by_aa - b * by_ab
     by_b = -2 * b * by_bb - a * by_ab
     slopes = np.array([by_a, by_b, by_aa, by_bb, by_ab], dtype=np.float64)
@@ -501,14 +563,17 @@ def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
 
 
 def _root(x: float) -> float:
+    """The square root, as of the MSE for the RMSE."""
     return float(np.sqrt(x))
 
 
 def _slope_of_root(x: float) -> float:
+    """The derivative of the square root, 1 / (2 √x); NaN at 0."""
     return float(ratio(1, 2 * np.sqrt(x)))
 
 
 def _absolute_error(f: Rows) -> Floats:
+    """|actual - forecast| of each row."""
     return losses.absolute(f.actual, f.scores)
 
 
@@ -518,44 +583,68 @@ def _wape_sides(f: Rows) -> tuple[Floats, Floats]:
 
 
 def _scaled_error(f: Rows, k: int | None) -> Floats:
+    """|actual - forecast| / naive_mae of each row, the loss of MASE; naive_mae is a column."""
     return losses.scaled(f.actual, f.scores, f.columns["naive_mae"])
 
 
 def _pinball(f: Rows, k: float) -> Floats:
+    """The pinball loss of each row at the level of k percent: of the quantile of its distribution,
+    or of its forecast if it has no distribution.
+    """
     level = predictive.level_of(k)
     forecast = f.scores if f.predictive is None else f.predictive.quantile(level)
     return losses.quantile(f.actual, forecast, level=level)
 
 
 def _of_distribution(
-    needed: type[Predictive] | tuple[type[Predictive], ...],
-    score: Callable[[Floats, Any, float], Floats],
+    needed: PredictiveTypes, score: Callable[[Floats, Any, float], Floats]
 ) -> Loss:
-    """The mean of a score of actual values and distributions, at k percent; undefined for rows
-    without a distribution of the needed type.
+    """The mean of a score of predictive distributions; undefined for rows whose distributions are
+    not of a needed type.
+
+    score: (actual values, distributions, number behind the @) -> a number per row.
     """
+    return Loss(partial(_score_of_distribution, needed=needed, score=score), of_distributions=True)
 
-    def per_row(f: Rows, k: float) -> Floats:
-        """The score of each row."""
-        if not isinstance(f.predictive, needed):
-            return np.full(len(f), np.nan)
-        return score(f.actual, f.predictive, k)
 
-    return Loss(per_row, of_distributions=True)
+def _score_of_distribution(
+    f: Rows, k: float, needed: PredictiveTypes, score: Callable[[Floats, Any, float], Floats]
+) -> Floats:
+    """The score of each row, as in `_of_distribution`; NaN for distributions of another type."""
+    if not isinstance(f.predictive, needed):
+        return np.full(len(f), np.nan)
+    return score(f.actual, f.predictive, k)
 
 
 def _of_interval(score: Callable[[Floats, predictive.Bounds, float], Floats]) -> Loss:
-    """The mean of a score of the central interval of k percent."""
-    return _of_distribution(Predictive, lambda y, d, k: score(y, d.interval(k), k))
+    """The mean of a score of the central interval of k percent. score: (actual values, bounds, k)
+    -> a number per row.
+    """
+    return _of_distribution(
+        Predictive,
+        lambda actual, distribution, k: score(actual, distribution.interval(k), k),
+    )
 
 
-def _part_of_wis(i: int) -> Loss:
-    """The mean of a part of the weighted interval score. i: its number in `WeightedParts`."""
-    return _of_distribution(Quantiles, lambda y, d, k: predictive.weighted_parts(y, d)[i])
+def _part_of_wis(part: str) -> Loss:
+    """The mean of a part of the weighted interval score. part: a field of `WeightedParts`."""
+    return _of_distribution(
+        Quantiles,
+        lambda actual, quantiles, k: getattr(predictive.weighted_parts(actual, quantiles), part),
+    )
+
+
+def _without_number(
+    score: Callable[[Floats, Any], Floats],
+) -> Callable[[Floats, Any, float], Floats]:
+    """A score of distributions that takes no number behind the @, for `_of_distribution`."""
+    return lambda actual, distribution, k: score(actual, distribution)
 
 
 def at_percent(name: str, loss: Loss) -> Metric:
-    """The row of a metric at the percentage after its @, such as 90 or 97.5."""
+    """The metric of this name with a percentage after its @, such as 90 or 97.5, which the loss
+    gets as its k.
+    """
     return numbered(name, "forecasts", lambda percent: loss)
 
 
@@ -573,14 +662,12 @@ FORECASTS = rows_of(
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
         "pinball": at_percent("pinball", Loss(_pinball, of_distributions=True)),
-        "wis": _of_distribution(
-            Quantiles, lambda y, d, k: predictive.weighted_interval_score(y, d)
-        ),
-        "overprediction": _part_of_wis(0),
-        "underprediction": _part_of_wis(1),
-        "dispersion": _part_of_wis(2),
-        "crps": _of_distribution((Ensemble, Normal), lambda y, d, k: predictive.crps(y, d)),
-        "fair_crps": _of_distribution(Ensemble, lambda y, d, k: predictive.fair_crps(y, d)),
+        "wis": _of_distribution(Quantiles, _without_number(predictive.weighted_interval_score)),
+        "overprediction": _part_of_wis("overprediction"),
+        "underprediction": _part_of_wis("underprediction"),
+        "dispersion": _part_of_wis("dispersion"),
+        "crps": _of_distribution((Ensemble, Normal), _without_number(predictive.crps)),
+        "fair_crps": _of_distribution(Ensemble, _without_number(predictive.fair_crps)),
         "coverage": at_percent("coverage", _of_interval(predictive.covered)),
         "quantile_coverage": at_percent(
             "quantile_coverage", _of_distribution(Predictive, predictive.reached)
@@ -601,8 +688,8 @@ STEP = 1e-4  # of all rows: the weight added to a cell for a numerical derivativ
 
 
 def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
-    """A metric of the confusion table and the influence of each row, by numerical differentiation
-    of its cell.
+    """A metric of the confusion matrix, and the influence of each row: the numerical derivative of
+    the metric by the row's cell, less the mean over the rows, times the row's weight.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).influence.round(2)
@@ -610,7 +697,7 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
     """
     m = rows.confusion
     value = metric(m)
-    cell_of_row = rows.actual * rows.classes + rows.predicted
+    cell_of_row = rows.actual * rows.classes + rows.predicted  # the cells are numbered row by row
     derivative = np.zeros(rows.classes**2)
     if not np.isnan(value):
         step = STEP * m.total
@@ -622,33 +709,40 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
 
 
 def against_rest(rows: Rows, c: int) -> Rows:
-    """The rows with one class as positive, its score, and whether it is predicted."""
+    """The rows of class c against all others: actual value 1 for rows of c, the score of c, and the
+    decision that c is predicted.
+    """
     score = None if rows.score is None else rows.score[:, c]  # one column per class
     decision = rows.predicted == c
     return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
 
 
 def _parts_of_classes(rows: Rows, classes: Ints) -> Iterator[Part]:
-    """Each of these classes against all others, with equal shares."""
+    """A part for each of these classes against all others, with equal shares."""
     return (Part(1 / len(classes), against_rest(rows, c)) for c in classes)
 
 
 def _all_classes(rows: Rows) -> Iterator[Part]:
+    """A part for each class, with equal shares."""
     return _parts_of_classes(rows, np.arange(rows.classes))
 
 
 def _seen_classes(rows: Rows) -> Iterator[Part]:
-    """The classes that occur or are predicted."""
+    """A part for each class that occurs or is predicted, with equal shares."""
     seen = labels.occurs(labels.one_vs_rest(rows.confusion))
     return _parts_of_classes(rows, np.flatnonzero(seen))
 
 
 def _classes_with_rows(rows: Rows) -> Iterator[Part]:
-    return _parts_of_classes(rows, np.flatnonzero(rows.confusion.table.sum(axis=1)))
+    """A part for each class that occurs, with equal shares."""
+    rows_of_class = rows.confusion.table.sum(axis=1)
+    return _parts_of_classes(rows, np.flatnonzero(rows_of_class))
 
 
 def _pairs_of_classes(rows: Rows) -> Iterator[Part]:
-    """The rows of two classes i, j with the score of i, for every ordered pair."""
+    """A part for every ordered pair of classes i, j, with equal shares: the rows of both, with i as
+    positive and its score.
+    """
     share = 1 / (rows.classes * (rows.classes - 1))
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
@@ -657,32 +751,36 @@ def _pairs_of_classes(rows: Rows) -> Iterator[Part]:
 
 
 def _all_rows(rows: Rows) -> Bools:
+    """A mask of all rows, for a mean in which the share of a part is the weight of its rows."""
     return np.ones(len(rows), dtype=bool)
 
 
 def _one_vs_rest(metric: Metric) -> Combined:
-    """The mean over all classes."""
+    """The mean over all classes of a metric of one class against the rest."""
     return Combined(metric, _all_classes, classed=True)
 
 
 def _macro(metric: Metric) -> Combined:
-    """The mean over the classes that occur or are predicted."""
+    """The mean of a metric of one class against the rest over the classes that occur or are
+    predicted.
+    """
     return Combined(metric, _seen_classes, classed=True)
 
 
 def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
-    """A metric of the confusion table."""
+    """The kind of a metric of the confusion matrix, with its influence by numerical derivatives."""
     return Agreement(lambda rows, k: of_confusion(metric, rows))
 
 
 def _weighted(metric: labels.Metric) -> Agreement:
-    """The mean over the classes that have rows, weighted by these, of a metric of the confusion
-    table.
+    """The mean of a metric over the classes, weighted by their rows. metric: counts with one
+    element per class -> a value per class.
     """
     return _table(lambda m: labels.weighted(labels.one_vs_rest(m), metric))
 
 
 def _in_top(rows: Rows, k: int) -> Floats:
+    """1 for each row whose class is among its k highest scores, else 0; a fraction for ties."""
     return labels.in_top(rows.actual, rows.scores, k)
 
 
@@ -729,38 +827,45 @@ CLASSES = rows_of(
 
 
 def _micro_f1(rows: Rows) -> tuple[Floats, Floats]:
+    """2 TP and 2 TP + FP + FN over the labels of each row, the sides of the micro-averaged F1."""
     n = rows.label_counts
     return 2 * n.both, n.true + n.predicted
 
 
 def _micro_precision(rows: Rows) -> tuple[Floats, Floats]:
+    """TP and TP + FP over the labels of each row, the sides of the micro-averaged precision."""
     return rows.label_counts.both, rows.label_counts.predicted
 
 
 def _micro_recall(rows: Rows) -> tuple[Floats, Floats]:
+    """TP and TP + FN over the labels of each row, the sides of the micro-averaged recall."""
     return rows.label_counts.both, rows.label_counts.true
 
 
 def of_label(rows: Rows, j: int) -> Rows:
-    """The rows with one label as the actual value, its score, and whether it is predicted."""
-    score = None if rows.score is None else rows.score[:, j]
-    return replace(
-        rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j]
-    )
+    """The rows of label j alone: actual value 1 where it is true, its score, and the decision that
+    it is predicted.
+    """
+    score = None if rows.score is None else rows.score[:, j]  # one column per label
+    actual = rows.actual[:, j].astype(np.int64)
+    return replace(rows, actual=actual, score=score, decision=rows.predicted[:, j])
 
 
 def _each_label(rows: Rows) -> Iterator[Part]:
-    """The labels, with equal shares."""
+    """A part for each label, with equal shares."""
     count = rows.actual.shape[1]
     return (Part(1 / count, of_label(rows, j)) for j in range(count))
 
 
 def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
-    """The mean over the rows of a number of their true and predicted labels."""
+    """The mean over rows of a number per row. function: (true, predicted), tables with a column
+    per label -> the numbers.
+    """
     return Loss(lambda rows, k: function(rows.actual, rows.predicted))
 
 
 def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
+    """Of all rows those whose labels are all right."""
     return _all_of(labels.exact_match(actual, predicted) == 1)
 
 

@@ -57,30 +57,28 @@ from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]  # replaces actual values and predictions
 Element = TypeVar("Element")
-# a share whose actual values are the mask of the rows that count, and predictions that of the hits
-SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), formula="")
+# a share of rows, with the mask of eligible rows as actual values, that of hits as predictions
+SHARE = Metric("number", "rows", Share(lambda eligible, hit: (eligible, hit)), formula="")
 
 
 class ProblemCells(NamedTuple):
-    """The cells in which a class or label is counted, and the value of `Cells.actual` that is
-    positive.
+    """The confusion cells in which the decisions on a class or label are counted, and the actual
+    value in them that is its positive one.
     """
 
-    group: SliceCells
+    cells: SliceCells
     positive: int
 
 
 class MeanPart(NamedTuple):
-    """The share of a class or label in a mean, and its metric."""
+    """A class or label of a mean: its share, and its metric."""
 
     share: float
     statistic: InfluenceStatistic | CellStatistic
 
 
 class BinErrors(NamedTuple):
-    """By how much counting scores in bins may change an AUC, and an average precision; both at
-    most.
-    """
+    """By how much counting scores in bins may change an AUC, and an average precision, at most."""
 
     auc: float
     average_precision: float
@@ -107,8 +105,8 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @property
     def in_memory(self) -> bool:
-        """True if the cells of every unit are in memory."""
-        return self.problem_cells(0, 0).group.in_memory
+        """True if the confusion cells of every unit are in memory."""
+        return self.problem_cells(0, 0).cells.in_memory
 
     @property
     def plain(self) -> bool:
@@ -127,7 +125,7 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @cached_property
     def groups(self) -> set[int]:
-        """The numbers of the groups of rows; 0 stands for all rows."""
+        """The numbers of the groups of rows: 0 for all rows, the others for slices."""
         with_cells = {key.group for key in self.summary.cells}
         with_scores = {key.group for key in self.summary.scores}
         return with_cells | with_scores | set(self.summary.moments)
@@ -141,34 +139,38 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @cached
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
-        """The cells of all classes, of one label, or of a share of rows with this name."""
+        """The confusion cells of all systems in a group of rows: of all classes, of one label by
+        number, or of a share of rows by name.
+        """
         return self.first.counting.slice_cells(
             self.summary.cells[CellsKey(group, name)], self.layout
         )
 
     @abstractmethod
     def problem_cells(self, group: int, c: int) -> ProblemCells:
-        """The cells of a class or label."""
+        """The confusion cells of class or label c in a group of rows."""
 
     @cached
     def scores(self, group: int, system: int, c: int) -> Binned:
-        """The scores of a class or label."""
+        """The scores of a system, by number, for class or label c in a group of rows."""
         return Binned(self.summary.scores[ScoresKey(group, system, c)].merged, self.scale)
 
     def table(self, system: str, c: int) -> counts.Counts:
-        """The table of a class against the rest, or of a label."""
+        """The table of counts by score of class c against the rest, or of label c, on all rows."""
         return self.scores(0, self.systems.index(system), c).chances
 
     def system_cells(self, i: int, group: int = 0, name: int | str = ALL_CLASSES) -> Cells:
-        """The cells of a system, including rows of weight 0."""
-        counted = self.summary.cells[CellsKey(group, name)]
-        tally = counted.cells[i, i]  # those of a pair of systems have two different numbers
+        """The confusion cells of system i alone, including rows of weight 0. group, name: as in
+        `cells`.
+        """
+        by_pair = self.summary.cells[CellsKey(group, name)].cells
+        tally = by_pair[i, i]  # the cells of a pair of systems have two different numbers
         return self.first.counting.cells(tally.merged, 1)
 
     @property
     def bin_errors(self) -> BinErrors:
-        """The largest possible errors of all systems, classes and labels by binning their
-        scores; 0 for an undefined metric.
+        """The largest possible errors by binning scores, over all systems, classes and labels, on
+        all rows; 0 if the metric is undefined.
         """
         auc = [0.0]
         average_precision = [0.0]
@@ -180,12 +182,12 @@ class BlockMetrics(ABC, Generic[Further]):
                 average_precision.append(float(np.nan_to_num(limits.high - limits.low)))
         return BinErrors(max(auc), max(average_precision))
 
-    # How much rows move them
+    # The influence of rows
 
     @cached_property
     def means(self) -> dict[GroupMetric, Moments]:
-        """The moments of the influence values on each mean, by group and metric; empty before the
-        second reading.
+        """The moments around zero of the rows' influence on each metric, by group and metric; empty
+        before the second reading.
         """
         if self.second_summary is None:
             return {}
@@ -193,15 +195,15 @@ class BlockMetrics(ABC, Generic[Further]):
         return {key: sums.moments.around_zero for key, sums in means.items()}
 
     def powers(self, key: GroupMetric) -> dict[tuple[int, int], Floats]:
-        """For each pair of systems the powers of the influence on the difference, if they were
-        added up.
+        """For each pair of systems, by number, the `MeanInfluence.powers` of a metric, shape
+        (strata, 2); empty if they were not added up.
         """
         if self.second_summary is None or key not in self.second_summary.powers:
             return {}
         return self.by_pair(self.second_summary.powers[key].sums)
 
     def by_pair(self, elements: Iterable[Element]) -> dict[tuple[int, int], Element]:
-        """The elements by the numbers of the two systems."""
+        """The elements, one for each pair of systems, by the numbers of the two."""
         pairs = combinations(range(len(self.systems)), 2)
         return dict(zip(pairs, elements, strict=True))
 
@@ -212,7 +214,9 @@ class BlockMetrics(ABC, Generic[Further]):
     # Metrics
 
     def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
+        """The metric of a system in a group of rows. member: the number of the group, or a Python
+        slice for all rows, as for rows in memory.
+        """
         group = 0 if isinstance(member, slice) else member
         i = self.systems.index(system)
         if chosen.base in self.first.terms.metrics:
@@ -222,7 +226,7 @@ class BlockMetrics(ABC, Generic[Further]):
         return self.of_scores(chosen, group, i)
 
     def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
-        """A metric computed from sums over rows."""
+        """A metric of system i that is computed from sums of terms of the rows."""
         moments = self.summary.moments[group].moments
         metric = self.first.terms.metrics.index(chosen.base)
         return MomentStatistic(
@@ -230,8 +234,8 @@ class BlockMetrics(ABC, Generic[Further]):
         )
 
     def refuse_partial_losses(self) -> None:
-        """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows
-        themselves.
+        """Raise ParameterError for a loss that leaves rows out, or is infinite on a row: two
+        systems are then compared on the rows that both have, which sums do not tell.
         """
         for chosen in self.first.terms.metrics:
             losses = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
@@ -244,11 +248,13 @@ class BlockMetrics(ABC, Generic[Further]):
                 )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
-        """A metric of the predicted classes."""
+        """A metric of the decisions of system i in a group of rows."""
         return of_system(chosen, self.cells(group), i)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
-        """A mean over the classes or labels whose share is above 0."""
+        """A metric of system i that is a mean over classes or labels, those whose share in it is
+        above 0.
+        """
         kind = chosen.metric.kind
         assert isinstance(kind, Combined)
         shares = self.shares_in(kind, group)
@@ -256,10 +262,11 @@ class BlockMetrics(ABC, Generic[Further]):
         key = GroupMetric(group, sums_label(chosen))
         moments = self.means.get(key)
         problems = len(self.problems)
-        # the columns of `MeanInfluence`: by system and problem, then by system
+        # where `MeanInfluence.columns` has the classes of this system, and its influence through
+        # the shares
         columns = [i * problems + c for c in present]
         if isinstance(kind, Weighted):
-            columns.append(len(self.systems) * problems + i)  # of the influence through the shares
+            columns.append(len(self.systems) * problems + i)
         metric = self.part_metric(kind, group)
         parts = [
             MeanPart(float(shares[c]), self.problem_statistic(metric, group, i, c, moments))
@@ -269,42 +276,46 @@ class BlockMetrics(ABC, Generic[Further]):
         return replace(mean, powers=self.powers(key), class_rows=self.strata(group))
 
     def part_metric(self, kind: Combined, group: int) -> Chosen:
-        """The metric of each part of a mean, for parts with many or with few positives."""
-        scarce = self.plain and kind.scarce(self.positive_weights(group))
-        return Chosen((kind.leave_one_out if scarce else kind).metric)
+        """The metric of each class or label of a mean; by the jackknife if they are many and have
+        few positives in the group, see `Combined.scarce`.
+        """
+        if self.plain and kind.scarce(self.positive_weights(group)):
+            return Chosen(kind.leave_one_out.metric)
+        return Chosen(kind.metric)
 
     def positive_weights(self, group: int) -> Floats:
         """The weight of the rows of each class, or with each label."""
         return self.strata(group).astype(np.float64)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
-        """The share of each class or label in a mean."""
+        """The share of each class or label in a mean; adding up to 1, or all 0."""
         return np.full(len(self.problems), 1 / len(self.problems))
 
     def problem_metric(
         self, metric: Metric, system: str, c: int
     ) -> InfluenceStatistic | CellStatistic:
-        """A metric of one class against the rest, or of one label."""
+        """A metric of class c against the rest, or of label c, on all rows."""
         chosen = Chosen(metric)
         moments = self.means.get(GroupMetric(0, chosen.label))
         return self.problem_statistic(chosen, 0, self.systems.index(system), c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
-        """A metric of classes, or of one label, after `change` has replaced actual values and
+        """A metric of the classes, or of label c, after `change` has replaced actual values and
         predictions.
         """
-        group = self.problem_cells(0, c).group
-        statistic = of_system(Chosen(metric), group, self.systems.index(system))
+        cells = self.problem_cells(0, c).cells
+        statistic = of_system(Chosen(metric), cells, self.systems.index(system))
         return replace(statistic, rows=change(statistic.rows))
 
     def problem_statistic(
         self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None
     ) -> InfluenceStatistic | CellStatistic:
-        """A metric of one class or label. moments: of the rows' influence on the metric of each
-        class, if known.
+        """A metric of system i for class or label c in a group of rows. moments: those of
+        `MeanInfluence.columns`, with a column for each system and class; None before the second
+        reading.
         """
         if chosen.uses_decisions:
-            return of_system(chosen, self.problem_cells(group, c).group, i)
+            return of_system(chosen, self.problem_cells(group, c).cells, i)
         column = i * len(self.problems) + c
         return self.area(chosen, group, c, self.scores(group, i, c), moments, column)
 
@@ -317,8 +328,9 @@ class BlockMetrics(ABC, Generic[Further]):
         moments: Moments | None,
         column: int,
     ) -> InfluenceStatistic:
-        """A metric of the scores of one class or label against the rest. moments, column: where the
-        influence of the rows was added up.
+        """A metric of the scores of class or label c against the rest. tables: of the scores.
+        moments: those whose column number `column` is the influence of the rows on the metric; None
+        before the second reading.
         """
         kind = chosen.base.metric.kind
         assert isinstance(kind, ScoreKind)
@@ -326,10 +338,11 @@ class BlockMetrics(ABC, Generic[Further]):
         is_positive = cells.by_system[0].actual == positive
         kish = float(cells.n)
         if not self.plain:
-            samples = [np.ones(len(is_positive))]
+            # the smallest effective number of units of the classes, or that of all rows
+            masks = [np.ones(len(is_positive))]
             if kind.variance_by_class:
-                samples = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
-            kish = min(cells.kish(sample) for sample in samples)
+                masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
+            kish = min(cells.kish(mask) for mask in masks)
         value = kind.read(kind.source(tables))
         form = _form(moments, {column: 1.0})
         return InfluenceStatistic(
@@ -352,16 +365,19 @@ class BlockMetrics(ABC, Generic[Further]):
         columns: Sequence[int],
         parts: Sequence[MeanPart],
     ) -> ClassMeanStatistic:
-        """A mean over classes or labels. columns: of the influence of the rows, first one for each
-        part, then that of the influence through the shares if these are estimated.
+        """A mean of system i over classes or labels. moments: those of `MeanInfluence.columns`;
+        None before the second reading. columns: the numbers of the columns of its parts, and after
+        them that of the influence through the shares, if the shares depend on the rows.
         """
-        cells = self.problem_cells(group, 0).group
+        cells = self.problem_cells(group, 0).cells
         kish = float(cells.n)
         if not self.plain:
             kish = cells.kish(np.ones(len(cells.by_system[0].weight)))
         shares = [part.share for part in parts]
-        # the influence through the shares, if there is any, counts once
-        multiples = [*shares, *([1.0] * (len(columns) - len(parts)))]
+        # the influence on the mean is Σ share · influence on the part, and that through the shares
+        multiples = list(shares)
+        if len(columns) > len(parts):
+            multiples.append(1.0)
         return ClassMeanStatistic(
             chosen,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
@@ -379,14 +395,17 @@ class BlockMetrics(ABC, Generic[Further]):
 
 
 def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
-    """True if the loss of any system leaves rows out. losses: of all systems, on the same rows."""
+    """True if the loss of any system is undefined on some rows, which it leaves out. losses: of all
+    systems, on the same rows.
+    """
     weight_of_all_rows = losses[0].moments.totals[0]  # the first column is the weight
     return min(weight_of_counted_rows(loss) for loss in losses) < float(weight_of_all_rows)
 
 
 def sums_label(chosen: Chosen) -> str:
-    """The label under which the sums of a mean are stored; means with fixed shares use those of
-    their metric.
+    """The label by which the sums of the influence on a mean are stored: that of the metric of its
+    classes, so that all means of it with fixed shares use the same sums; a weighted mean has its
+    own.
     """
     kind = chosen.metric.kind
     assert isinstance(kind, Combined)
@@ -396,8 +415,8 @@ def sums_label(chosen: Chosen) -> str:
 
 
 def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
-    """The linear combination of the columns of the moments with these multiples, 0 for the other
-    columns; empty without moments.
+    """The coefficients of a linear combination of the columns of the moments, one per column: those
+    of `multiples`, by number of the column, else 0; empty without moments.
     """
     if moments is None:
         return np.zeros(0)
@@ -412,7 +431,8 @@ def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SummedBinary(BlockMetrics[BinaryFurther]):
-    """Two classes. threshold_of: a function from a system and its table to the threshold.
+    """The metrics of two classes, from one or two readings. threshold_of: (system, its table of
+    counts) -> the threshold of its decisions.
 
     choice: how the threshold is chosen again on samples; None if it is fixed.
     """
@@ -436,22 +456,25 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         }
 
     def problem_cells(self, group: int, c: int) -> ProblemCells:
-        """The cells of the decisions, in which class 1 is positive."""
+        """The confusion cells of the decisions, in which class 1 is positive."""
         return ProblemCells(self.cells(group), 1)
 
     def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
+        """The metric of a system in a group of rows; member: as in `BlockMetrics.measure`."""
         if chosen not in self.first.within:
             return super().measure(chosen, system, member)
+        # a metric that ranks the rows within each unit: its terms are kept by unit
         group = 0 if isinstance(member, slice) else member
         metric = self.first.within.index(chosen)
-        # by metric and system two rows, the numerator and the denominator of each unit
-        row = 2 * (metric * len(self.systems) + self.systems.index(system))
-        numerator, denominator = self.summary.further.within[group].units[row : row + 2]
+        # the columns of `_within_terms`: numerator and denominator of each metric and system
+        column = 2 * (metric * len(self.systems) + self.systems.index(system))
+        numerator, denominator = self.summary.further.within[group].units[column : column + 2]
         return UnitStatistic(chosen, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> CellStatistic:
-        """A metric of the decisions at the threshold."""
+        """A metric of the decisions of system i at its threshold, which samples choose again if
+        there is a `choice`.
+        """
         statistic = of_system(chosen, self.cells(group), i)
         is_slice = group > 0
         if is_slice or self.choice is None:  # the threshold is chosen on all rows only
@@ -461,7 +484,7 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
 
     @cached
     def rechosen_counts(self, i: int) -> counts.RechosenCounts:
-        """The counts of a system on samples, on each of which the threshold is chosen again."""
+        """The counts of system i on samples, on each of which the threshold is chosen again."""
         assert self.choice is not None
         if self.second is None or self.second_summary is None:
             return self.choice.of_table(self.scores(0, i, 0).counts)
@@ -469,8 +492,9 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> InfluenceStatistic:
-        """A metric of the scores; without a second reading its table tells everything of one
-        system on plain rows.
+        """A metric of the scores of system i. Its error comes from the sums of the second reading
+        or, without one, from its table alone, which suffices for a single system on independent,
+        unweighted rows.
         """
         key = GroupMetric(group, chosen.base.label)
         scores = self.scores(group, i, 0)
@@ -484,20 +508,20 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
 
     @cached
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
-        """The cells of the decisions of all systems."""
+        """The confusion cells of the decisions of all systems in a group of rows."""
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
         # Without a second reading rows are plain, and systems are not compared: the cells follow
         # from the table of each system.
-        decided = [
+        decisions = [
             self.scores(group, i, 0).at_threshold(self.thresholds[system]).cut
             for i, system in enumerate(self.systems)
         ]
         return SliceCells(
             classes=2,
             layout=self.layout,
-            n=int(decided[0].total),
-            by_system=[decision_cells(table) for table in decided],
+            n=int(decisions[0].total),
+            by_system=[decision_cells(table) for table in decisions],
             by_pair={},
         )
 
@@ -515,12 +539,12 @@ class ProblemsInMemory(RowsInMemory, ABC):
         return next(iter(self.rows.values()))
 
     def problem_metric(self, metric: Metric, system: str, c: int) -> RowStatistic:
-        """A metric of one class against the rest, or of one label."""
+        """A metric of class c against the rest, or of label c."""
         return RowStatistic(Chosen(metric), self.problem_rows(self.rows[system], c))
 
     @abstractmethod
     def problem_rows(self, rows: Rows, c: int) -> Rows:
-        """The rows of one class against the others, or of one label."""
+        """The rows with actual value 1 for class or label c, 0 for the others, and its scores."""
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of a class against the rest, or of a label."""
@@ -537,11 +561,11 @@ class ClassesInMemory(ProblemsInMemory):
     """Multi-class rows in memory."""
 
     def problem_rows(self, rows: Rows, c: int) -> Rows:
-        """The rows with one class as positive."""
+        """The rows with actual value 1 for class c, 0 for the others, and its scores."""
         return against_rest(rows, c)
 
     def sizes(self, member: Bools | slice = slice(None)) -> Ints:
-        """The number of rows of each class in a group."""
+        """The number of rows of each class, shape (classes,). member: of these rows."""
         rows = self._first_rows
         return np.bincount(rows.actual[member], minlength=rows.classes)
 
@@ -583,8 +607,8 @@ class ClassesInMemory(ProblemsInMemory):
         return RowSums.from_rows(self.rows[system], self.rows[system].weight)
 
     def constant_rows(self, shares: Floats) -> Rows:
-        """Rows that are all predicted as the largest class, with the shares of the classes as
-        probabilities.
+        """The rows with the predictions of a constant baseline: the largest class, with the shares
+        of the classes as probabilities.
         """
         rows = self._first_rows
         decision = np.full(len(rows), int(shares.argmax()))
@@ -597,12 +621,12 @@ class ClassesInMemory(ProblemsInMemory):
 
 @dataclass(frozen=True, eq=False)
 class SummedClasses(BlockMetrics[ClassFurther]):
-    """Several classes, whose rows were read once or twice."""
+    """The metrics of several classes, from one or two readings."""
 
     first: ClassFirstReading
 
     def problem_cells(self, group: int, c: int) -> ProblemCells:
-        """The cells of all classes, in which class `c` is positive."""
+        """The confusion cells of all classes, in which class c is positive."""
         return ProblemCells(self.cells(group), c)
 
     def strata(self, group: int) -> Ints:
@@ -612,8 +636,9 @@ class SummedClasses(BlockMetrics[ClassFurther]):
     # Tables
 
     def sizes(self, member: int | slice = slice(None)) -> Ints:
-        """The number of rows of each class in a group; a slice means all rows."""
-        cells = self.system_cells(0, 0 if isinstance(member, slice) else member)
+        """The number of rows of each class, shape (classes,). member: as in `measure`."""
+        group = 0 if isinstance(member, slice) else member
+        cells = self.system_cells(0, group)  # actual classes are the same for all systems
         return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 
     @property
@@ -648,8 +673,8 @@ class SummedClasses(BlockMetrics[ClassFurther]):
         return self.summary.further.row_sums[self.systems.index(system)]
 
     def constant_rows(self, shares: Floats) -> Rows:
-        """One row for each class, with its weight; all are predicted as the largest class, with the
-        shares of the classes as probabilities.
+        """The predictions of a constant baseline, the largest class with the shares of the classes
+        as probabilities, in one row for each class that occurs, with the weight of the class.
         """
         present = np.flatnonzero(shares > 0)
         decision = np.full(len(present), int(shares.argmax()))

@@ -49,7 +49,7 @@ from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Difference, RowStatistic, Statistic
 from evalkit.statistics.summed import MomentStatistic
 
-STEPS = 41  # thresholds at most
+STEPS = 41  # the largest number of common thresholds at which metrics are measured
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
 MICRO = [Chosen(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
 
@@ -71,17 +71,24 @@ class LabelsPerRow(NamedTuple):
 
 
 def score_excess(label: int) -> Chosen:
-    """By how much the mean score of a label exceeds the share of rows that have it."""
-    kind = Loss(lambda rows, k: rows.scores[:, label] - rows.actual[:, label])
+    """The metric of by how much the mean score of a label exceeds the share of rows that have it: 0
+    if its scores are right on average as probabilities.
+    """
+    kind = Loss(partial(_score_less_label, label=label))
     name = f"score excess {label}"
     return Chosen(Metric(name, "rows", kind, formula="", low=-np.inf, high=np.inf))
 
 
+def _score_less_label(rows: Rows, k: None, label: int) -> Floats:
+    """The score of a label less 1 where it is true, on each row."""
+    return np.asarray(rows.scores[:, label] - rows.actual[:, label])
+
+
 def top_hits(rows: Rows) -> RowMasks:
-    """All rows count; hits are those whose highest-scored label is true."""
-    best = rows.scores.argmax(axis=1)
-    hit = rows.actual[np.arange(len(best)), best]
-    return RowMasks(np.ones(len(best), dtype=bool), hit)
+    """The masks of the share of all rows whose highest-scored label is true."""
+    top_label = rows.scores.argmax(axis=1)
+    hit = rows.actual[np.arange(len(top_label)), top_label]
+    return RowMasks(np.ones(len(top_label), dtype=bool), hit)
 
 
 # Rows in memory -----------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ class LabelsInMemory(ProblemsInMemory):
     label_sets_known = True
 
     def problem_rows(self, rows: Rows, c: int) -> Rows:
-        """The rows with one label as the actual value."""
+        """The rows with actual value 1 where label c is true, else 0, and its scores."""
         return of_label(rows, c)
 
     def sizes(self) -> Ints:
@@ -128,15 +135,15 @@ class LabelsInMemory(ProblemsInMemory):
         return grid.Range(float(score.min()), float(score.max()))
 
     def outcomes(self, system: str, label: int) -> Outcomes:
-        """The outcomes of a system's decisions on a label."""
+        """The outcomes of a system's decisions on a label, in numbers of rows."""
         rows = self.rows[system]
-        y = rows.actual[:, label]
-        d = rows.predicted[:, label]
+        is_true = rows.actual[:, label]
+        is_predicted = rows.predicted[:, label]
         return Outcomes(
-            tp=int((y & d).sum()),
-            fp=int((~y & d).sum()),
-            fn=int((y & ~d).sum()),
-            tn=int((~y & ~d).sum()),
+            tp=int((is_true & is_predicted).sum()),
+            fp=int((~is_true & is_predicted).sum()),
+            fn=int((is_true & ~is_predicted).sum()),
+            tn=int((~is_true & ~is_predicted).sum()),
         )
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
@@ -151,28 +158,30 @@ class LabelsInMemory(ProblemsInMemory):
         return Rows(actual, rows.scores.ravel(), weight=weight).counts
 
     def score_steps(self, system: str) -> Floats:
-        """The distinct scores over all labels, or if there are many, quantiles of the scores over
-        rows and labels.
+        """Up to `STEPS` scores, ascending, to be used as thresholds: the distinct scores over all
+        labels or, if they are more, quantiles of the scores over all rows and labels.
         """
         scores = self.rows[system].scores
         distinct = np.unique(scores)
         if distinct.size <= STEPS:
             return distinct
-        shares = np.linspace(0, 1, STEPS)
-        return np.asarray(np.quantile(scores, shares, method="inverted_cdf"))
+        levels = np.linspace(0, 1, STEPS)
+        return np.asarray(np.quantile(scores, levels, method="inverted_cdf"))
 
     def at_common_threshold(
         self, chosen: Chosen, system: str, number: int, threshold: float
     ) -> RowStatistic:
-        """A metric with the same threshold for all labels. number: of the threshold."""
+        """A metric with the same threshold for all labels. number: of the threshold; it is only
+        needed for rows that were read in blocks.
+        """
         return RowStatistic(chosen, replace(self.rows[system], threshold=threshold))
 
     def top_label_share(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
         rows = self.rows[system]
-        member, hit = top_hits(rows)
-        # `SHARE` takes the mask of the rows that count for actual values, that of hits as decisions
-        masks = Rows(member, decision=hit, weight=rows.weight, unit=rows.unit)
+        eligible, hit = top_hits(rows)
+        # `SHARE` takes the two masks in place of actual values and predictions
+        masks = Rows(eligible, decision=hit, weight=rows.weight, unit=rows.unit)
         return RowStatistic(Chosen(SHARE), masks)
 
     def score_excess(self, system: str, label: int) -> RowStatistic:
@@ -180,7 +189,7 @@ class LabelsInMemory(ProblemsInMemory):
         return RowStatistic(score_excess(label), self.rows[system])
 
     def constant_rows(self, system: str) -> Rows:
-        """Rows with constant scores: each label is scored by the share of rows that have it."""
+        """The rows with the scores of a constant baseline: each label's share of the rows."""
         rows = self.rows[system]
         return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
 
@@ -189,10 +198,10 @@ class LabelsInMemory(ProblemsInMemory):
 
 
 class PairColumns(NamedTuple):
-    """The position of the columns `PairSums` of a pair of systems among those of all pairs.
+    """Where the three columns `PairSums` of a pair of systems stand among those of all pairs.
 
-    start: the position of the first of them. sign: 1, or -1 for the difference of the system with
-    the higher number and that with the lower one.
+    start: the number of the first of them. sign: of the difference: the columns have that of the
+    system with the lower number less the other; -1 if it is wanted the other way round, else 1.
     """
 
     start: int
@@ -200,7 +209,7 @@ class PairColumns(NamedTuple):
 
     @property
     def all(self) -> slice:
-        """The columns of `PairSums`."""
+        """The three columns."""
         return slice(self.start, self.start + len(PairSums._fields))
 
     @property
@@ -211,11 +220,11 @@ class PairColumns(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedRowsStatistic(MomentStatistic):
-    """A mean over rows that is undefined on some rows of some systems. Each system may leave out
-    different rows.
+    """A mean over rows of a loss that is undefined on some rows, which may be others for each
+    system: two systems are compared on the rows on which both are defined.
 
     number: of the system. pair_moments: the moments of the columns `PairSums` of all pairs of
-    systems. starts: the position of the first column of each pair.
+    systems. starts: for each pair of systems, by number, that of its first column.
     """
 
     number: int
@@ -223,48 +232,53 @@ class SharedRowsStatistic(MomentStatistic):
     starts: Mapping[tuple[int, int], int]
 
     def _pair(self, other: "SharedRowsStatistic") -> PairColumns:
-        """The columns of this system and another."""
-        pair = min(self.number, other.number), max(self.number, other.number)
-        return PairColumns(self.starts[pair], 1.0 if self.number < other.number else -1.0)
+        """Where the columns of this system and another stand."""
+        if self.number < other.number:
+            return PairColumns(self.starts[self.number, other.number], sign=1.0)
+        return PairColumns(self.starts[other.number, self.number], sign=-1.0)
 
     def overlaps(self, other: Self) -> bool:
-        """True if at least one row has both values."""
+        """True if both systems have a value on at least one row."""
         totals = PairSums(*self.pair_moments.totals[self._pair(other).all])
         return bool(totals.weight > 0)
 
     def shared_difference(self, other: Self) -> Difference:
-        """The difference over the rows that have both values, and its standard error."""
+        """The mean difference over the rows on which both systems have a value, and its standard
+        error by the delta method.
+        """
         pair = self._pair(other)
         weight, difference, _ = self.pair_moments.totals[pair.all]
-        # both leave out the same rows if those of each have the weight of those that both have
+        # both systems leave out the same rows if each alone has rows of that same weight
         weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
         same_rows = np.isclose(weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
         # the derivatives of difference / weight by the weight and by the difference
-        form = np.array([-difference / weight, 1.0]) / weight
+        slopes = np.array([-difference / weight, 1.0]) / weight
         columns = pair.weight_and_difference
-        second = self.pair_moments.around_zero.second[columns, columns]
-        square = max(float(form @ second @ form), 0.0)  # rounding may leave less
+        products = self.pair_moments.around_zero.second[columns, columns]
+        square = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
         kish = n if self.plain else self.freedom + 1
         value = pair.sign * float(difference / weight)
         return Difference(value, Spread(n, square, kish).error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
-        """The number of units with a row that has both values; at most that many where units are
-        not kept.
+        """The number of units with a row on which both systems have a value; if the units are not
+        kept, an upper bound of it.
         """
         units = self.pair_moments.units
         if units is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
             return min(round(float(totals.rows)), self.pair_moments.n)
-        columns = PairSums(*units[pair.all])
-        return int(np.count_nonzero(columns.weight))
+        columns_by_unit = PairSums(*units[pair.all])
+        return int(np.count_nonzero(columns_by_unit.weight))
 
     def term_differences(self, other: Self) -> Sums:
-        """The differences by unit, over the rows that have both values, if there are few units."""
+        """The difference and the weight of each unit, over the rows on which both systems have a
+        value; only if the units are kept.
+        """
         pair = self._pair(other)
-        columns = PairSums(*self.pair_moments.units[pair.all])
-        return Sums(pair.sign * columns.difference, columns.weight)
+        columns_by_unit = PairSums(*self.pair_moments.units[pair.all])
+        return Sums(pair.sign * columns_by_unit.difference, columns_by_unit.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +288,15 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     first: LabelFirstReading
 
     def problem_cells(self, group: int, c: int) -> ProblemCells:
-        """The cells of one label, in which 1 is positive."""
+        """The confusion cells of label c, in which 1 is positive."""
         return ProblemCells(self.cells(group, c), 1)
 
     # Metrics
 
     def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
-        """A metric computed from sums over rows."""
+        """A metric of system i that is computed from sums of terms of the rows; with the sums of
+        pairs of systems if it leaves rows out.
+        """
         loss = super().loss(chosen, group, i)
         key = GroupMetric(group, chosen.base.label)
         if self.second_summary is None or key not in self.second_summary.pair_sums:
@@ -298,13 +314,14 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         )
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
-        """A mean over labels, or a share of rows, computed from cells."""
+        """A metric of the decisions of system i: a mean over labels, or a share of rows."""
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
-        # the cells of a share have actual 1 for a row that counts, and predicted 1 for a hit
-        kind = Share(lambda member, hit: (member == 1, hit == 1))
-        counted = Chosen(replace(chosen.metric, kind=kind), chosen.k)
-        return class_cells.of_system(counted, self.cells(group, chosen.label), i)
+        # A share was counted as cells: the actual value is 1 for an eligible row, the predicted one
+        # 1 for a hit. The same share of these values:
+        kind = Share(lambda actual, predicted: (actual == 1, predicted == 1))
+        share_of_cells = Chosen(replace(chosen.metric, kind=kind), chosen.k)
+        return class_cells.of_system(share_of_cells, self.cells(group, chosen.label), i)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
         """The share of each label in a mean."""
@@ -328,11 +345,11 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
-        """By how much the mean score of a label exceeds the share of rows that have it; for the
-        leader alone.
+        """By how much the mean score of a label exceeds the share of rows that have it, of the
+        leader, the only system for which this is summed.
         """
         assert self.second is not None
-        last = len(self.second.alone) - 1  # after those of the common thresholds
+        last = len(self.second.alone) - 1  # after the terms of the common thresholds
         return self._alone(last, self.second.alone[last].metrics[label])
 
     # Along a threshold
@@ -340,8 +357,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     def at_common_threshold(
         self, chosen: Chosen, system: str, number: int, threshold: float
     ) -> Statistic:
-        """A ratio of sums over all labels, or a mean of F1 over labels, with the same threshold for
-        all labels; for the leader alone. number: of the threshold.
+        """A metric with the same threshold for all labels, a ratio of sums over all labels or the
+        mean of F1 over labels, of the leader, the only system for which this is summed. number: of
+        the threshold, in the order of `thresholds_of`.
         """
         kind = chosen.metric.kind
         if isinstance(kind, TermsKind):
@@ -361,8 +379,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return self.mean(chosen, 0, i, moments, columns, parts)
 
     def _alone(self, number: int, chosen: Chosen) -> MomentStatistic:
-        """A metric of the leader, for which more is summed than for the other systems. number: the
-        position in `SecondReading.alone` of the terms that have the metric.
+        """A metric of the leader from the sums that are made for it alone. number: which of
+        `SecondReading.alone` has the metric.
         """
         assert self.second is not None
         assert self.second_summary is not None
@@ -419,7 +437,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return Outcomes(tp, fp, fn, tn)
 
     def _pooled_bins(self, system: str) -> grid.Grid:
-        """The scores over all labels of all rows, in bins."""
+        """The scores of a system over all labels and rows, in bins."""
         i = self.systems.index(system)
         tables = [self.summary.scores[ScoresKey(0, i, j)].merged for j in self.problems]
         return grid.merge(tables, self.first.max_bins())
@@ -429,8 +447,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return grid.counts(self._pooled_bins(system), self.scale or 1.0)
 
     def score_steps(self, system: str) -> Floats:
-        """The distinct scores over all labels, or if there are many, their quantiles as numpy
-        computes them.
+        """Up to `STEPS` scores, ascending, to be used as thresholds: the distinct scores over all
+        labels or, if they are more, quantiles of the scores over all rows and labels.
         """
         if self.weighted:
             i = self.systems.index(system)
@@ -443,21 +461,22 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         if len(score) <= STEPS:
             return score
         rows_up_to = np.cumsum(rows)
-        # the positions of method="inverted_cdf" of np.quantile
-        position = np.maximum(np.ceil(np.linspace(0, 1, STEPS) * rows_up_to[-1] - 1), 0)
-        return np.asarray(score[np.searchsorted(rows_up_to, position, side="right")])
+        # indices of sorted rows as np.quantile takes them with method="inverted_cdf"
+        levels = np.linspace(0, 1, STEPS)
+        row = np.maximum(np.ceil(levels * rows_up_to[-1] - 1), 0)
+        return np.asarray(score[np.searchsorted(rows_up_to, row, side="right")])
 
     @property
     def label_sets_known(self) -> bool:
-        """True if the combinations of labels are known: they are counted for few labels with few
-        combinations.
+        """True if the combinations of labels were counted, each by itself: there are few enough
+        labels, and so few combinations that no bin holds several.
         """
         label_sets = self.summary.further.label_sets
-        return bool(label_sets) and not label_sets[0].merged.shift
+        return bool(label_sets) and label_sets[0].merged.shift == 0
 
     def constant_rows(self, system: str) -> Rows:
-        """Rows with constant scores, one row per combination of labels: each label is scored by its
-        share of rows.
+        """The scores of a constant baseline, each label's share of the rows, in one row for each
+        combination of labels, with its weight.
         """
         label_sets = self.summary.further.label_sets[0].merged
         code = grid.scores(label_sets.low).astype(np.int64)
@@ -474,12 +493,16 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 def second_reading(
     measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, probabilities: bool
 ) -> SecondReading:
-    """The second reading, made from the results of the first. probabilities: True if scores are."""
+    """The second reading of labels: what it must sum, from the results of the first.
+
+    metrics: those of the report, of which slices have the first one only. leader: the system for
+    which metrics at common thresholds are also summed. probabilities: True if scores are.
+    """
     first = measured.first
     means = dict[GroupMetric, MeanInfluence]()
     partial_losses = dict[GroupMetric, Chosen]()
     for group in sorted(measured.groups):
-        measured_here = metrics if group == 0 else metrics[:1]  # slices have the first metric only
+        measured_here = metrics if group == 0 else metrics[:1]
         for chosen in measured_here:
             if isinstance(chosen.metric.kind, Combined):
                 key = GroupMetric(group, sums_label(chosen))
@@ -487,13 +510,7 @@ def second_reading(
             if isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
                 partial_losses[GroupMetric(group, chosen.base.label)] = chosen.base
     if not measured.plain:
-        # the page has the areas of each label; on plain rows their tables alone give the errors
-        for metric in (ROC_AUC, AVERAGE_PRECISION):
-            key = GroupMetric(0, metric.name)
-            if key not in means:
-                kind = Combined(metric, lambda rows: [])  # only the sums are used, never the parts
-                chosen = Chosen(Metric(metric.name, "labels", kind, formula=""))
-                means[key] = _mean_influence(measured, chosen, 0)
+        means |= _areas_of_labels(measured, known=means)
     system = measured.systems.index(leader)
     alone = [*_terms_by_threshold(measured, leader)]
     if probabilities:
@@ -511,14 +528,30 @@ def second_reading(
     )
 
 
+def _areas_of_labels(
+    measured: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
+) -> dict[GroupMetric, MeanInfluence]:
+    """The influence on AUC and average precision of each label, which the page shows with errors;
+    without those that are known. On plain rows the tables of scores alone give these errors.
+    """
+    areas = {}
+    for metric in (ROC_AUC, AVERAGE_PRECISION):
+        key = GroupMetric(0, metric.name)
+        if key not in known:
+            kind = Combined(metric, lambda rows: [])  # its influences are used, not its parts
+            mean = Chosen(Metric(metric.name, "labels", kind, formula=""))
+            areas[key] = _mean_influence(measured, mean, 0)
+    return areas
+
+
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
-    """True if any of several systems leaves rows out."""
+    """True if there are several systems and a loss is undefined on some rows of any of them."""
     losses = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
 def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanInfluence:
-    """The influence of each row on a mean over the labels."""
+    """The influence of each row of a group on a mean over the labels, of all systems."""
     kind = chosen.metric.kind
     assert isinstance(kind, Combined)
     shares = measured.shares_in(kind, group)
@@ -534,6 +567,7 @@ def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanI
         for of_labels in statistics:
             value = np.array([statistic.value for statistic in of_labels])
             mean = float(np.nansum(shares * value))
+            # a row with a label raises its share, and so the mean if its value is above the mean
             through_shares.append(np.nan_to_num(ratio(value - mean, total)))
     on_difference = {}
     if kind.selects_rows and measured.plain:
@@ -547,21 +581,18 @@ def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanI
                 with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
                 difference = through_shares[i] - through_shares[j]
                 on_difference[i, j] += with_label * difference[:, None]
-    tables = [
-        [
-            _label_influence(statistic, float(threshold))
-            for statistic, threshold in zip(of_labels, thresholds, strict=True)
-        ]
-        for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True)
-    ]
+    tables = []
+    for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True):
+        by_label = zip(of_labels, thresholds.tolist(), strict=True)
+        tables.append([_label_influence(statistic, threshold) for statistic, threshold in by_label])
     return MeanInfluence(tables, shares, through_shares, on_difference)
 
 
 def _label_influence(
     statistic: class_cells.CellStatistic | class_cells.InfluenceStatistic, threshold: float
 ) -> InfluenceTable:
-    """The influence of a row on a metric of one label, from its cells or from its table of
-    scores.
+    """The influence of a row on a metric of one label, as a table by the row's cell: by decision
+    for a metric of decisions, else by bin of the score.
     """
     if isinstance(statistic, class_cells.CellStatistic):
         influence = np.zeros(4)
@@ -577,8 +608,8 @@ def _decision_differences(
     first: class_cells.CellStatistic | class_cells.InfluenceStatistic,
     second: class_cells.CellStatistic | class_cells.InfluenceStatistic,
 ) -> Floats:
-    """The influence of a row on the difference of two systems in a metric of decisions, by 4 · true
-    + 2 · first + second.
+    """The influence of a row on the difference of two systems in a metric of the decisions on one
+    label; shape (8,), indexed by 4 · true + 2 · predicted by the first + predicted by the second.
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
@@ -592,8 +623,9 @@ def _decision_differences(
 
 
 def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
-    """For some thresholds the terms of metrics over all labels, and the influence of rows on each
-    label's F1.
+    """For each of `thresholds_of`, as the common threshold of all labels, the terms of the leader
+    to be summed: those of the micro-averaged metrics and, as further columns, the influence of a
+    row on the F1 of each label.
     """
     i = measured.systems.index(leader)
     tables = [measured.scores(0, i, j) for j in measured.problems]
@@ -602,14 +634,15 @@ def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
     f1 = measured.part_metric(macro_f1, 0).metric.kind
     assert isinstance(f1, Overlap)
     for threshold in thresholds_of(measured, leader).tolist():
-        by_cell = []
+        influence_by_cell = []
         for table in tables:
-            # a row for true labels and one for others, each predicted and then not predicted
-            bins = np.nan_to_num(f1.influence_table(table.at_threshold(threshold).cut))
-            by_cell.append(bins[::-1, ::-1].ravel())  # by 2 · true + predicted
+            # rows: true, not true; columns: predicted, not predicted
+            by_decision = np.nan_to_num(f1.influence_table(table.at_threshold(threshold).cut))
+            # reversed, so that the index is 2 · true + predicted
+            influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         thresholds = [np.full(len(tables), threshold)]
         terms = terms_of(MICRO, 1, measured.first.terms.max_units, thresholds)
-        further = partial(_label_influences, by_cell=by_cell, threshold=threshold)
+        further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
         yield replace(terms, further=further, further_width=len(tables))
 
 
@@ -624,8 +657,8 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
 
 
 def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Floats:
-    """The thresholds at which metrics are measured: some of the scores, and the best threshold if
-    there is one.
+    """The thresholds, common to all labels, at which metrics of a system are measured, ascending:
+    its `score_steps`, and the threshold of the best micro-averaged F1 if there is one.
     """
     best = curves.best_f(measured.pooled(system))
     thresholds = np.union1d(measured.score_steps(system), best)
@@ -635,8 +668,9 @@ def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Float
 def terms_of(
     metrics: Sequence[Chosen], systems: int, max_units: int, thresholds: Sequence[Floats]
 ) -> Terms:
-    """The terms of the metrics that are computed from sums over rows, at the thresholds of each
-    system.
+    """The terms to be summed of losses and ratios over rows of labels. systems: their number.
+    max_units: the largest number of units to keep. thresholds: for each system an array with one
+    per label.
     """
     rows_of = partial(label_rows, thresholds=thresholds)
     return Terms.uncentred(metrics, systems, max_units, rows_of)

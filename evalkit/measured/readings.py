@@ -9,7 +9,7 @@ over the classes or labels and, for labels, also at each of a range of threshold
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -39,11 +39,11 @@ WAITING_PER_BIN = 16  # rows that may wait to be binned, for each bin; see `Tall
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 CODED = 52  # labels of which a float still holds any combination as the bits of a whole number
 ALL_CLASSES = ""  # the name of the cells of all classes
-HitsOfRows = Callable[[Rows], RowMasks]  # which rows count, and which of these are hits
+HitsOfRows = Callable[[Rows], RowMasks]  # the eligible rows of a share, and the hits among them
 
 
 class GroupMetric(NamedTuple):
-    """A group of rows, by number, and a metric, by label."""
+    """A group of rows (0: all rows, else a slice), by number, and a metric, by label."""
 
     group: int
     metric: str
@@ -54,10 +54,10 @@ class GroupMetric(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Scores in bins.
+    """The scores of one class or label against the rest, counted in bins.
 
     weight: the unit that weights are counted in; None for unweighted rows, like `Rows.weight`,
-    which kinds of metrics ask for in the same way. threshold: for decisions.
+    which kinds of metrics ask for in the same way. threshold: for metrics of decisions.
     """
 
     bins: grid.Grid
@@ -65,20 +65,20 @@ class Binned:
     threshold: float = np.nan
 
     def at_threshold(self, threshold: float) -> "Binned":
-        """These scores with another threshold; they are not counted again."""
+        """The same scores with another threshold; they are not counted again."""
         table = replace(self, threshold=threshold)
-        vars(table)["counts"] = self.counts
+        vars(table)["counts"] = self.counts  # as if the cached property had been asked for
         return table
 
     @cached_property
     def counts(self) -> Counts:
-        """The table of counts by score."""
+        """The table of counts; the thresholds are the lowest scores of the bins."""
         return grid.counts(self.bins, self.weight or 1.0)
 
     @cached_property
     def chances(self) -> Counts:
-        """The table with the middle of each bin as its score, for metrics that take scores as
-        probabilities.
+        """The table of counts with the middle of each bin as threshold, for metrics that read
+        scores as probabilities.
         """
         c = self.counts
         return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
@@ -90,12 +90,12 @@ class Binned:
 
     @cached_property
     def pools_scores(self) -> Bools:
-        """A mask: True where a threshold stands for several distinct scores."""
+        """A mask: True where a threshold of `counts` stands for several distinct scores."""
         return grid.pools_scores(self.bins)
 
     @property
     def auc_error(self) -> float:
-        """By how much bins with several scores may change AUC."""
+        """By how much bins with several scores may change AUC, at most."""
         return grid.auc_width(self.counts, self.pools_scores)
 
     @property
@@ -104,8 +104,11 @@ class Binned:
         return grid.average_precision_limits(self.counts, self.pools_scores)
 
     def largest_change(self, chosen: Chosen) -> float:
-        """By how much bins with several scores may change a metric of the table; NaN if no bound is
+        """By how much bins with several scores may change a metric, at most; NaN if no bound is
         known.
+
+        A bound is known for metrics that rise when a positive moves up: their extremes are those of
+        the worst and of the best order of the scores within the bins.
         """
         kind = chosen.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
@@ -136,8 +139,8 @@ class ScoreInfluence:
     """The influence of a row on a metric of one class against the rest, by its class and the bin of
     its score.
 
-    low: where each bin of scores begins, ascending, as codes. influence: by bin, for positive rows,
-    then for negative ones.
+    low: the code of the lowest score of each bin, ascending. influence: of a positive row in each
+    bin, then of a negative row in each bin.
     """
 
     low: Ints
@@ -156,12 +159,13 @@ class ScoreInfluence:
     def cells(self, actual: Bools, score: Floats) -> Ints:
         """The index in `influence` of each row."""
         code = grid.codes(score)
-        order = np.argsort(code)  # sorted first, for speed
+        order = np.argsort(code)  # neighbours in this order are found in the cache
         bins = np.empty(len(code), np.int64)
         bins[order] = np.searchsorted(self.low, code[order], side="right") - 1
         # only rows without weight are below the lowest bin: they are put into it
-        first_of_class = np.where(actual, 0, len(self.low))  # bins of positives stand first
-        return np.maximum(bins, 0) + first_of_class
+        bins = np.maximum(bins, 0)
+        # in `influence` the bins of positive rows stand before those of negative ones
+        return bins + np.where(actual, 0, len(self.low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +183,9 @@ class DecisionInfluence:
 
 
 def counted_weights(block: Block, scale: float | None) -> Floats:
-    """The weights of the rows, rounded as they are counted: to multiples of the scale."""
+    """The weights of the rows as they are counted: rounded to multiples of the unit `scale`; as
+    they are if it is None.
+    """
     if scale is None:
         return block.weights
     return grid.in_units(block.weights, scale).astype(np.float64) * scale
@@ -192,8 +198,8 @@ Further = TypeVar("Further", bound=Bundle, covariant=True)
 
 
 class CellsKey(NamedTuple):
-    """A group of rows, by number, and a set of cells: all classes, a label, by number, or a share
-    of rows, by name.
+    """A group of rows, by number, and a set of confusion cells: of all classes (`ALL_CLASSES`), of
+    a label, by number, or of a share of rows, by its name.
     """
 
     group: int
@@ -212,11 +218,12 @@ class ScoresKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FirstSummary(Bundle, Generic[Further]):
-    """The summary of the first reading; groups (slices), systems, classes and labels are numbered.
+    """The sums of the first reading, of one block or of several; groups of rows (0: all rows, then
+    slices), systems, classes and labels are numbered.
 
-    cells: the decisions of all systems. moments: of the terms of losses, by group. scores: of each
-    problem in bins. further: what only tables of two classes, of several or of labels have. rows:
-    the number of rows. ids: counts ids that occur again.
+    cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
+    of each system and class or label. further: what only tables of two classes, of several or of
+    labels have. rows: the number of rows. ids: counts ids that occur again.
     """
 
     cells: dict[CellsKey, CellCounts]
@@ -228,8 +235,8 @@ class FirstSummary(Bundle, Generic[Further]):
 
 
 class Decisions(NamedTuple):
-    """A set of cells to be counted: its name, the actual value of each row, and the predicted ones,
-    with a row per system.
+    """A set of confusion cells to be counted: its name (see `CellsKey`), the actual value of each
+    row, shape (rows,), and the predicted ones, shape (systems, rows).
     """
 
     name: int | str
@@ -239,13 +246,13 @@ class Decisions(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FirstReading(ABC, Generic[Further]):
-    """The first reading of a block: how cells are counted (`counting`) and which losses are added
-    up (`terms`).
+    """The first reading: a function from a block of rows to its sums, which are added over blocks.
 
-    slices_losses, slices_scores: True if losses, and scores, are also counted for slices. problems:
-    the number of classes or labels, 1 for two classes; several share the allowed number of bins.
-    exact_thresholds: for each system the threshold at which counts stay exact; None if no threshold
-    is known. max_ids: the largest number of rows whose ids are checked for duplicates.
+    counting: how confusion cells are counted. terms: the losses that are added up. slices_losses,
+    slices_scores: True if losses, and scores, are also counted for slices. problems: the number of
+    classes or labels, each against the rest, 1 for two classes; several share the allowed number of
+    bins. exact_thresholds: for each system the threshold at which counts stay exact; None if no
+    threshold is known. max_ids: the largest number of rows whose ids are checked for duplicates.
     """
 
     counting: CellCounter
@@ -268,7 +275,9 @@ class FirstReading(ABC, Generic[Further]):
         return self.problems == 1
 
     def max_bins(self, group: int = 0) -> int:
-        """The largest number of bins for the scores of a class or label in a group."""
+        """The largest number of bins for the scores of a class or label in a group of rows: the
+        classes or labels of all systems share what is allowed, with at least `MIN_BINS` each.
+        """
         allowed = self.limits.bins if group == 0 else self.limits.slice_bins
         if self.has_two_classes:
             return allowed
@@ -276,7 +285,7 @@ class FirstReading(ABC, Generic[Further]):
         return min(allowed, max(allowed // (self.problems * systems), MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[Further]:
-        """Summarise a block."""
+        """The sums of a block."""
         problem_rows = self.with_predictions(self.as_problems(block))
         cells = {}
         moments = {}
@@ -303,25 +312,32 @@ class FirstReading(ABC, Generic[Further]):
         )
 
     def as_problems(self, block: Block) -> Block:
-        """The block with one row of `truth` per problem, True for its positives, and for each
-        system a table of scores with one row per problem.
+        """The block with an axis for the problems, the classes or labels against the rest: `truth`
+        has shape (problems, rows), True for positives, and `predictions`, the scores, (systems,
+        problems, rows).
         """
         predictions = block.predictions.reshape(-1, self.problems, len(block))
         truth = block.truth.reshape(self.problems, -1) == 1
         return replace(block, truth=truth, predictions=predictions)
 
     def with_predictions(self, block: Block) -> Block:
-        """The block of `as_problems` with the systems' predictions."""
+        """The block of `as_problems` with what else the cells need: of several classes the class
+        that each system predicts.
+        """
         return block
 
     def decisions(self, block: Block, group: int) -> Iterable[Decisions]:
-        """The sets of cells that are counted in a group."""
+        """The decisions whose cells are counted in a group of rows; none of two classes, whose
+        thresholds are known only after the first reading.
+        """
         return ()
 
     def score_tallies(
         self, block: Block, weight: Ints | None, group: int
     ) -> dict[ScoresKey, Tally]:
-        """For each system and problem its scores in bins."""
+        """The scores of each system and class or label, in bins. weight: of each row, in units of
+        the scale; None for unweighted rows.
+        """
         max_bins = self.max_bins(group)
         # The tallies of all systems share the number of rows that may wait to be binned. With
         # several problems `max_bins` is divided already.
@@ -346,25 +362,23 @@ class FirstReading(ABC, Generic[Further]):
 
     @abstractmethod
     def further(self, block: Block, weight: Ints | None) -> Further:
-        """The further summaries of all rows."""
+        """The further sums of all rows of a block. weight: as in `score_tallies`."""
 
 
 # Of two classes
 
 
 def score_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's scores, from a block of `as_problems`; its weights are those
-    of the block.
-    """
+    """The actual values and the scores of a system, from a block of `as_problems`, unweighted."""
     actual = block.truth[0].astype(np.int64)
     return Rows(actual, block.predictions[system, 0], columns=block.shared_columns)
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryFurther(Bundle):
-    """Further summaries of two classes. positives: their number. outside, certain_errors: for each
+    """Further sums of two classes. positives: their number. outside, certain_errors: for each
     system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong. within: by
-    group, moments of the terms of metrics that rank the rows within each unit.
+    group of rows, moments of the terms of metrics that rank the rows within each unit, as GAUC.
     """
 
     positives: int
@@ -377,7 +391,7 @@ class BinaryFurther(Bundle):
 class BinaryFirstReading(FirstReading[BinaryFurther]):
     """The first reading of two classes.
 
-    within: metrics that rank the rows within each unit, whose values per unit are kept.
+    within: metrics that rank the rows within each unit, as GAUC, whose values per unit are kept.
     within_slices: True if they are also measured in slices.
     """
 
@@ -385,7 +399,7 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
-        """Summarise a block."""
+        """The sums of a block."""
         summary = super().__call__(block)
         if not self.within:
             return summary
@@ -397,7 +411,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         return replace(summary, further=replace(summary.further, within=within))
 
     def further(self, block: Block, weight: Ints | None) -> BinaryFurther:
-        """The numbers of positives and of odd scores."""
+        """The number of positives, and for each system the numbers of scores that are suspicious as
+        probabilities.
+        """
         odd = [odd_scores(scores[0], block.truth[0]) for scores in block.predictions]
         return BinaryFurther(
             positives=int(block.truth.sum()),
@@ -407,8 +423,8 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         )
 
     def _within_terms(self, block: Block) -> Floats:
-        """What each row adds to the numerator and the denominator of its unit's value: for each
-        metric and system these two columns.
+        """The numerator and the denominator that each row adds to the value of its unit, for each
+        metric and system; shape (metrics · systems · 2, rows).
         """
         columns = []
         for chosen in self.within:
@@ -426,10 +442,12 @@ class OddScores(NamedTuple):
 
 
 def odd_scores(score: Floats, hit: Bools) -> OddScores:
-    """The scores that are no probabilities, and the certain ones that are wrong."""
+    """Count the scores outside 0..1, and those that are certain (0 or 1, up to rounding) and wrong.
+    hit: True for positive rows.
+    """
     low = losses.EPSILON
     high = 1 - losses.EPSILON
-    if low <= score.min() and score.max() <= high:
+    if low <= score.min() and score.max() <= high:  # for speed: most tables have none
         return OddScores(0, 0)
     outside = (score < 0) | (score > 1)
     certain_error = np.where(hit, score < low, score > high)
@@ -440,8 +458,8 @@ def odd_scores(score: Floats, hit: Bools) -> OddScores:
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The actual values and a system's predictions, from a block of `with_predictions`; its weights
-    are those of the block.
+    """The actual classes and the predictions of a system, from a block of `with_predictions`,
+    unweighted.
     """
     scores = block.predictions[system]
     return Rows(
@@ -454,17 +472,18 @@ def class_rows(block: Block, system: int) -> Rows:
 
 
 def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
-    """The score of the predicted class. score: one column per class."""
+    """The score of the predicted class of each row, shape (rows,). score: shape (rows, classes)."""
     return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
 
 
 @dataclass(frozen=True)
 class RowSums:
-    """The sums of the probabilities of each row, over the rows that have a probability above 0.
+    """How the probabilities of the classes add up in each row, which should be to 1; rows of only 0
+    are left out, except from `zero`.
 
-    low, high: the lowest and the highest sum. rows: the number of rows whose sum is not 1. zero:
-    the number of rows of only 0, which log loss leaves out. scaled, unscaled: the log loss, added
-    up by weight over the rows, with each row scaled to the sum 1, and as the rows are.
+    low, high: the lowest and the highest sum of a row. rows: the number of rows whose sum is not 1.
+    zero: the number of rows of only 0, which log loss leaves out. scaled, unscaled: the log loss,
+    added up by weight over the rows, with each row scaled to the sum 1, and as the rows are.
     """
 
     low: float
@@ -476,9 +495,9 @@ class RowSums:
 
     @staticmethod
     def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
-        """The sums of rows that each have a score for every class."""
+        """The sums of rows that each have a score for every class. weight: of each row."""
         weights = np.ones(len(rows)) if weight is None else weight
-        filled = rows.scores.any(axis=1)
+        filled = rows.scores.any(axis=1)  # not of only 0
         actual = rows.actual[filled]
         scores = rows.scores[filled]
         weights = weights[filled]
@@ -505,13 +524,13 @@ class RowSums:
 
     @property
     def loss_change(self) -> float:
-        """By which share of itself the log loss changes when the rows are scaled."""
+        """The relative change of the log loss when each row is scaled to the sum 1."""
         return float(ratio(self.scaled - self.unscaled, self.unscaled))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassFurther(Bundle):
-    """Further summaries of several classes, by system; empty or 0 without scores.
+    """Further sums of several classes, by system; empty or 0 without scores.
 
     not_highest: the number of rows whose predicted class does not have the highest score.
     top_scores: right and wrong predictions by the score of the predicted class. row_sums: the sums
@@ -530,20 +549,22 @@ class ClassFirstReading(FirstReading[ClassFurther]):
     scored: bool
 
     def as_problems(self, block: Block) -> Block:
-        """The block with the rows of each class as positives of a problem; the actual classes are
-        the further column "stratum", and predicted classes the column "predicted".
+        """The block with an axis for the classes: `truth` has shape (classes, rows), True for the
+        rows of the class, and `predictions`, the scores, (systems, classes, rows). The actual
+        classes are the column "stratum"; without scores the predictions are the column "predicted".
         """
-        truth = block.truth == np.arange(self.problems)[:, None]  # one row per class
+        truth = block.truth == np.arange(self.problems)[:, None]
         columns = {"stratum": block.truth, **block.system_columns}
         predictions = block.predictions
         if not self.scored:
             columns = {"predicted": block.predictions} | columns
-            predictions = np.empty((len(predictions), 0, len(block)))  # tables without scores
+            no_scores = np.empty((len(predictions), 0, len(block)))
+            predictions = no_scores
         return replace(block, truth=truth, predictions=predictions, system_columns=columns)
 
     def with_predictions(self, block: Block) -> Block:
-        """The block with the class that each system predicts, or the class with the highest score
-        if none is given.
+        """The block with the column "predicted", shape (systems, rows): the class that each system
+        predicts, or that with the highest score if the table has no predicted classes.
         """
         predicted = block.system_columns.get("predicted")
         if predicted is None:
@@ -557,7 +578,9 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         return [Decisions(ALL_CLASSES, columns["stratum"], columns["predicted"])]
 
     def further(self, block: Block, weight: Ints | None) -> ClassFurther:
-        """The scores of the predicted classes, and the sums of each row's scores."""
+        """The scores of the predicted classes, how many are not the highest, and how the scores of
+        each row add up, of each system.
+        """
         systems = len(block.predictions)
         if not self.scored:
             return ClassFurther(Total(np.zeros(systems, np.int64)), (), ())
@@ -578,10 +601,9 @@ class ClassFirstReading(FirstReading[ClassFurther]):
 
 
 def label_rows(block: Block, system: int, thresholds: Sequence[Floats]) -> Rows:
-    """The actual values and a system's predictions, from a block of `as_problems`; its weights are
-    those of the block.
+    """The actual labels and the scores of a system, from a block of `as_problems`, unweighted.
 
-    thresholds: for each system one per label.
+    thresholds: for each system an array with one per label.
     """
     scores = block.predictions[system].T
     return Rows(block.truth.T, scores, thresholds[system], columns=block.shared_columns)
@@ -589,11 +611,12 @@ def label_rows(block: Block, system: int, thresholds: Sequence[Floats]) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class LabelFurther(Bundle):
-    """Further summaries of labels. without_label: the weight, as a whole number, of the rows
-    without a label.
+    """Further sums of labels. without_label: the weight of the rows without a label, in units of
+    the scale.
 
-    unweighted_scores: for each system, if rows are weighted, the scores of all labels, unweighted.
-    label_sets: the rows by combination of labels, coded as whole numbers; empty for many labels.
+    unweighted_scores: for each system the scores of all labels, unweighted; empty if rows have no
+    weights. label_sets: one tally of the rows by combination of labels, whose code has bit j set if
+    label j is true; empty for many labels.
     """
 
     without_label: int
@@ -603,10 +626,11 @@ class LabelFurther(Bundle):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelFirstReading(FirstReading[LabelFurther]):
-    """The first reading of several labels. thresholds: for each system one per label.
+    """The first reading of several labels. thresholds: for each system an array with one per label.
 
-    hits, slice_hits: the hits of shares of rows, by the name of the share, for all rows and for
-    each slice. slices_cells: True if the cells of labels are also counted for slices.
+    hits, slice_hits: metrics that are shares of rows, by name, measured on all rows and on each
+    slice: rows -> the masks of eligible rows and of hits. slices_cells: True if the cells of labels
+    are also counted for slices.
     """
 
     thresholds: Sequence[Floats]
@@ -622,7 +646,7 @@ class LabelFirstReading(FirstReading[LabelFurther]):
         yield from self._hits_as_decisions(block, self.hits if all_rows else self.slice_hits)
 
     def _label_decisions(self, block: Block) -> Iterator[Decisions]:
-        """For each label the actual values, and the decisions of each system."""
+        """The actual values of each label, and the decisions of each system on it."""
         for j in range(self.problems):
             predicted = [
                 scores[j] >= threshold[j]
@@ -633,20 +657,20 @@ class LabelFirstReading(FirstReading[LabelFurther]):
     def _hits_as_decisions(
         self, block: Block, hits: Mapping[str, HitsOfRows]
     ) -> Iterator[Decisions]:
-        """For each share the rows that count for it, and the hits of each system.
-
-        They are counted as cells: a row that counts stands for an actual 1, a hit for a predicted
-        1.
+        """Shares of rows as decisions, so that they are counted as confusion cells: the actual
+        value is 1 for an eligible row, the predicted one 1 for a hit of a system.
         """
-        systems = [label_rows(block, i, self.thresholds) for i in range(len(self.thresholds))]
+        rows_of_systems = [
+            label_rows(block, i, self.thresholds) for i in range(len(self.thresholds))
+        ]
         for name, hits_of in hits.items():
-            masks = [hits_of(rows) for rows in systems]
-            first_system, *_ = masks  # the same rows count for all systems
+            masks = [hits_of(rows) for rows in rows_of_systems]
+            eligible = masks[0].eligible  # the same rows for all systems
             hits_of_systems = np.array([system.hit for system in masks])
-            yield Decisions(name, actual=first_system.member, predicted=hits_of_systems)
+            yield Decisions(name, actual=eligible, predicted=hits_of_systems)
 
     def further(self, block: Block, weight: Ints | None) -> LabelFurther:
-        """The combinations of labels, and scores without their weights."""
+        """The rows without a label, the unweighted scores, and the combinations of labels."""
         without_label = ~block.truth.any(axis=0)
         unweighted_scores = []
         if weight is not None:
@@ -660,15 +684,21 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             code = 2.0 ** np.arange(self.problems) @ block.truth  # bit j is set if label j is true
             table = grid.tally(code, weight, max_bins=max_bins)
             label_sets.append(Tally(max_bins=max_bins, grids=(table,)))
-        counted = without_label if weight is None else weight[without_label]
-        return LabelFurther(int(counted.sum()), tuple(unweighted_scores), tuple(label_sets))
+        weights_without_label = without_label if weight is None else weight[without_label]
+        return LabelFurther(
+            without_label=int(weights_without_label.sum()),
+            unweighted_scores=tuple(unweighted_scores),
+            label_sets=tuple(label_sets),
+        )
 
 
 # The second reading -------------------------------------------------------------------------------
 
 
 class CellIndexKey(NamedTuple):
-    """A kind of `InfluenceTable`, and the numbers of a system and of a problem."""
+    """The class of an `InfluenceTable`, and the numbers of a system and of a problem: tables with
+    the same key have the same `cells`.
+    """
 
     table: type
     system: int
@@ -677,15 +707,17 @@ class CellIndexKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeanInfluence:
-    """The influence of rows on a mean of a metric over classes or labels, per system.
+    """The influence of rows on a mean of a metric over classes or labels (problems), per system.
 
-    The columns that it makes are those of the first system's classes or labels, of the next one's,
-    …, and then of each system's shares. tables: the influence on the metric of each class or label,
-    by system. shares: the share of each class in the mean. through_shares: for each system the
-    influence, through the shares, of a row with the label; empty if the shares are fixed.
-    on_difference: for each pair of systems, if the metric is one of the highest-scored rows, the
-    influence of a row on the difference, by label and 4 · true + 2 · predicted by the first +
-    predicted by the second. strata: the number of classes; 1 for labels.
+    tables: by system and problem, the influence of a row on the metric. shares: the share of each
+    problem in the mean. through_shares: for each system how a row changes the mean by changing the
+    shares, for each label that the row has; empty if the shares are fixed. on_difference: for each
+    pair of systems, if each system selects the rows of the metric, the influence of a row on the
+    difference, shape (labels, 8), indexed by 4 · true + 2 · predicted by the first + predicted by
+    the second. strata: the number of classes; 1 for labels.
+
+    `columns` has a column for each system and problem, those of the first system first, and then,
+    if `through_shares` is not empty, one for each system.
     """
 
     tables: Sequence[Sequence[InfluenceTable]]
@@ -695,10 +727,10 @@ class MeanInfluence:
     strata: int = 1
 
     def with_cells(self, block: Block, known: dict[CellIndexKey, Ints]) -> Block:
-        """The block with the cell of each row, as an index into the influence values of its label,
-        in place of the score.
+        """The block with the index of each row in the influence values of each system and problem,
+        in place of its score.
 
-        known: cells that were found for other metrics; those of this one are added.
+        known: the indices that were already looked up for other metrics; new ones are added to it.
         """
         cells = np.empty(block.predictions.shape, np.int64)
         for i, tables in enumerate(self.tables):
@@ -710,38 +742,39 @@ class MeanInfluence:
         return replace(block, predictions=cells)
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """The influence of each row of a block from `with_cells` on the mean, by weight: one row
-        per column.
+        """The influence of each row of a block from `with_cells`, times its weight; shape (columns,
+        rows), the columns as the class lists them.
         """
-        labels = len(self.shares)
-        on_labels = len(self.tables) * labels  # columns: one for each system and label
-        x = np.empty((on_labels + len(self.through_shares), len(block)))
+        problems = len(self.shares)
+        on_problems = len(self.tables) * problems  # columns: one for each system and problem
+        x = np.empty((on_problems + len(self.through_shares), len(block)))
         for i, tables in enumerate(self.tables):
             for j, table in enumerate(tables):
                 cells = block.predictions[i, j]
-                np.multiply(table.influence.take(cells), weight, out=x[i * labels + j])
-        for row, influence_of_label in zip(x[on_labels:], self.through_shares, strict=True):
+                np.multiply(table.influence.take(cells), weight, out=x[i * problems + j])
+        for row, influence_of_label in zip(x[on_problems:], self.through_shares, strict=True):
+            # each label of a row adds its own influence
             np.multiply(influence_of_label @ block.truth, weight, out=row)
         return x
 
     def powers(self, block: Block, x: Floats) -> Floats:
-        """The sums of the squares and of the fourth powers of the influence on the difference: by
-        pair of systems, stratum and power.
+        """The sums over rows of the squares and of the fourth powers of the influence on the
+        difference of two systems; shape (pairs of systems, strata, 2).
 
         x: the `columns` of the block.
         """
-        labels = len(self.shares)
+        problems = len(self.shares)
         systems = len(self.tables)
-        on_labels = systems * labels  # columns: one for each system and label
-        by_system_and_label = x[:on_labels].reshape(systems, labels, -1)
-        # the influence of each row on each system's mean: a row per system
-        on_mean = np.tensordot(self.shares, by_system_and_label, axes=(0, 1))
+        on_problems = systems * problems  # columns: one for each system and problem
+        by_system_and_problem = x[:on_problems].reshape(systems, problems, -1)
+        # the influence on the mean of each system, shape (systems, rows)
+        on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.through_shares:
-            on_mean += x[on_labels:]
+            on_mean += x[on_problems:]
         stratum = np.zeros(len(block), np.int64)
         if self.strata > 1:
-            only_problem = block.truth[0]  # of two classes, which have no column "stratum"
-            stratum = block.system_columns.get("stratum", only_problem).astype(np.int64)
+            labels_of_two_classes = block.truth[0]  # these tables have no column "stratum"
+            stratum = block.system_columns.get("stratum", labels_of_two_classes).astype(np.int64)
         powers = []
         for i, j in combinations(range(systems), 2):
             difference = on_mean[i] - on_mean[j]
@@ -754,7 +787,9 @@ class MeanInfluence:
         return np.array(powers, float).reshape(-1, self.strata, 2)
 
     def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
-        """The influence of each row on the difference of two systems, from their decisions."""
+        """The influence of each row on the difference of systems i and j, from their decisions: the
+        sum over the labels.
+        """
         total = np.zeros(len(block))
         for by_cell, first, second in zip(
             self.on_difference[i, j], block.predictions[i], block.predictions[j], strict=True
@@ -764,21 +799,41 @@ class MeanInfluence:
         return total
 
 
-class MeanSums(NamedTuple):
-    """The moments of the influence on a mean, and the powers of the influence on differences, as
-    `MeanInfluence.powers` has them.
+@dataclass(frozen=True, eq=False)
+class MeanColumns:
+    """The columns of a `MeanInfluence` as a function of a piece of a block, for `moments.summed`;
+    it also adds up the `powers` of these pieces.
+
+    scale: the unit that weights are counted in. powers: shape (pairs of systems, strata, 2); None
+    if they are not needed.
     """
 
+    mean: MeanInfluence
+    scale: float | None
+    powers: Floats | None
+
+    def __call__(self, piece: Block) -> Floats:
+        """The columns of the piece."""
+        x = self.mean.columns(piece, counted_weights(piece, self.scale))
+        if self.powers is not None:
+            self.powers[:] += self.mean.powers(piece, x)
+        return x
+
+
+class MeanSums(NamedTuple):
+    """The moments of the `columns` of a `MeanInfluence`, and its `powers`, None if not needed."""
+
     moments: Moments | UnitSums
-    powers: Floats
+    powers: Floats | None
 
 
 Sum = TypeVar("Sum")
 
 
 class PairSums(NamedTuple, Generic[Sum]):
-    """The columns that are added up for a pair of systems, over the rows on which both have a
-    value: the weight, the difference by weight, and the number of rows.
+    """Three columns, or their sums, for a pair of systems over the rows on which both have a value:
+    the weight, the weighted difference of the values, and the number of rows. A row on which one
+    has no value has 0 in all.
     """
 
     weight: Sum
@@ -788,13 +843,13 @@ class PairSums(NamedTuple, Generic[Sum]):
 
 @dataclass(frozen=True, eq=False)
 class SecondSummary(Bundle):
-    """The summary of the second reading.
+    """The sums of the second reading, of one block or of several.
 
-    means: moments of the rows' influence on each mean. powers: as `MeanInfluence.powers` has them,
-    for unweighted rows. pair_sums: by group and loss that leaves rows out, the moments of the
-    columns `PairSums` of each pair of systems. cells: by group, for two classes. alone: what is
-    needed of one system only. part_sums: of each system the weight by part of the rows and
-    candidate threshold.
+    means: moments of the rows' influence on each mean. powers: of each mean, as
+    `MeanInfluence.powers` has them; for unweighted rows alone. pair_sums: by group and loss that
+    leaves rows out, moments of the columns `PairSums` of each pair of systems. cells: by group, for
+    two classes. alone: moments of the terms of one system only. part_sums: for each system, whose
+    threshold samples choose again, the weight by part of the rows and candidate threshold.
     """
 
     means: dict[GroupMetric, Moments | UnitSums]
@@ -807,15 +862,16 @@ class SecondSummary(Bundle):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SecondReading:
-    """The second reading of a block: the influence values of the rows.
+    """The second reading: a function from a block of rows to sums that need the results of the
+    first reading, such as those of the rows' influence values.
 
     first: the first reading. plain: True if rows are independent and unweighted. means: the means
     that are measured, by group and metric. partial_losses: losses that leave rows out, by group and
     metric. thresholds: for each system those of its labels. decision_groups: the groups in which
-    decisions are counted, for two classes. alone: terms that are added up for `system` only.
-    candidates: for each system the thresholds among which samples choose, highest first; none if
-    the threshold is fixed. parts: the number of random parts that rows are put into if samples
-    choose the threshold.
+    decisions are counted, for two classes. alone: terms that are added up for one system only, that
+    with the number `system`. candidates: for each system the thresholds among which samples choose,
+    highest first; none if the threshold is fixed. parts: the number of random parts that rows are
+    put into if samples choose the threshold.
     """
 
     first: FirstReading[Bundle]
@@ -840,7 +896,7 @@ class SecondReading:
         return self.first.terms.max_units
 
     def __call__(self, block: Block) -> SecondSummary:
-        """Summarise a block."""
+        """The sums of a block."""
         block = self.first.as_problems(block)
         means = dict[GroupMetric, Moments | UnitSums]()
         powers = dict[GroupMetric, Total]()
@@ -852,7 +908,7 @@ class SecondReading:
                 if key.group == group:
                     sums = self._mean_sums(rows, mean, known_cells)
                     means[key] = sums.moments
-                    if self.plain:
+                    if sums.powers is not None:
                         powers[key] = Total(sums.powers)
             for key, chosen in self.partial_losses.items():
                 if key.group == group:
@@ -885,9 +941,7 @@ class SecondReading:
                 yield group, rows
 
     def _part_sums(self, block: Block) -> Iterator[Total]:
-        """Of each system the weight by part and candidate threshold; nothing if there are no
-        candidates.
-        """
+        """The sums of `samples.part_sums` of each system; nothing if there are no candidates."""
         if not self.candidates:
             return
         part = parts_of(block, self.parts)
@@ -895,12 +949,14 @@ class SecondReading:
         (is_positive,) = block.truth  # two classes are one problem
         for threshold, scores in zip(self.candidates, block.predictions, strict=True):
             (score,) = scores
-            place = influence.place(threshold, score)
+            candidate = influence.place(threshold, score)
             shape = self.parts, len(threshold)
-            yield Total(part_sums(part, is_positive, place, weight, shape))
+            yield Total(part_sums(part, is_positive, candidate, weight, shape))
 
     def _decisions(self, block: Block) -> CellCounts:
-        """The cells of the decisions of two classes at the thresholds."""
+        """The confusion cells of the decisions of all systems on two classes, at their
+        thresholds.
+        """
         counting = self.first.counting
         (is_positive,) = block.truth  # two classes are one problem
         predicted = [
@@ -917,39 +973,36 @@ class SecondReading:
     def _mean_sums(
         self, block: Block, mean: MeanInfluence, known_cells: dict[CellIndexKey, Ints]
     ) -> MeanSums:
-        """The moments of the influence on a mean; of unweighted rows also the powers of
-        differences.
-        """
-        pairs = len(mean.tables) * (len(mean.tables) - 1) // 2
-        powers = np.zeros((pairs, mean.strata, 2))
-
-        def columns(piece: Block) -> Floats:
-            """The influence of each row of a piece; adds its powers to `powers` on the way."""
-            x = mean.columns(piece, counted_weights(piece, self.scale))
-            if self.plain:
-                powers[:] += mean.powers(piece, x)
-            return x
-
+        """The sums of the influence on a mean. known_cells: as for `MeanInfluence.with_cells`."""
+        powers = None
+        if self.plain:
+            systems = len(mean.tables)
+            pairs = systems * (systems - 1) // 2
+            powers = np.zeros((pairs, mean.strata, 2))
+        columns = MeanColumns(mean, self.scale, powers)
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, powers)
 
     def _pair_sums(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
-        """The moments of the columns of each pair of systems."""
+        """The moments of the columns `PairSums` of each pair of systems, for a loss that is
+        undefined on some rows.
+        """
+        return summed(block, partial(self._pair_columns, chosen=chosen), self.max_units)
+
+    def _pair_columns(self, piece: Block, chosen: Chosen) -> Floats:
+        """The columns `PairSums` of each pair of systems, one pair after another; shape (3 · pairs,
+        rows).
+        """
         systems = range(len(self.thresholds))
-
-        def columns(piece: Block) -> Floats:
-            """The columns `PairSums` of each pair of systems, one pair after another."""
-            values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
-            columns = list[np.ndarray]()
-            for first, second in combinations(values, 2):
-                difference = first - second
-                defined = ~np.isnan(difference)
-                weight = defined * piece.weights
-                columns += PairSums(
-                    weight=weight,
-                    difference=np.where(defined, difference, 0.0) * weight,
-                    rows=weight > 0,
-                )
-            return np.array(columns)
-
-        return summed(block, columns, self.max_units)
+        values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
+        columns = list[np.ndarray]()
+        for first, second in combinations(values, 2):
+            difference = first - second
+            both_have_a_value = ~np.isnan(difference)
+            weight = both_have_a_value * piece.weights
+            columns += PairSums(
+                weight=weight,
+                difference=np.where(both_have_a_value, difference, 0.0) * weight,
+                rows=weight > 0,
+            )
+        return np.array(columns)

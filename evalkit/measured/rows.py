@@ -22,7 +22,7 @@ from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout
 from evalkit.statistics.summed import MomentStatistic, SampledMedian, Squares, has_units
 from evalkit.system import cached
 
-UNLIKE = (
+OTHER_ROWS_LEFT_OUT = (
     "leaves rows out that differ by system, which needs all rows in memory; choose the systems one "
     "by one"
 )
@@ -31,8 +31,8 @@ MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric st
 
 @dataclass(frozen=True, eq=False)
 class RowsInMemory:
-    """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are
-    needed.
+    """The metrics of all systems from rows in memory. rows: of each system, the same rows with its
+    predictions. ids: returns the ids by which rows are paired.
     """
 
     rows: Mapping[str, Rows]
@@ -42,16 +42,18 @@ class RowsInMemory:
 
     @property
     def layout(self) -> Layout:
-        """The layout of the sample."""
+        """The layout of the sample: whether rows have units, and weights."""
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> RowStatistic:
-        """The metric of a system; a slice is all rows."""
+        """The metric of a system on some rows. member: a mask, or a Python slice for all rows.
+
+        The statistics of all rows are stored, because each pair of systems needs them again, until
+        another metric is measured, or if there are too many rows.
+        """
         if not isinstance(member, slice):
             return RowStatistic(chosen, self.rows[system].take(member))
-        # Statistics of all rows are kept, because each pair of systems needs them again. They are
-        # dropped once another metric is measured.
         self._forget_other_metrics(chosen)
         stored = self._stored_statistics
         key = StatisticKey(chosen, system)
@@ -68,7 +70,7 @@ class RowsInMemory:
 
     @cached_property
     def _stored_statistics(self) -> "dict[StatisticKey, RowStatistic]":
-        """The statistics of all rows, of one metric at a time."""
+        """The stored statistics of all rows, of one metric at a time."""
         return {}
 
 
@@ -80,7 +82,7 @@ class StatisticKey(NamedTuple):
 
 
 class TermsKey(NamedTuple):
-    """The numbers of a metric and of a system, in the order of `Terms`."""
+    """A metric and a system, by their numbers in `Terms.metrics` and `Terms.centres`."""
 
     metric: int
     system: int
@@ -103,11 +105,11 @@ class ErrorsKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TermSums(Bundle):
-    """The sums over blocks from which metrics of forecasts follow. Groups (slices; 0 is all rows),
-    systems and metrics are numbered.
+    """The sums over rows from which metrics of forecasts follow. Groups of rows (0: all rows, then
+    slices), systems and metrics are numbered.
 
-    moments: of the columns of `Terms`, by group. squares: moments of products of terms. errors: the
-    rows by error, with its sign.
+    moments: of the columns of `Terms.moments`, by group. squares: moments of products of two terms,
+    from which fourth powers follow. errors: the numbers of rows by forecast − actual.
     """
 
     moments: dict[int, Moments | UnitSums]
@@ -117,7 +119,7 @@ class TermSums(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class ForecastSummary(Bundle):
-    """The summary of a table of forecasts: the sums of its terms, and a sample of its rows."""
+    """What is kept of a table of forecasts: the sums of its terms, and a sample of its rows."""
 
     terms: TermSums
     sample: Sample
@@ -125,16 +127,16 @@ class ForecastSummary(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of metrics that are added up over a block: for all rows those of all metrics, for
-    slices those of the first.
+    """How the terms of metrics, such as the squared error of each row, are added up over a block of
+    rows: on all rows those of all metrics, on slices those of the first.
 
-    centres: for each system, numbers near its actual values and forecasts. near: a number near each
-    term of a metric and system; metrics that are not computed from terms are missing. Products are
-    added up of the terms less the numbers near them, which keeps digits. max_units: the largest
-    number of units whose terms are kept one by one. further: a function to further columns,
-    `further_width` of them, which are added up by weight and unit like the terms. rows_of: the
-    actual values and the predictions of a system, if they are more than one number or come with
-    further columns.
+    centres: for each system, numbers near its actual values and forecasts. near: for each metric
+    and system one number near each of its terms, such as their mean over some rows: products of
+    terms less these numbers keep more digits. Metrics that are not computed from terms are missing
+    in it. max_units: the largest number of units whose sums are kept one by one. further: block ->
+    further columns, `further_width` of them, that are added up like the terms. rows_of: (block,
+    system) -> rows, if its predictions are more than one number per row; None: as `Block.rows` has
+    them.
     """
 
     metrics: tuple[Chosen, ...]
@@ -153,11 +155,13 @@ class Terms:
         further: Callable[[Block], Floats] | None = None,
         further_width: int = 0,
     ) -> "Terms":
-        """The terms of these metrics. heads: some first rows of each system, from which the centres
-        are computed; they have the predictions of all systems, or of their own system alone.
+        """The terms of metrics of forecasts, with the numbers near them from some first rows.
+
+        heads: these rows, one block for each system, with the predictions of all systems or of that
+        one alone.
         """
         actual = np.concatenate([head.truth for head in heads])
-        # the number of each system among the predictions of its own head
+        # where the head of each system has its predictions
         places = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
         centres = []
         for head, place in zip(heads, places, strict=True):
@@ -178,7 +182,7 @@ class Terms:
                 continue
             for i, head in enumerate(heads):
                 columns = kind.terms(terms.rows(head, places[i]), chosen.k, centres[i])
-                near_terms = np.zeros(len(columns))  # sums and their ratios stay as they are
+                near_terms = np.zeros(len(columns))  # losses and ratios are not centred
                 if isinstance(kind, FunctionOfMeans) and len(head):
                     _, *numbers = columns  # the first term of each row is the constant 1
                     near_terms[1:] = [np.mean(column) for column in numbers]
@@ -192,7 +196,7 @@ class Terms:
         max_units: int,
         rows_of: Callable[[Block, int], Rows] | None = None,
     ) -> "Terms":
-        """The terms of losses and ratios, without centres."""
+        """The terms of losses and ratios, which need no centres. systems: their number."""
         keys = np.ndindex(len(metrics), systems)
         # a loss and a ratio have two terms: numerator and denominator
         near: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
@@ -205,26 +209,28 @@ class Terms:
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
 
     def near_means(self, key: TermsKey) -> Floats:
-        """The numbers near the means of a function of means: all of `near` but the first, which
-        belongs to the constant 1.
+        """Of a function of means the numbers near these means: all of `near` but the first, which
+        is that of the constant 1.
         """
         return self.near[key][1:]
 
     def rows(self, block: Block, system: int) -> Rows:
-        """The actual values and a system's predictions."""
+        """The actual values and the predictions of a system, without weights and units, as these
+        come in when the terms are added up.
+        """
         if self.rows_of:
             return self.rows_of(block, system)
         return replace(block.rows(system), weight=None, unit=None)
 
     def moments(self, block: Block, group: int) -> Moments | UnitSums:
-        """The moments of the weight, the further columns, and the terms of each system and metric,
-        all by weight.
+        """The moments, over units or rows, of these columns: the weight; the further columns and
+        the terms of each system and metric, each times the weight.
         """
         return summed(block, partial(self._columns, group=group), self.max_units)
 
     def squares(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
-        """The moments of the products of two terms, for metrics whose limits use fourth powers;
-        empty if units are split over blocks.
+        """The moments of the products of two terms of a metric and system, for metrics whose limits
+        use fourth powers; empty if the rows of a unit may be in several blocks.
         """
         if block.units_split:
             return {}
@@ -238,7 +244,9 @@ class Terms:
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
-        """The sums of a block, for all rows and for each slice."""
+        """The sums of a block, for all rows and for each slice. limits: how many bins may hold the
+        errors.
+        """
         moments = dict[int, Moments | UnitSums]()
         squares = dict[SquaresKey, Moments]()
         errors = dict[ErrorsKey, ValueCounts]()
@@ -257,7 +265,7 @@ class Terms:
         return TermSums(moments, squares, errors)
 
     def place(self, group: int, m: int, i: int) -> slice:
-        """The position of a metric's terms for a system among the columns of `moments`."""
+        """Which columns of `moments` are the terms of metric m and system i."""
         metrics = self._metrics_in(group)
         keys = [
             TermsKey(metric, system) for system in range(len(self.centres)) for metric in metrics
@@ -273,7 +281,7 @@ class Terms:
         return range(len(self.metrics[:1] if group else self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
-        """The columns of `moments`, one row per column."""
+        """The columns of `moments` of each row of a block; shape (columns, rows)."""
         weights = block.weights
         columns = [weights]
         if self.further is not None:
@@ -287,15 +295,15 @@ class Terms:
         return np.array(columns)
 
     def _terms(self, rows: Rows, key: TermsKey) -> Sequence[Floats]:
-        """The terms of a metric on the rows of a system, unweighted."""
+        """The terms of a metric and system on these rows of the system, unweighted."""
         chosen = self.metrics[key.metric]
         kind = chosen.metric.kind
         assert isinstance(kind, TermsKind)
         return kind.terms(rows, chosen.k, self.centres[key.system])
 
     def _centred_terms(self, block: Block, key: TermsKey) -> Floats:
-        """The terms of a metric and a system less the numbers near them, which keeps digits; by
-        weight, one row per term.
+        """The terms of a metric and system less the numbers near them, times the weights of the
+        rows; shape (terms, rows).
         """
         terms = np.array(self._terms(self.rows(block, key.system), key))
         return np.asarray((terms - self.near[key][:, None]) * block.weights)
@@ -303,8 +311,8 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class SummedForecasts:
-    """The metrics of a study whose table was read in blocks, from its summary. layout: of the
-    sample.
+    """The metrics of forecasts whose table was read in blocks, from its sums. terms: which sums
+    these are. layout: whether rows have units, and weights.
     """
 
     systems: tuple[str, ...]
@@ -314,7 +322,7 @@ class SummedForecasts:
 
     @property
     def groups(self) -> Collection[int]:
-        """The numbers of the groups of rows; 0 stands for all rows."""
+        """The numbers of the groups of rows: 0 for all rows, the others for slices."""
         return self.summary.terms.moments.keys()
 
     @property
@@ -323,7 +331,9 @@ class SummedForecasts:
         return has_units(self.summary.terms.moments[0].moments)
 
     def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
+        """The metric of a system in a group of rows. member: the number of the group, or a Python
+        slice for all rows, as for rows in memory.
+        """
         group = 0 if isinstance(member, slice) else member
         i = self.systems.index(system)
         if isinstance(chosen.base.metric.kind, Median):
@@ -331,7 +341,7 @@ class SummedForecasts:
         return self._function_of_sums(chosen, group, i)
 
     def _median(self, chosen: Chosen, group: int, i: int) -> SampledMedian:
-        """A median of a system in a group."""
+        """A median of system i in a group; the influence of rows is estimated from the sample."""
         moments = self.summary.terms.moments[group].moments
         n = moments.n
         kish = float(n)
@@ -349,7 +359,7 @@ class SummedForecasts:
         )
 
     def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
-        """A metric of a system in a group that is computed from sums of terms."""
+        """A metric of system i in a group that is computed from sums of terms."""
         m = self.terms.metrics.index(chosen.base)
         moments = self.summary.terms.moments[group].moments
         key = SquaresKey(group, m, i)
@@ -361,29 +371,32 @@ class SummedForecasts:
 
     @cached
     def middle(self, chosen: Chosen, group: int, i: int) -> MedianEstimate:
-        """The median of the absolute errors."""
+        """The median of the absolute errors of system i in a group, with what its influence values
+        need.
+        """
         kind = chosen.base.metric.kind
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
-        # by error: the number of rows, and if rows are weighted, the sums of `Terms.sums`
+        # by error: the number of rows and, if rows are weighted, the sums of their weights and of
+        # their squared weights, see `Terms.sums`
         rows, *weight_sums = errors.merged.sums
         weighted = bool(weight_sums)
         squared_weights = rows  # of unweighted rows each weight is 1, and so is its square
         if weighted:
             _, squared_weights = weight_sums
-        sizes = errors.distribution(weighted=weighted).sizes()
-        return kind.estimate(sizes, float(squared_weights.sum()), weighted=weighted)
+        absolute_errors = errors.distribution(weighted=weighted).sizes()
+        return kind.estimate(absolute_errors, float(squared_weights.sum()), weighted=weighted)
 
     def _sampled_rows_in(self, group: int) -> Bools | slice:
-        """The rows of the sample that belong to a group."""
-        if not group:
+        """The rows of the sample that belong to a group: a mask, or a slice for all."""
+        if group == 0:
             return slice(None)
         slices = self.summary.sample.rows.slices
         return np.asarray(np.any([column == group for column in slices], axis=0))
 
     def refuse_unlike(self) -> None:
-        """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs
-        the rows.
+        """Raise ParameterError for a loss that leaves out other rows for one system than for
+        another: these are compared on the rows that both have, which sums do not tell.
         """
         for chosen in self.terms.metrics:
             if isinstance(chosen.metric.kind, Loss):
@@ -392,11 +405,13 @@ class SummedForecasts:
                     weight_of_counted_rows(self._function_of_sums(chosen, 0, i)) for i in systems
                 }
                 if len(weights) > 1:
-                    raise ParameterError(f"metrics: {chosen.label} {UNLIKE}")
+                    raise ParameterError(f"metrics: {chosen.label} {OTHER_ROWS_LEFT_OUT}")
 
 
 def weight_of_counted_rows(loss: MomentStatistic) -> float:
-    """The weight of the rows that count for a loss: the sum of the second of its two terms."""
+    """The weight of the rows on which a loss is defined: the sum of the second of its two terms,
+    the denominator.
+    """
     return float(loss.totals[1])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,14 +20,16 @@ STEP = 2**14  # rows that are processed together: their columns stay in the cach
 
 
 class BlockSlice(NamedTuple):
-    """The rows of a block that lie in one slice; number 0 stands for all rows."""
+    """A group of the rows of a block: its number, 0 for all rows, else that of a slice, and the
+    rows.
+    """
 
     number: int
     block: Block
 
 
 class KeyIndex(NamedTuple):
-    """The distinct keys of a block, and the index of each row's key among them."""
+    """The distinct keys of a block, and for each row the index of its key among them."""
 
     keys: Hashes
     position: Ints
@@ -73,14 +75,16 @@ class Block:
 
     @cached_property
     def unit_starts(self) -> Ints:
-        """The index at which each unit begins, if units are not split over blocks."""
+        """The index of the first row of each unit, if units are not split over blocks, so that
+        their rows are neighbours.
+        """
         differs_from_last = np.append(True, self.key[1:] != self.key[:-1])
         return np.flatnonzero(differs_from_last[: len(self)])  # an empty block has no unit
 
     @cached_property
     def key_index(self) -> KeyIndex:
-        """The distinct keys, and the index of each row's key among them."""
-        if self.clustered and not self.units_split:
+        """The distinct keys, and for each row the index of its key among them."""
+        if self.clustered and not self.units_split:  # equal keys are neighbours
             sizes = np.diff(self.unit_starts, append=len(self))
             position = np.repeat(np.arange(len(self.unit_starts)), sizes)
             return KeyIndex(self.key[self.unit_starts], position)
@@ -89,15 +93,15 @@ class Block:
 
     @property
     def texts(self) -> Any:
-        """The ids, or the numbers of the rows, as Arrow text."""
+        """The ids of the rows, or their numbers, as Arrow text."""
         import pyarrow as pa
 
         names = pa.array(self.names) if isinstance(self.names, np.ndarray) else self.names
         return names.cast(pa.string())
 
     def rows(self, system: int) -> Rows:
-        """The actual values and a system's predictions."""
-        stated = {
+        """The actual values and the predictions of a system, by number."""
+        of_distributions = {
             role: values[system]
             for role, values in self.system_columns.items()
             if predictive.is_role(role)
@@ -108,49 +112,46 @@ class Block:
             weight=self.weight,
             unit=self.key if self.clustered else None,
             columns=self.shared_columns,
-            predictive=predictive.of_roles(stated, self.predictions[system]),
+            predictive=predictive.of_roles(of_distributions, self.predictions[system]),
         )
 
     def take(self, rows: Ints | slice) -> Block:
         """The rows with these indices, without their names."""
-
-        def taken(columns: list[np.ndarray]) -> np.ndarray:
-            """The rows of a column of the only block."""
-            (column,) = columns
-            return np.asarray(column[..., rows])
-
-        return self._combined([self], taken)
+        return self._combined([self], partial(_taken, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
         """All rows, as group 0, and the rows of each slice that has any."""
         yield BlockSlice(0, self)
         for column in self.slices:
+            # sort the rows by the number of their slice, and cut where the number changes
             order = np.argsort(column, kind="stable")
-            _, *starts_after_first = np.flatnonzero(np.diff(column[order], prepend=-1)).tolist()
-            for rows in np.split(order, starts_after_first):
-                any_row = rows[0]  # all have the same number
-                yield BlockSlice(int(column[any_row]), self.take(rows))
+            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
+            for rows in np.split(order, starts[1:]):
+                number = int(column[rows[0]])  # that of all these rows
+                yield BlockSlice(number, self.take(rows))
 
     def steps(self) -> Iterator[Block]:
-        """The block in pieces of some thousand rows, with whole units."""
+        """The block in pieces of about `STEP` rows, with whole units."""
         starts = np.arange(0, len(self), STEP)
         if self.clustered and not self.units_split:
-            # a piece begins where the unit begins that its first row lies in
-            last_unit = np.searchsorted(self.unit_starts, starts, side="right") - 1
-            starts = np.unique(self.unit_starts[last_unit])
+            # move each start back to the start of the unit that it lies in
+            unit = np.searchsorted(self.unit_starts, starts, side="right") - 1
+            starts = np.unique(self.unit_starts[unit])
         ends = [*starts[1:].tolist(), len(self)]
         for start, end in zip(starts.tolist(), ends, strict=True):
             yield self.take(slice(start, end))
 
     @staticmethod
     def join(blocks: Sequence[Block]) -> Block:
-        """The rows of the blocks in sequence, without their names."""
-        return blocks[0]._combined(blocks, lambda columns: np.concatenate(columns, axis=-1))
+        """The rows of the blocks one after another, without their names."""
+        return blocks[0]._combined(blocks, partial(np.concatenate, axis=-1))
 
     def _combined(
         self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Block:
-        """A block whose columns are each combined from the same column of several blocks."""
+        """A block without names, each of whose columns is made of this column of all the blocks.
+        combine: the arrays of a column, one of each block -> the new column.
+        """
         weight = None
         if self.weight is not None:
             weight = combine([block.weights for block in blocks])
@@ -173,5 +174,13 @@ class Block:
 def _combined_by_name(
     tables: Sequence[Mapping[str, np.ndarray]], combine: Callable[[list[np.ndarray]], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Each column of the first table, combined from the columns of this name of all tables."""
+    """For each name a column made of the columns of this name of all tables, which have the same
+    names. combine: as for `Block._combined`.
+    """
     return {name: combine([table[name] for table in tables]) for name in tables[0]}
+
+
+def _taken(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
+    """Some rows of a column of a single block, for `Block._combined`."""
+    (column,) = columns
+    return np.asarray(column[..., rows])

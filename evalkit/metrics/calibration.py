@@ -35,11 +35,12 @@ def brier_skill(c: Counts) -> float:
 
 
 def brier_skill_influence(c: Counts) -> Floats:
-    """The influence on the Brier skill of a positive (first row) and a negative (second) at each
-    threshold.
+    """The influence on the Brier skill of a positive (first row) and of a negative (second row) at
+    each threshold; shape (2, thresholds).
 
-    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label −
-    r) / U², divided by n.
+    The skill is 1 − B / U, with the Brier score B, a mean of losses l, and U = r (1 − r), the Brier
+    score of the base rate r, a mean of labels. A row adds (l − B) / n to B, and (1 − 2 r)(label −
+    r) / n to U, so that it adds (−(l − B) / U + B (1 − 2 r)(label − r) / U²) / n to the skill.
 
     >>> from evalkit.metrics.counts import count
     >>> brier_skill_influence(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
@@ -47,11 +48,10 @@ def brier_skill_influence(c: Counts) -> Floats:
     """
     b = brier(c)
     r = base_rate(c)
+    u = r * (1 - r)
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
     label = np.array([[1.0], [0.0]])  # of positives (first row) and negatives
-    return ratio(
-        b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r)
-    )
+    return ratio(b - loss + ratio(b * (1 - 2 * r), u) * (label - r), c.total * r * (1 - r))
 
 
 def clipped(c: Counts) -> float:
@@ -65,17 +65,18 @@ def unforeseen(c: Counts, chance: float) -> float:
     """The share of the log loss that comes from rows whose outcome had a probability below
     `chance`.
 
-    Rows with a clipped probability count in the total only.
+    Rows whose outcome had a probability that log loss clips, such as 0, count in the total only.
 
     >>> from evalkit.metrics.counts import count
     >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
     0.846
     """
+    # a row for positives and one for negatives, a column per threshold
     probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
     loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
-    of_outcome = np.array([c.threshold, 1 - c.threshold])
-    unexpected = (of_outcome >= EPSILON) & (of_outcome < chance)
-    return float(ratio(loss[unexpected].sum(), loss.sum()))
+    probability_of_outcome = np.array([c.threshold, 1 - c.threshold])
+    is_unforeseen = (probability_of_outcome >= EPSILON) & (probability_of_outcome < chance)
+    return float(ratio(loss[is_unforeseen].sum(), loss.sum()))
 
 
 def mean_score(c: Counts) -> float:
@@ -87,7 +88,8 @@ def mean_score(c: Counts) -> float:
 
 
 def recalibrate(c: Counts) -> Counts:
-    """Counts with each score replaced by its isotonic probability (pool adjacent violators).
+    """Counts with each score replaced by its isotonic probability: the share of positives as the
+    non-decreasing function of the score that fits best (pool adjacent violators).
 
     `threshold` holds the probabilities and may repeat values. doi:10.1073/pnas.2016191118.
 
@@ -100,6 +102,7 @@ def recalibrate(c: Counts) -> Counts:
     rows = c.positive + c.negative
     if not len(rows):
         return c
+    # the thresholds descend, and so must the probabilities
     fitted = isotonic_regression(c.positive / rows, weights=rows, increasing=False)
     return replace(c, threshold=fitted.x)
 
@@ -125,17 +128,20 @@ def decompose(c: Counts) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     0.0325 0.1250 0.2500
     """
-    best = brier(recalibrate(c))
-    worst = brier(_constant(c))
-    return Decomposition(brier(c) - best, worst - best, worst)
+    of_isotonic = brier(recalibrate(c))
+    of_base_rate = brier(_constant(c))
+    return Decomposition(
+        miscalibration=brier(c) - of_isotonic,
+        discrimination=of_base_rate - of_isotonic,
+        uncertainty=of_base_rate,
+    )
 
 
 def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
-    """The scores, lowest first, and the share of positives that isotonic regression assigns to
-    each.
+    """The points of the CORP reliability diagram: scores, lowest first, and the share of positives
+    that isotonic regression assigns to each; between the points the curve is straight.
 
-    Only the two ends of each block of equal shares are kept; the straight lines between them are
-    the same. It is the curve of the CORP reliability diagram. doi:10.1073/pnas.2016191118. Equals
+    Only the two ends of each block of equal shares are points. doi:10.1073/pnas.2016191118. Equals
     scikit-learn's IsotonicRegression.
 
     >>> from evalkit.metrics.counts import count
@@ -150,15 +156,15 @@ def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
 
 
 def block_ends(share: Floats) -> Bools:
-    """A mask: the values of an isotonic fit that begin or end a block of equal ones.
+    """A mask of the values of an isotonic fit that begin or end a block of equal values.
 
     >>> block_ends(np.array([1.0, 1.0, 1.0, 2.0])).tolist()
     [True, False, True, True]
     """
-    changes = np.diff(share) != 0
+    changes = np.diff(share) != 0  # between each value and the next
     begins = np.append(True, changes)
     is_end = np.append(changes, True)
-    return np.asarray((begins | is_end)[: len(share)])
+    return np.asarray((begins | is_end)[: len(share)])  # none of an empty fit
 
 
 # Bins ---------------------------------------------------------------------------------------------
@@ -190,7 +196,8 @@ def bins_uniform(c: Counts, bins: int = 10) -> Bins:
     11), which other tools use, has .3, .6 and .7 a little higher.
     """
     edges = np.arange(bins + 1) / bins
-    return _bins(c, np.clip(np.searchsorted(edges, c.threshold, side="right") - 1, 0, bins - 1))
+    bin_of_score = np.searchsorted(edges, c.threshold, side="right") - 1
+    return _bins(c, np.clip(bin_of_score, 0, bins - 1))
 
 
 def bins_quantile(c: Counts, bins: int = 10) -> Bins:
@@ -200,6 +207,7 @@ def bins_quantile(c: Counts, bins: int = 10) -> Bins:
     Equal scores share a bin. The quantiles are numpy's; scikit-learn's
     calibration_curve(strategy="quantile") closes the same bins on the right.
     """
+    # as numpy: the quantile lies between two rows, by rank from 0, and is interpolated
     rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
     low = _score_at(c, np.floor(rank))
     high = _score_at(c, np.ceil(rank))
@@ -245,20 +253,22 @@ def ece_debiased(b: Bins) -> float:
     share = ratio(b.positives, b.rows)
     error = np.sqrt(ratio(share * (1 - share), b.rows))
     z = ratio(b.gap, error)
-    # the mean of |x| for normal x with the mean `gap` and this standard error
+    # E|x| of a normal x with the mean `gap` and the standard deviation `error` (folded normal)
     folded = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
     expected_gap = np.where(error > 0, folded, b.gap)
-    debiased = 2 * b.gap - expected_gap  # less what sampling noise adds to the gap
+    # gap - (expected gap - gap): what noise adds to the gap is taken off
+    debiased = 2 * b.gap - expected_gap
     return max(float(ratio(np.dot(debiased, b.rows), b.rows.sum())), 0.0)
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
-    """The score of the row with each rank, 0 for the lowest."""
+    """The score of the row of each rank, 0 for the row with the lowest score."""
     if not len(c.threshold):
         return rank
-    # the row is the last of the `total - rank` highest
-    above = np.searchsorted(c.tp + c.fp, c.total - rank)
-    index = np.minimum(above, len(c.threshold) - 1)
+    # from the highest score: it is row number `total - rank`, at the first threshold that has so
+    # many rows at or above it
+    index = np.searchsorted(c.tp + c.fp, c.total - rank)
+    index = np.minimum(index, len(c.threshold) - 1)
     return np.asarray(c.threshold[index])
 
 
@@ -268,27 +278,27 @@ def _constant(c: Counts) -> Counts:
 
 
 def _bins(c: Counts, bin_of_score: Ints) -> Bins:
-    """The sums over the scores of each bin. bin_of_score: the number of each score's bin."""
-    rows_here = c.positive + c.negative
-    rows = np.bincount(bin_of_score, rows_here)
+    """The bins that hold rows. bin_of_score: the number of the bin of each threshold, from 0."""
+    rows_at_score = c.positive + c.negative
+    rows = np.bincount(bin_of_score, rows_at_score)
     positives = np.bincount(bin_of_score, c.positive)
-    score = np.bincount(bin_of_score, rows_here * c.threshold)
+    score = np.bincount(bin_of_score, rows_at_score * c.threshold)
     filled = rows > 0
     return Bins(rows[filled], positives[filled], score[filled])
 
 
 # Logistic recalibration ---------------------------------------------------------------------------
 
-STEPS = 100  # of Newton's method, which needs about eight
-ENOUGH = 1e-12  # relative change of a coefficient at which it stops
-MANY = 10_000  # scores from which a table in cells is fitted first
-LONG = 0.2  # change of a coefficient from which Newton's method may overshoot
+MAX_STEPS = 100  # of Newton's method, which needs about eight
+TOLERANCE = 1e-12  # relative change of the coefficients at which it stops
+MANY_SCORES = 10_000  # distinct scores from which a smaller table in cells is fitted first
+LONG_STEP = 0.2  # change of a coefficient from which Newton's method may overshoot
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients of a logistic regression, and the influence of a positive (row 0) or negative at
-    each score.
+    """A logistic regression of the labels: its coefficients, and the influence on each of a
+    positive and of a negative at each threshold, shape (coefficients, 2, thresholds).
     """
 
     coefficients: Floats
@@ -337,31 +347,40 @@ def intercept_influence(c: Counts) -> Floats:
 
 
 def _slope(c: Counts) -> Fit:
-    """The regression with an intercept (row 0) and a slope (row 1)."""
+    """The logistic regression on the logit of the score, with an intercept: coefficients (a, b).
+    All NaN if it has no finite solution.
+    """
     logit = _logit(c)
     columns = np.array([np.ones_like(logit), logit])
-    all_equal = logit[:1] == logit[-1:]  # they descend
+    all_equal = logit[:1] == logit[-1:]  # the first and the last, as they descend
     if _separated(c) or all_equal:
         return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
-    return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, np.array([0.0, 1.0])))
+    calibrated = np.array([0.0, 1.0])
+    return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, calibrated))
 
 
 def _intercept(c: Counts) -> Fit:
-    """The regression with an intercept alone: the logit of the score has the coefficient 1."""
+    """The logistic regression of an intercept alone, added to the logit of the score: coefficients
+    (a,). All NaN if a class is absent.
+    """
     logit = _logit(c)
     if not (c.positives and c.negatives):
         return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
-    return _fitted(c, np.ones((1, len(logit))), logit, _start(c, _intercept, np.zeros(1)))
+    calibrated = np.zeros(1)
+    ones = np.ones((1, len(logit)))
+    return _fitted(c, ones, logit, _start(c, _intercept, calibrated))
 
 
-def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
-    """The coefficients from which Newton's method starts: the usual ones, or for many scores those
-    of the table in cells, which are near the solution.
+def _start(c: Counts, fit: Callable[[Counts], Fit], calibrated: Floats) -> Floats:
+    """The coefficients from which Newton's method starts: those of calibrated scores or, if there
+    are many scores, those of a fit to the table in cells, which are near the solution.
+
+    fit: `_slope` or `_intercept`.
     """
-    if len(c.threshold) <= MANY:
-        return usual
-    near = fit(influence.pooled(c)).coefficients
-    return near if np.isfinite(near).all() else usual
+    if len(c.threshold) <= MANY_SCORES:
+        return calibrated
+    of_cells = fit(influence.pooled(c)).coefficients
+    return of_cells if np.isfinite(of_cells).all() else calibrated
 
 
 def _logit(c: Counts) -> Floats:
@@ -371,54 +390,81 @@ def _logit(c: Counts) -> Floats:
 
 
 def _separated(c: Counts) -> bool:
-    """True if a threshold separates the classes, but for ties at it, or if a class is absent. The
-    likelihood then rises with the slope without end.
+    """True if a class is absent, or if a threshold separates the classes, except that rows of both
+    may have exactly this score: then a steeper slope is always more likely, without end.
     """
     # the scores of each class, highest first
     positive = c.threshold[c.positive > 0]
     negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
         return True
-    return bool(positive[-1] >= negative[0] or negative[-1] >= positive[0])
+    positives_above = positive[-1] >= negative[0]
+    negatives_above = negative[-1] >= positive[0]
+    return bool(positives_above or negatives_above)
 
 
 def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
-    """The fit of maximum likelihood, by Newton's method from these coefficients. A long step that
-    lowers the likelihood is halved.
+    """The logistic regression of the labels by maximum likelihood: logit P(positive) = offset +
+    coefficients · columns, fitted by Newton's method.
 
-    columns: one row per coefficient, one element per score. offset: a further term of each score,
-    with the coefficient 1.
+    columns: shape (coefficients, thresholds). offset: shape (thresholds,). coefficients: those to
+    start from.
     """
-    positive = c.positive
-    rows = positive + c.negative
-
-    def likelihood(coefficients: Floats) -> float:
-        """The logarithm of the likelihood."""
-        x = offset + coefficients @ columns
-        return float(np.dot(positive, x) - np.dot(rows, np.logaddexp(0, x)))
-
-    def lowers(coefficients: Floats, step: Floats) -> bool:
-        """True if the step leads to a lower likelihood."""
-        return likelihood(coefficients + step) < likelihood(coefficients)
-
-    for _ in range(STEPS):
-        chance = expit(offset + coefficients @ columns)
-        gradient = columns @ (positive - rows * chance)
-        step = _inverse(columns, rows * chance * (1 - chance)) @ gradient
-        while np.abs(step).max() > LONG and lowers(coefficients, step):
+    model = LogisticModel(c.positive, c.positive + c.negative, columns, offset)
+    for _ in range(MAX_STEPS):
+        step = model.newton_step(coefficients)
+        while np.abs(step).max() > LONG_STEP and model.is_overshot(coefficients, step):
             step = step / 2
         coefficients = coefficients + step
-        if np.abs(step).max() <= ENOUGH * (1 + np.abs(coefficients).max()):
+        if np.abs(step).max() <= TOLERANCE * (1 + np.abs(coefficients).max()):
             break
-    chance = expit(offset + coefficients @ columns)
-    by_residual = _inverse(columns, rows * chance * (1 - chance)) @ columns
+    chance = model.probability(coefficients)
+    # the influence of a row: the inverse information times (label - probability) times its columns
+    by_residual = model.inverse_information(chance) @ columns
     influence_of_rows = np.stack([by_residual * (1 - chance), -by_residual * chance], axis=1)
     return Fit(coefficients, influence_of_rows)
 
 
-def _inverse(columns: Floats, weight: Floats) -> Floats:
-    """The inverse of the weighted products of the columns, the information matrix."""
-    return np.asarray(np.linalg.inv((columns * weight) @ columns.T), dtype=np.float64)
+@dataclass(frozen=True, eq=False)
+class LogisticModel:
+    """A logistic regression of counted labels, as a function of its coefficients.
+
+    positive, rows: by threshold, the number of positives and of all rows. columns, offset: as in
+    `_fitted`.
+    """
+
+    positive: Weights
+    rows: Weights
+    columns: Floats
+    offset: Floats
+
+    def probability(self, coefficients: Floats) -> Floats:
+        """The probability of a positive at each threshold."""
+        return expit(self.offset + coefficients @ self.columns)
+
+    def log_likelihood(self, coefficients: Floats) -> float:
+        """The logarithm of the likelihood: Σ label x - log(1 + eˣ), x the logit."""
+        logit = self.offset + coefficients @ self.columns
+        of_positives = np.dot(self.positive, logit)
+        return float(of_positives - np.dot(self.rows, np.logaddexp(0, logit)))
+
+    def is_overshot(self, coefficients: Floats, step: Floats) -> bool:
+        """True if the step leads to a lower likelihood."""
+        return self.log_likelihood(coefficients + step) < self.log_likelihood(coefficients)
+
+    def newton_step(self, coefficients: Floats) -> Floats:
+        """The inverse information times the gradient of the log likelihood."""
+        chance = self.probability(coefficients)
+        gradient = self.columns @ (self.positive - self.rows * chance)
+        return np.asarray(self.inverse_information(chance) @ gradient)
+
+    def inverse_information(self, chance: Floats) -> Floats:
+        """The inverse of the Fisher information, Σ p (1 - p) x xᵀ over the rows. chance: p, by
+        threshold.
+        """
+        weight = self.rows * chance * (1 - chance)
+        information = (self.columns * weight) @ self.columns.T
+        return np.asarray(np.linalg.inv(information), dtype=np.float64)
 
 
 def expit(x: Floats) -> Floats:
@@ -433,10 +479,10 @@ def expit(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Rows pooled by equal forecasts, lowest first: the forecast, their weight, the mean of their
-    actual values.
+    """The rows of a forecast, pooled by equal forecasts, lowest first: each distinct forecast, the
+    weight of its rows, and the mean of their actual values; shape (forecasts,).
 
-    index: of each row's forecast in the other columns.
+    index: for each row the position of its forecast in these arrays, shape (rows,).
     """
 
     forecast: Floats
@@ -446,7 +492,7 @@ class Means:
 
 
 def means(rows: Rows) -> Means:
-    """Return the table of rows whose scores are forecasts.
+    """Pool rows by equal forecasts. rows: their scores are the forecasts.
 
     >>> table = means(Rows(np.array([1.0, 4.0, 3.0]), np.array([2.0, 5.0, 2.0])))
     >>> table.forecast.tolist(), table.mean.tolist(), table.index.tolist()
@@ -454,7 +500,7 @@ def means(rows: Rows) -> Means:
     """
     order = np.argsort(rows.scores)
     forecast = rows.scores[order]
-    last = run_ends(forecast)
+    last = run_ends(forecast)  # the last row of each distinct forecast
     run_size = np.diff(last, prepend=-1)
     starts = last + 1 - run_size
     actual = rows.actual[order]
@@ -465,13 +511,13 @@ def means(rows: Rows) -> Means:
         row_weight = rows.weight[order]
         weight = np.add.reduceat(row_weight, starts)
         total = np.add.reduceat(row_weight * actual, starts)
-    weighs = weight > 0  # forecasts without weight have no row of the table
-    # a forecast without weight takes the index of the forecast before
-    index = np.maximum(np.cumsum(weighs) - 1, 0)
+    mean = ratio(total, weight)
+    has_weight = weight > 0  # a forecast without weight is not in the table
+    # its rows get the index of the forecast below
+    index = np.maximum(np.cumsum(has_weight) - 1, 0)
     index_of_row = np.empty(len(order), np.int64)
     index_of_row[order] = np.repeat(index, run_size)
-    mean = ratio(total, weight)
-    return Means(forecast[last][weighs], weight[weighs], mean[weighs], index_of_row)
+    return Means(forecast[last][has_weight], weight[has_weight], mean[has_weight], index_of_row)
 
 
 def isotonic(table: Means) -> Floats:
@@ -487,7 +533,9 @@ def isotonic(table: Means) -> Floats:
 
 
 def means_curve(table: Means) -> tuple[Floats, Floats]:
-    """The forecasts at both ends of each block of equal isotonic means, and these means."""
+    """The points of the reliability diagram of forecasts: forecasts, lowest first, and their
+    isotonic means; of each block of equal means the two ends.
+    """
     fitted = isotonic(table)
     ends = block_ends(fitted)
     return table.forecast[ends], fitted[ends]
@@ -505,15 +553,23 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     3.5000 4.5000 4.6667
     """
-    total = table.weight.sum()
     fitted = isotonic(table)
-    centre = ratio(np.dot(table.weight, table.mean), total)
+    overall_mean = ratio(np.dot(table.weight, table.mean), table.weight.sum())
+    # the variance of the rows around the mean of their forecast is missing in all three errors: it
+    # cancels out of the differences
+    of_forecast = _squared_error(table, table.forecast)
+    of_isotonic = _squared_error(table, fitted)
+    of_overall_mean = _squared_error(table, np.full_like(fitted, overall_mean))
+    return Decomposition(
+        miscalibration=of_forecast - of_isotonic,
+        discrimination=of_overall_mean - of_isotonic,
+        uncertainty=uncertainty,
+    )
 
-    def error_of(prediction: Floats) -> float:
-        """The squared error of a prediction for each forecast."""
-        # without the variance among rows of one forecast, which cancels out of the differences
-        return float(ratio(np.dot(table.weight, (table.mean - prediction) ** 2), total))
 
-    of_fitted = error_of(fitted)
-    of_centre = error_of(np.full_like(fitted, centre))
-    return Decomposition(error_of(table.forecast) - of_fitted, of_centre - of_fitted, uncertainty)
+def _squared_error(table: Means, prediction: Floats) -> float:
+    """The mean squared error of a prediction for each forecast of the table, as an error of the
+    mean of the actual values with this forecast.
+    """
+    square = (table.mean - prediction) ** 2
+    return float(ratio(np.dot(table.weight, square), table.weight.sum()))

@@ -22,10 +22,10 @@ Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 class Counts:
     """Weight of positives (tp) and of negatives (fp) at or above each distinct score.
 
-    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 if all
-    weights are whole numbers. positives, negatives: the totals, which stay the same at other
-    thresholds (`at`). In `labels.one_vs_rest` the columns have one row per class; totals are then
-    arrays, and the metrics of a threshold return one value per class.
+    threshold: the distinct scores, highest first, shape (n_thresholds,). tp, fp: cumulative, same
+    shape; int64 if all weights are whole numbers. positives, negatives: the totals, which stay the
+    same at other thresholds (`at`). In `labels.one_vs_rest` the columns have one row per class;
+    totals are then arrays, and the metrics of a threshold return one value per class.
     """
 
     threshold: Floats
@@ -36,8 +36,8 @@ class Counts:
 
     @staticmethod
     def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
-        """A table from its columns; the last threshold includes all rows. Without thresholds all
-        counts are 0.
+        """The table with these columns; its totals are the counts at the last threshold, which all
+        rows reach, or 0 without thresholds.
         """
         positives = tp[-1].item() if tp.size else 0
         negatives = fp[-1].item() if fp.size else 0
@@ -49,7 +49,9 @@ class Counts:
         return f"<Counts: {totals}, {self.threshold.shape[-1]:,} thresholds>"
 
     def _repr_html_(self) -> str:
-        if self.tp.ndim != 1:
+        """A table of the thresholds for notebooks; of several classes the text."""
+        has_several_classes = self.tp.ndim != 1
+        if has_several_classes:
             return html.escape(repr(self))
         columns = {"true positives": self.tp, "false positives": self.fp}
         return numbers.points({"threshold": self.threshold, **columns})
@@ -86,10 +88,11 @@ class Counts:
 
 
 class RechosenCounts(NamedTuple):
-    """Counts at the thresholds that samples choose, arrays over the samples.
+    """Counts at the thresholds that bootstrap samples choose; in both tables each array has one
+    element per sample.
 
-    sample: of each sample, at its own threshold. whole: of the whole table, at the same threshold.
-    If no threshold of a sample satisfies the rule, all counts are NaN.
+    sample: the counts of the sample at the threshold chosen on it. whole: those of the original
+    rows at the same threshold. If no threshold of a sample satisfies the rule, all are NaN.
     """
 
     sample: Counts
@@ -145,8 +148,10 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
-    """Counts of labelled rows by one plain sort of keys that hold score and label, which is faster
-    than argsort.
+    """The table of rows with labels 0 and 1.
+
+    The bits of a score and its label are put into one whole number: sorting these is faster than
+    argsort of the scores.
     """
     power = exponent(score)
     key = with_label(score, label, power)
@@ -155,9 +160,10 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     key.sort()
     key = key[::-1].copy()  # highest scores first
     tp = np.cumsum(key & 1)  # the label is the last bit
-    key >>= 1
-    last = run_ends(key)
-    if len(last) < len(key):
+    key >>= 1  # the score alone
+    last = run_ends(key)  # the last row of each distinct score
+    has_ties = len(last) < len(key)
+    if has_ties:
         tp = tp[last]
         key = key[last]
     threshold = ordered(key).view(np.float64)  # the bits of the scores, as `with_label` took them
@@ -168,19 +174,23 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
-    """Counts of scores with their weights of positives and of negatives."""
+    """The table of scores with the weight of positives and of negatives at each; the scores may
+    repeat, and those without weight are left out.
+    """
     order = np.argsort(score)[::-1]  # highest scores first
     has_weight = (positive + negative)[order] > 0
     order = order[has_weight]
     score = score[order] + 0.0  # -0.0 becomes 0.0
-    last = run_ends(score)
+    last = run_ends(score)  # the last row of each distinct score
     tp = np.cumsum(positive[order])[last]
     fp = np.cumsum(negative[order])[last]
     return Counts.of(score[last], tp, fp)
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:
-    """Weights, as whole numbers if they all are. Raises InputError for one below 0."""
+    """The values as an array, int64 if all are whole numbers. Raises InputError for one that is
+    below 0 or not finite. name: of the argument, for the error.
+    """
     weight = finite(name, values)
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
@@ -197,20 +207,23 @@ BELOW = 2.0  # doubles of a smaller absolute value leave one of their 64 bits un
 
 
 def exponent(score: Floats) -> int:
-    """The power of two that scales finite scores below 2 in absolute value; 0 if they are
-    already.
+    """The power of two to divide finite scores by, so that all are below 2 in absolute value; 0 if
+    they are already.
     """
     largest = max(score.max(initial=0), -score.min(initial=0))  # in absolute value
-    _, power = np.frexp(largest)  # largest is in [0.5, 1) times 2 to this power
+    # frexp: largest = fraction · 2^power with a fraction from 0.5 to 1, so that
+    # largest / 2^(power - 1) is below 2
+    _, power = np.frexp(largest)
     return max(0, int(power) - 1)
 
 
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
-    """Whole numbers in the order of finite scores (-0.0 is 0.0), with the label as last bit: one
-    sort orders both.
+    """One whole number per row, whose order is that of the scores and, among equal scores, of the
+    labels: the bits of the score, then the label as last bit.
 
-    exponent: scores are first divided by this power of two. None if a score is then not below 2 in
-    absolute value, or if the division cannot be undone exactly.
+    Scores are finite; -0.0 equals 0.0. exponent: scores are first divided by 2^exponent. None if
+    a score is then not below 2 in absolute value, which takes all 64 bits, or if the division
+    cannot be undone exactly.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])
@@ -226,8 +239,9 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
         low = scaled.min()
         if not (low > -BELOW and scaled.max() < BELOW):
             return None
-        # the bits of numbers above 0 are in their order
-        bits = scaled.view(np.int64) if low > 0 else ordered((scaled + 0.0).view(np.int64))
+        bits = scaled.view(np.int64)  # of numbers above 0 they are in order already
+        if low <= 0:
+            bits = ordered((scaled + 0.0).view(np.int64))  # -0.0 becomes 0.0
         np.left_shift(bits, 1, out=key[block])
         np.bitwise_or(key[block], label[block], out=key[block])
     return key
@@ -245,7 +259,8 @@ def run_ends(values: NDArray[Any]) -> Ints:
 
 
 def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
-    """Labels as int8. Raises InputError for a label that is neither 0 nor 1.
+    """Labels as int8. Raises InputError for a label that is neither 0 nor 1. name: of the argument,
+    for the error.
 
     >>> zero_one("label", [1, 2])
     Traceback (most recent call last):
@@ -254,20 +269,24 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     label = np.asarray(label)
     if label.ndim != 1:
         raise InputError(f"{name} must have one dimension, got shape {label.shape}")
-    wrong = np.empty(0) if label.dtype == bool else np.flatnonzero((label != 0) & (label != 1))
-    if wrong.size:
-        raise InputError(f"{name} must hold only 0 and 1, got {label[wrong[0]]} (row {wrong[0]})")
+    if label.dtype != bool:
+        wrong = np.flatnonzero((label != 0) & (label != 1))
+        if wrong.size:
+            row = wrong[0]
+            raise InputError(f"{name} must hold only 0 and 1, got {label[row]} (row {row})")
     return label.astype(np.int8)
 
 
 def ordered(bits: Ints) -> Ints:
-    """The bits of doubles, inverted for negative ones, in the order of the doubles; its own
-    inverse.
+    """The bits of floats, changed so that their order as whole numbers is that of the floats; the
+    same change again restores the bits.
     """
     if bits.min(initial=0) >= 0:
-        return bits
-    # all bits but the sign are inverted where the sign is set: bits >> 63 is -1 there, 0 elsewhere
-    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+        return bits  # of floats that are not negative they are in order already
+    # The bits of negative floats are in the reverse order: all but the sign are inverted.
+    # bits >> 63 repeats the sign: it is -1, all bits set, where that is negative, else 0.
+    all_but_sign = np.iinfo(np.int64).max
+    return bits ^ ((bits >> 63) & all_but_sign)
 
 
 # Metrics of a threshold ---------------------------------------------------------------------------
@@ -341,9 +360,10 @@ def mcc(c: Counts) -> Floats:
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
     """
-    rows = np.sqrt(c.positives) * np.sqrt(c.negatives)
-    columns = np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
-    return ratio(c.tp * c.tn - c.fp * c.fn, rows * columns)
+    # roots of single products: the product of all four would overflow 64 bits
+    of_labels = np.sqrt(c.positives) * np.sqrt(c.negatives)
+    of_predictions = np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
+    return ratio(c.tp * c.tn - c.fp * c.fn, of_labels * of_predictions)
 
 
 def kappa(c: Counts) -> Floats:
@@ -375,7 +395,7 @@ STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no thre
 
 def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     """Yield the table in runs of `STEP` thresholds, so that a sum over it needs no array as long as
-    the table.
+    the table. backwards: the lowest thresholds first; within a run the highest stays first.
     """
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
@@ -383,39 +403,44 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
         fp = c.fp[start : start + STEP]
         tp_before = c.tp[start - 1] if start else 0
         fp_before = c.fp[start - 1] if start else 0
-        yield Step(_differences(tp, tp_before), _differences(fp, fp_before), tp, fp)
+        positives_at_score = _differences(tp, tp_before)
+        negatives_at_score = _differences(fp, fp_before)
+        yield Step(positives_at_score, negatives_at_score, tp, fp)
 
 
 def runs(values: NDArray[Any]) -> list[NDArray[Any]]:
-    """The values of the thresholds, along the last axis, in the runs of `steps`."""
+    """The values of all thresholds (last axis) cut into the runs of `steps`."""
     return np.split(values, range(STEP, values.shape[-1], STEP), axis=-1)
 
 
 def blocks(c: Counts) -> Iterator[Counts]:
-    """Yield the table in runs of `STEP` thresholds, as the metrics of a threshold take it."""
+    """Yield the table in runs of `STEP` thresholds, each as a table with the totals of all rows."""
     for start in range(0, len(c.threshold), STEP):
         run = slice(start, start + STEP)
         yield Counts(c.threshold[run], c.tp[run], c.fp[run], c.positives, c.negatives)
 
 
-def _differences(total: Weights, before: Any) -> Weights:
-    """Differences of running totals along the last axis: np.diff with a start, in half its time."""
-    added = np.empty_like(total)
-    np.subtract(total[..., 1:], total[..., :-1], out=added[..., 1:])
-    np.subtract(total[..., :1], before, out=added[..., :1])
+def _differences(totals: Weights, before: Any) -> Weights:
+    """How much each running total adds to the one before, along the last axis: np.diff with a
+    start, in half its time. before: the total before the first.
+    """
+    added = np.empty_like(totals)
+    np.subtract(totals[..., 1:], totals[..., :-1], out=added[..., 1:])
+    np.subtract(totals[..., :1], before, out=added[..., :1])
     return added
 
 
 def twice_u(c: Counts) -> float:
-    """2 U: over pairs of a positive and a negative, 2 for each in the right order and 1 for a tie.
+    """2 U, twice the Mann-Whitney statistic: over all pairs of a positive and a negative, 2 if the
+    positive scores higher, 1 for a tie.
 
-    An exact whole number if the weights are. U is the Mann-Whitney statistic.
-    doi:10.1214/aoms/1177730491.
+    An exact whole number if the weights are. doi:10.1214/aoms/1177730491.
     """
     total: float = 0
     for step in steps(c):
-        below_or_tied = 2 * (c.negatives - step.fp) + step.n
-        total += np.dot(step.p, below_or_tied).item()
+        # of a positive at each score: its lower negatives count 2, its tied ones 1
+        below_and_tied = 2 * (c.negatives - step.fp) + step.n
+        total += np.dot(step.p, below_and_tied).item()
     return total
 
 
@@ -452,7 +477,7 @@ def ks(c: Counts) -> float:
     """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of
     the classes.
     """
-    widest = max((rate_gap(c, part) for part in blocks(c)), default=0)
+    widest = max((rate_gap(c, run) for run in blocks(c)), default=0)  # times P N
     return float(ratio(widest, c.positives * c.negatives))
 
 
@@ -467,10 +492,11 @@ def rate_gap(c: Counts, step: Step | Counts) -> float:
 
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
-    """2 U, positives and negatives of each group, in the order of the distinct keys; int64 unless
-    rows have weights.
+    """What the AUC inside each group follows from; arrays with one element per group.
 
-    The AUC of a group is undefined if it has only one class.
+    group: the distinct keys, ascending. twice_u: 2 U of the group's rows, see `twice_u`. positives,
+    negatives: their numbers. int64 unless rows have weights. The AUC of a group is undefined if it
+    has only one class.
     """
 
     group: NDArray[Any]
@@ -505,29 +531,34 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     group = np.asarray(group)
     same_length(label=label, score=score, group=group)
     group_code, names = codes(group)
-    score_code, distinct = codes(score)
-    bits = len(distinct).bit_length() + 1  # of a score and the label
-    # by group, then score, then label; groups times distinct scores is below 2**62
+    score_code, distinct_scores = codes(score)
+    # one whole number per row, by group, then score, then label: sorting these sorts all groups.
+    # It fits 64 bits, as groups times distinct scores is below 2**62.
+    bits = len(distinct_scores).bit_length() + 1  # of the score and the label
     key = group_code << bits | score_code << 1 | label
     key.sort()
     rows = np.bincount(group_code, minlength=len(names))
-    start = np.cumsum(rows) - rows  # of each group among the sorted rows
-    place = np.flatnonzero(key & 1)  # of the positives among the sorted rows
-    # of each group among the positives; `last` is the start of the next group
-    first, last = np.searchsorted(place, [start, start + rows])
-    positives = last - first
-    # The place of a positive less the positives and the groups before it: the negatives that it
-    # beats or ties with.
-    negatives_before = np.append(0, np.cumsum(place - np.arange(len(place))))
-    wins = negatives_before[last] - negatives_before[first] - positives * (start - first)
-    twice_u = 2 * wins - _tied_pairs(key, place, bits, groups=len(names))
+    group_start = np.cumsum(rows) - rows  # among the sorted rows
+    positive_row = np.flatnonzero(key & 1)  # the positives among the sorted rows
+    # the positives of a group are positive_row[first:end]
+    first, end = np.searchsorted(positive_row, [group_start, group_start + rows])
+    positives = end - first
+    # In each group, pairs of a positive and a negative of lower or equal score. The i-th positive,
+    # in sorted row r, has r - i negatives before it: summed over a group, less those of the groups
+    # before, of which there are group_start - first for each positive.
+    running_negatives = np.append(0, np.cumsum(positive_row - np.arange(len(positive_row))))
+    negatives_before = running_negatives[end] - running_negatives[first]
+    wins_and_ties = negatives_before - positives * (group_start - first)
+    # a tie, which sorts as a win, counts half of one
+    twice_u = 2 * wins_and_ties - _tied_pairs(key, positive_row, bits, groups=len(names))
     return GroupedCounts(names, twice_u, positives, negatives=rows - positives)
 
 
 def weighted_auc_by_group(
     label: ArrayLike, score: ArrayLike, group: ArrayLike, weight: ArrayLike
 ) -> GroupedCounts:
-    """AUC within each group for weighted rows: a pair has the product of its two weights.
+    """AUC within each group of weighted rows: a pair of a positive and a negative counts the
+    product of their weights.
 
     >>> g = weighted_auc_by_group([1, 0, 1], [0.9, 0.8, 0.7], ["u", "u", "u"], [3.0, 1.0, 1.0])
     >>> g.auc, g.impressions
@@ -536,33 +567,36 @@ def weighted_auc_by_group(
     label = zero_one("label", label)
     weight = np.asarray(weight, dtype=np.float64)
     group_code, names = codes(group)
-    score_code, distinct = codes(score)
-    # a cell is a score of a group, ascending by group and score
-    cell_of_row, cell = codes(group_code * len(distinct) + score_code)
-    group_of_cell = cell // len(distinct)
-    positive = np.bincount(cell_of_row, weight * label, len(cell))
-    negative = np.bincount(cell_of_row, weight * (1 - label), len(cell))
+    score_code, distinct_scores = codes(score)
+    # a cell: the rows of one group with one score; cells ascend by group, then by score
+    cell_of_row, cell_code = codes(group_code * len(distinct_scores) + score_code)
+    group_of_cell = cell_code // len(distinct_scores)
+    # the weight of the positives and of the negatives, by cell and by group
+    positive = np.bincount(cell_of_row, weight * label, len(cell_code))
+    negative = np.bincount(cell_of_row, weight * (1 - label), len(cell_code))
     positives = np.bincount(group_of_cell, positive, len(names))
     negatives = np.bincount(group_of_cell, negative, len(names))
     in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
     # negatives of the same group with a lower score
     below = np.cumsum(negative) - negative - in_groups_before
+    # lower negatives count 2, tied ones 1
     twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
     return GroupedCounts(names, twice_u, positives, negatives)
 
 
-def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
-    """Number of pairs of a positive and a negative with equal scores, per group.
+def _tied_pairs(key: Ints, positive_row: Ints, bits: int, groups: int) -> Ints:
+    """Number of pairs of a positive and a negative with equal scores, per group; shape (groups,).
 
     key: of each row, ascending: the group, then the score, then the label as last bit, so that
-    negatives come first in a tie. place: the indices of the positives. bits: the bits of score and
-    label.
+    negatives come first in a tie. positive_row: the indices of the positives. bits: the bits of
+    score and label.
     """
-    # the first positive of each tie: the row before has the same group and score, and label 0
-    first = place[key[place - 1] == key[place] - 1]
-    # in a tie the keys of negatives are less by 1, the label
+    # the first positive of each tie: the key before it differs by 1, the label, alone
+    first = positive_row[key[positive_row - 1] == key[positive_row] - 1]
+    # the negatives of the tie begin at this key less the label, its positives end after this key
     negatives = first - np.searchsorted(key, key[first] - 1)
     positives = np.searchsorted(key, key[first], side="right") - first
     pairs = np.zeros(groups, dtype=np.int64)
-    np.add.at(pairs, key[first] >> bits, positives * negatives)
+    group = key[first] >> bits
+    np.add.at(pairs, group, positives * negatives)  # a group may have several ties
     return pairs

@@ -85,13 +85,12 @@ def precision_steps(c: Counts) -> Curve:
 
 
 def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
-    """Which points of a line a picture needs: the first and the last of each stretch within one
-    cell of a grid.
+    """A mask of the points of a line that a picture needs: the first and the last of each stretch
+    within one cell of a grid.
 
-    The grid has `cells` rows and columns between the lowest and the highest of each coordinate.
-    Points that follow each other and that are left are joined as before, so the line drawn from
-    them, straight or in steps, is nowhere off by more than a cell. A point that is not finite
-    stays.
+    The grid has `cells` rows and columns between the lowest and the highest of each coordinate. The
+    line through the points that are kept, straight or in steps, is nowhere off by more than a cell.
+    A point that is not finite is kept.
 
     >>> x = np.linspace(0, 1, 100_001)
     >>> keep = drawn(x, x**2)
@@ -101,16 +100,16 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     ... )
     (True, True)
     """
-    # of each point but the last: the next point lies in another cell
+    # for each point but the last: the next one lies in another cell
     leaves_cell = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
-    is_first = np.append(True, leaves_cell)
-    is_last = np.append(leaves_cell, True)
-    return np.asarray(is_first | is_last)
+    is_first_in_cell = np.append(True, leaves_cell)
+    is_last_in_cell = np.append(leaves_cell, True)
+    return np.asarray(is_first_in_cell | is_last_in_cell)
 
 
 def _cell(values: Floats, cells: int) -> Floats:
-    """The number of the row or column of the grid that each coordinate lies in; one of its own,
-    below 0, for each that is not finite.
+    """The row or the column of the grid that each coordinate lies in, as a number from 0. One that
+    is not finite gets a negative number that no other has.
     """
     finite = np.isfinite(values)
     low = values.min(where=finite, initial=np.inf)
@@ -120,7 +119,8 @@ def _cell(values: Floats, cells: int) -> Floats:
         cell = np.floor((values - low) / (high - low) * cells)
     if finite.all():
         return cell
-    return np.where(finite, cell, -np.arange(1.0, values.size + 1))
+    unique_cell = -np.arange(1.0, values.size + 1)
+    return np.where(finite, cell, unique_cell)
 
 
 def lift(c: Counts) -> Floats:
@@ -129,9 +129,7 @@ def lift(c: Counts) -> Floats:
 
 
 def from_none(c: Counts) -> Counts:
-    """The counts with threshold infinity, where nothing is predicted positive, added at the
-    front.
-    """
+    """The counts with a further first threshold, infinity, where nothing is predicted positive."""
     threshold = np.append(np.inf, c.threshold)
     return replace(c, threshold=threshold, tp=np.append(0, c.tp), fp=np.append(0, c.fp))
 
@@ -150,26 +148,29 @@ def thin(c: Counts, points: int = 1000) -> Counts:
     """
     if len(c.threshold) <= points:
         return c
+    # Rates to be reached: a quarter of the points evenly, a quarter from one row on by equal
+    # factors; each is looked up twice, in recall and in false positive rate.
     even = np.linspace(0, 1, points // 4)
     dense_at_top = np.geomspace(1 / c.total, 1, points // 4)
-    share = np.append(even, dense_at_top)
-    in_recall = np.searchsorted(c.tp, share * c.tp[-1])
-    in_false_positive_rate = np.searchsorted(c.fp, share * c.fp[-1])
+    rate = np.append(even, dense_at_top)
+    in_recall = np.searchsorted(c.tp, rate * c.tp[-1])
+    in_false_positive_rate = np.searchsorted(c.fp, rate * c.fp[-1])
     selected = np.union1d(in_recall, in_false_positive_rate)
     return replace(c, threshold=c.threshold[selected], tp=c.tp[selected], fp=c.fp[selected])
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:
-    """The counts where exactly `rows` rows are predicted positive, with TP and FP interpolated
-    linearly within ties.
+    """The counts where exactly this many rows are predicted positive; shape of `rows`. TP and FP
+    are interpolated linearly within ties. The threshold is that of the last of these rows, or
+    minus infinity if the table has fewer.
     """
     rows = np.asarray(rows, dtype=np.float64)
-    rows_reached = c.tp + c.fp
+    rows_reached = c.tp + c.fp  # at or above each threshold
     depth = np.append(0, rows_reached)
     tp = np.interp(rows, depth, np.append(0, c.tp))
     fp = np.interp(rows, depth, np.append(0, c.fp))
-    reached = np.searchsorted(rows_reached, rows)  # the first threshold with that many rows
-    threshold = np.append(c.threshold, -np.inf)[reached]
+    index = np.searchsorted(rows_reached, rows)  # of the first threshold with that many rows
+    threshold = np.append(c.threshold, -np.inf)[index]
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
@@ -184,30 +185,34 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
     >>> print(f"{auc(tenfold):.6f} {average_precision(tenfold):.6f}")
     0.833333 0.583333
     """
-    # P / (P + times N) = rate
-    times = float(ratio(c.positives * (1 - rate), rate * c.negatives))
-    return replace(c, fp=c.fp * times, negatives=c.negatives * times)
+    # the solution of P / (P + weight N) = rate
+    weight = float(ratio(c.positives * (1 - rate), rate * c.negatives))
+    return replace(c, fp=c.fp * weight, negatives=c.negatives * weight)
 
 
 def crossings(a: Curve, b: Curve) -> Floats:
-    """The x where two piecewise linear curves cross; empty if one is never below the other.
+    """The x where two piecewise linear curves cross, ascending; empty if one is never below the
+    other.
 
     >>> a = Curve(np.array([0, 0.5, 1]), np.array([0, 0.9, 1]), np.zeros(3))
     >>> b = Curve(np.array([0, 0.25, 1]), np.array([0, 0.7, 1]), np.zeros(3))
     >>> crossings(a, b).round(3)
     array([0.429])
     """
+    # cut the x that both have into segments on which both curves are straight
     x = np.unique(np.concatenate([a.x, b.x]))
     x = x[(x >= max(a.x[0], b.x[0])) & (x <= min(a.x[-1], b.x[-1]))]
-    ends = np.stack([x[:-1], x[1:]], axis=1)  # of the stretches on which both curves are straight
-    # A curve may jump at an end: the difference is taken at a quarter and at three quarters of each
-    # stretch, and continued from there to its ends.
-    inside = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
-    difference = np.interp(inside, a.x, a.y) - np.interp(inside, b.x, b.y)
-    difference = (difference @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()
-    apart = np.abs(difference) > 1e-12  # less is rounding
-    x = ends.ravel()[apart]
-    difference = difference[apart]
+    ends = np.stack([x[:-1], x[1:]], axis=1)  # shape (segments, 2)
+    # a - b at both ends of each segment. A curve may jump at an end, where it has two values: the
+    # difference is taken at a quarter and at three quarters, and the straight line through these
+    # two is continued to the ends.
+    quarters = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
+    at_quarters = np.interp(quarters, a.x, a.y) - np.interp(quarters, b.x, b.y)
+    difference = (at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()
+    differs = np.abs(difference) > 1e-12  # less is rounding
+    x = ends.ravel()[differs]
+    difference = difference[differs]
+    # a crossing lies between two neighbours of opposite sign, where the line between them is 0
     before = np.flatnonzero(difference[1:] * difference[:-1] < 0)
     after = before + 1
     share = difference[before] / (difference[before] - difference[after])
@@ -241,16 +246,20 @@ def average_precision_interpolated(c: Counts) -> float:
     ... )
     0.75
     """
-    best_beyond = np.maximum.accumulate(precision(c)[::-1])[::-1]
-    return float(ratio(np.dot(c.positive, best_beyond), c.positives))
+    # a running maximum from the lowest threshold, which has the highest recall
+    lowest_first = precision(c)[::-1]
+    best_from_here = np.maximum.accumulate(lowest_first)[::-1]
+    return float(ratio(np.dot(c.positive, best_from_here), c.positives))
 
 
 def pr_auc_davis_goadrich(c: Counts) -> float:
     """The area under the PR curve with FP linear in TP between thresholds.
     doi:10.1145/1143844.1143874.
 
-    Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p, which has a
-    closed integral.
+    Equals precrec's. Between two thresholds with p positives and n negatives at the lower one, a
+    point with x true positives has A x + B rows at or above, A = 1 + n/p. Its precision is x / (A x
+    + B), whose integral over x, from the TP of the threshold before, is p/A - B/A² log(rows / rows
+    before).
     """
     p = c.positive
     n = c.negative
@@ -258,6 +267,7 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     slope = 1 + ratio(n, p)  # A
     offset = rows - slope * c.tp  # B
     rows_before = np.maximum(rows - p - n, 0)  # rounding may leave less
+    # without rows before, B is 0
     log_term = np.where(rows_before > 0, offset * np.log(ratio(rows, rows_before)) / slope**2, 0)
     area = np.sum(np.where(p > 0, p / slope - log_term, 0))
     return float(ratio(area, c.positives))
@@ -272,8 +282,8 @@ def pr_auc_trapezoid(c: Counts) -> float:
     if not c.positives:
         return float("nan")
     y = np.append(1, precision(c))
-    width = ratio(c.positive, c.positives)
-    return float(np.sum(width * (y[1:] + y[:-1]) / 2))
+    recall_gained = ratio(c.positive, c.positives)  # the widths of the trapezoids
+    return float(np.sum(recall_gained * (y[1:] + y[:-1]) / 2))
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -286,23 +296,24 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
     y = roc.y
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
-    inside = (x > low) & (x < high)
-    # Where the curve is vertical at an end, the part inside begins at its upper end at `low`, and
-    # stops at its lower end at `high`.
+    # The curve may be vertical at an end, where x has several points: at `low` the area begins at
+    # the last of them, the upper end, at `high` it stops at the first, the lower end.
     y_low = y[x <= low][-1] if np.any(x == low) else np.interp(low, x, y)
     y_high = y[np.searchsorted(x, high)] if np.any(x == high) else np.interp(high, x, y)
+    inside = (x > low) & (x < high)
     return float(np.trapezoid(np.r_[y_low, y[inside], y_high], np.r_[low, x[inside], high]))
 
 
 def partial_auc_mcclish(c: Counts, high: float) -> float:
-    """(1 + (A - no_skill) / (best - no_skill)) / 2 of the area A up to FPR `high`: 0.5 for no
-    skill, 1 for the best.
+    """The area under the ROC curve up to the false positive rate `high`, scaled to 0.5 for no skill
+    and 1 for the best score: (1 + (area - no_skill) / (best - no_skill)) / 2.
 
-    no_skill = high² / 2, best = high. doi:10.1177/0272989X8900900307. Equals
-    roc_auc_score(max_fpr=high).
+    doi:10.1177/0272989X8900900307. Equals roc_auc_score(max_fpr=high).
     """
-    no_skill = high**2 / 2
-    return float(0.5 * (1 + ratio(partial_auc(c, 0, high) - no_skill, high - no_skill)))
+    no_skill = high**2 / 2  # the triangle below the diagonal
+    best = high  # the rectangle below recall 1
+    area = partial_auc(c, 0, high)
+    return float(0.5 * (1 + ratio(area - no_skill, best - no_skill)))
 
 
 # Choice of a threshold ----------------------------------------------------------------------------
@@ -314,8 +325,8 @@ def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
 
 
 def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
-    """The threshold of least cost, possibly infinity (nothing is predicted positive); the highest
-    of ties.
+    """The threshold of least `cost`, the highest one if several tie; infinity if it is cheapest to
+    predict nothing positive. false_positive, false_negative: the cost of one.
     """
     c = from_none(c)
     return float(c.threshold[np.argmin(cost(c, false_positive, false_negative))])
@@ -344,12 +355,13 @@ def for_precision(c: Counts, target: float) -> float:
     >>> for_precision(counts.count([0.9, 0.7, 0.5], [1, 1, 0]), 0.6)
     0.7
     """
-    enough = np.flatnonzero(precision(c) >= target)
-    if not enough.size:
+    reaching = np.flatnonzero(precision(c) >= target)
+    if not reaching.size:
         return float("nan")
-    # Recall never falls from one threshold to the next, so that the last has the largest. Of those
-    # with the same recall the first has the fewest false positives.
-    first = np.searchsorted(c.tp, c.tp[enough[-1]])
+    # Recall never falls along the thresholds, so that the last of these has the largest. The first
+    # threshold with the same recall has the fewest false positives.
+    largest_tp = c.tp[reaching[-1]]
+    first = np.searchsorted(c.tp, largest_tp)
     return float(c.threshold[first])
 
 
@@ -360,11 +372,13 @@ def for_recall(c: Counts, target: float) -> float:
     >>> for_recall(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]), 0.5)
     0.5
     """
-    enough = np.flatnonzero(recall(c) >= target)
-    if not enough.size:
+    reaching = np.flatnonzero(recall(c) >= target)
+    if not reaching.size:
         return float("nan")
-    lowest_first = precision(c)[enough][::-1]  # of equal ones argmax takes the lowest threshold
-    return float(c.threshold[enough[-1 - np.argmax(lowest_first)]])
+    # argmax takes the first of equal ones: with the lowest threshold first, that of most recall
+    lowest_first = reaching[::-1]
+    best = np.argmax(precision(c)[lowest_first])
+    return float(c.threshold[lowest_first[best]])
 
 
 def for_specificity(c: Counts, target: float) -> float:
@@ -374,18 +388,21 @@ def for_specificity(c: Counts, target: float) -> float:
     >>> for_specificity(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 0]), 0.5)
     0.6
     """
-    enough = np.flatnonzero(counts.specificity(c) >= target)
-    if not enough.size:
+    reaching = np.flatnonzero(counts.specificity(c) >= target)
+    if not reaching.size:
         return float("nan")
-    # as in `for_precision`
-    return float(c.threshold[np.searchsorted(c.tp, c.tp[enough[-1]])])
+    # Recall never falls along the thresholds, so that the last of these has the largest. The first
+    # threshold with the same recall has the fewest false positives.
+    largest_tp = c.tp[reaching[-1]]
+    return float(c.threshold[np.searchsorted(c.tp, largest_tp)])
 
 
 # Net benefit of decisions at a threshold probability ----------------------------------------------
 
 
 def net_benefit(c: Counts, chance: Floats) -> Floats:
-    """TP / n − FP / n · t / (1 − t) of predicting positive from each probability t on; below 1.
+    """TP / n − FP / n · t / (1 − t) of predicting positive from each threshold probability t on;
+    shape of `chance`, which holds the t, below 1.
 
     t is the probability at which a reader would just act: a false positive then costs t / (1 − t)
     true positives. Equals dcurves' dca. Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
@@ -396,41 +413,45 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     ... ).tolist()
     [0.4375, 0.0]
     """
-    decided = counts.at(c, chance)
-    return ratio(decided.tp - decided.fp * odds(chance), c.total)
+    decisions = counts.at(c, chance)
+    return ratio(decisions.tp - decisions.fp * odds(chance), c.total)
 
 
 def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
-    """Threshold probabilities, lowest first, and the net benefit at them: at each of a grid and on
-    both sides of jumps.
+    """The points of the net benefit curve: threshold probabilities, lowest first, and the net
+    benefit at each.
 
-    Just above a score, rows with that score are no longer predicted positive; between scores the
-    curve is smooth.
+    grid: probabilities, ascending; the points are these and, for each score among them, two with
+    the same probability: at a score its rows are still predicted positive, just above it they are
+    not, so that the curve jumps. Between scores it is smooth.
 
     >>> from evalkit.metrics.counts import count
     >>> x, y = decision_curve(count([0.6], positive=[3], negative=[1]), np.array([0.5, 0.7]))
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    # the scores within the grid; they descend, the grid ascends
+    # the scores within the grid, ascending; the thresholds of the table descend
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
     score = c.threshold[start:stop][::-1]
-    cost = odds(score)
+    cost_of_false_positive = odds(score)
+    # element i of these has the rows above threshold i, element i + 1 those at or above it
     tp = np.append(0, c.tp)
     fp = np.append(0, c.fp)
-    # row i of these two columns has the rows above score i, row i + 1 also those with it
-    with_score = slice(start + 1, stop + 1)
-    above_score = slice(start, stop)
+    at_or_above = slice(start + 1, stop + 1)
+    above = slice(start, stop)
     benefit = np.empty((len(score), 2))
-    for column, rows in enumerate((with_score, above_score)):
-        benefit[:, column] = ratio(tp[rows][::-1] - fp[rows][::-1] * cost, c.total)
-    place = 2 * np.searchsorted(score, grid)  # of the grid, between the pairs of the scores
-    x = np.insert(np.repeat(score, 2), place, grid)
-    return x, np.insert(benefit.ravel(), place, net_benefit(c, grid))
+    for column, rows in enumerate((at_or_above, above)):
+        weighed_fp = fp[rows][::-1] * cost_of_false_positive
+        benefit[:, column] = ratio(tp[rows][::-1] - weighed_fp, c.total)
+    # insert the points of the grid between the pairs of points of the scores
+    position = 2 * np.searchsorted(score, grid)
+    x = np.insert(np.repeat(score, 2), position, grid)
+    y = np.insert(benefit.ravel(), position, net_benefit(c, grid))
+    return x, y
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:
-    """The net benefit of predicting every row positive.
+    """The net benefit of predicting every row positive, at each threshold probability.
 
     >>> from evalkit.metrics.counts import count
     >>> treat_all(count([0.9, 0.6], [1, 0]), np.array([0.2, 0.5])).tolist()
@@ -440,5 +461,5 @@ def treat_all(c: Counts, chance: Floats) -> Floats:
 
 
 def odds(chance: Floats) -> Floats:
-    """t / (1 − t)."""
+    """t / (1 − t): the odds of a probability t."""
     return np.asarray(chance / (1 - chance), dtype=np.float64)

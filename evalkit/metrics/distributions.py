@@ -51,7 +51,7 @@ class Distribution:
         )
 
     def sizes(self) -> Distribution:
-        """The distribution of the absolute values."""
+        """The distribution of the absolute values: a number and its negative become one."""
         size, index = np.unique(np.abs(self.values), return_inverse=True)
         half_width = np.zeros(len(size))  # the larger of those of a number and its negative
         np.maximum.at(half_width, index, self.half_width)
@@ -80,13 +80,13 @@ class Distribution:
         return float(self.values[np.searchsorted(self._rows_up_to, position, side="right")])
 
     def quantile_error(self, shares: Sequence[float]) -> float:
-        """The largest possible error of these quantiles due to binning: half the width of the
-        widest of their bins.
+        """The largest possible error, due to binning, of the quantiles of these shares: half the
+        width of the widest bin that any of them is interpolated from.
         """
         position = np.array(shares) * self._last
         neighbours = np.concatenate([np.floor(position), np.ceil(position)])
-        used = np.searchsorted(self._rows_up_to, neighbours, side="right")
-        return float(self.half_width[used].max())
+        bins = np.searchsorted(self._rows_up_to, neighbours, side="right")
+        return float(self.half_width[bins].max())
 
     @property
     def mean(self) -> float:
@@ -110,16 +110,18 @@ class Distribution:
         return np.array([self._interpolated(share * self._last) for share in shares])
 
     def _interpolated(self, position: float) -> float:
-        """The number at a position between two rows, as numpy interpolates it."""
+        """The number at a position between two rows of the sorted rows, by linear interpolation."""
         below = int(np.floor(position))
         a = self._value_at(below)
         b = self._value_at(min(below + 1, self._last))
         fraction = position - below
-        # from the nearer of the two numbers, as numpy does
+        # computed from the nearer of the two numbers, for the same rounding as in numpy
         return a + (b - a) * fraction if fraction < 0.5 else b - (b - a) * (1 - fraction)
 
     def range_without_tails(self, tail: float) -> tuple[float, float]:
-        """The range of the numbers without at most this share of the rows at each end."""
+        """The smallest and the largest number after leaving out at most the share `tail` of the
+        rows at each end.
+        """
         low = self._value_at(int(np.floor(tail * self._last)))
         high = self._value_at(int(np.ceil((1 - tail) * self._last)))
         return low, high
@@ -139,26 +141,33 @@ class Distribution:
         return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
 
     def share_of_largest(self) -> float:
-        """The share of the sum of squares that comes from the 1 % of the rows with the largest
-        absolute values.
+        """The share of the sum of squares that comes from the 1 % of the rows (at least one) with
+        the largest absolute values; 0 if all numbers are 0.
         """
         sizes = self.sizes()
-        square = sizes.values[::-1] ** 2
+        square = sizes.values[::-1] ** 2  # the largest first
         rows = sizes.rows[::-1]
-        largest = _first_rows(rows, max(1, int(rows.sum()) // LARGEST))
+        rows_of_largest = _first_rows(rows, max(1, int(rows.sum()) // LARGEST))
         total = float(square @ rows)
-        return float(square @ largest) / total if total else 0.0
+        return float(square @ rows_of_largest) / total if total else 0.0
 
     def largest(self, share: float) -> Ints:
-        """By number, how many of its rows are among the largest share of all rows (rounded up)."""
+        """How many of the rows of each number belong to the share of all rows, rounded up, that has
+        the largest numbers; shape of `values`.
+        """
         return self.top(int(np.ceil(share * int(self._rows_up_to[-1]))))
 
     def top(self, count: int) -> Ints:
-        """By number, how many of its rows are among the `count` largest rows."""
-        return _first_rows(self.rows[::-1], count)[::-1]
+        """How many of the rows of each number are among the `count` rows with the largest numbers;
+        shape of `values`.
+        """
+        largest_first = self.rows[::-1]
+        return _first_rows(largest_first, count)[::-1]
 
 
 def _first_rows(rows: Ints, count: int) -> Ints:
-    """By number, how many of its rows are among the first `count` rows of all."""
+    """How many of the rows of each number are among the first `count` rows. rows: of each number,
+    in order.
+    """
     rows_before = np.cumsum(rows) - rows
     return np.asarray(np.clip(count - rows_before, 0, rows))

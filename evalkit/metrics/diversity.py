@@ -66,8 +66,8 @@ def items(lists: Sequence[ArrayLike], catalogue: ArrayLike) -> Items:
 
 
 def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items:
-    """Items from a column of ids in rank order and the offsets of the lists, as in
-    `rankings.Lists`.
+    """Items from a column of ids in rank order, one list after another, and the offsets of the
+    lists, as in `rankings.Lists`. Ids are compared as text.
 
     >>> from_rows(["b", "x", "a"], [0, 2, 3], catalogue=["a", "b", "c"]).owner
     array([0, 0, 1])
@@ -76,18 +76,19 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     import pyarrow.compute as pc
 
     text = pa.large_string()
-    known = pa.array(np.asarray(catalogue)).cast(text)
-    if known.null_count or len(pc.unique(known)) < len(known):
-        raise InputError(
-            f"catalogue must hold each item once, got {_again(known.to_pylist())!r} again"
-        )
-    place = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=known)
-    code = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _without_repeats(Items(code, np.asarray(offset, np.int64), len(known)), np.asarray(item))
+    catalogue_ids = pa.array(np.asarray(catalogue)).cast(text)
+    if catalogue_ids.null_count or len(pc.unique(catalogue_ids)) < len(catalogue_ids):
+        repeated = _missing_or_repeated(catalogue_ids.to_pylist())
+        raise InputError(f"catalogue must hold each item once, got {repeated!r} again")
+    row = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=catalogue_ids)
+    row_or_unknown = pc.fill_null(row, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    lists = Items(row_or_unknown, np.asarray(offset, np.int64), len(catalogue_ids))
+    _refuse_repeats(lists, np.asarray(item))
+    return lists
 
 
-def _again(ids: list[Any]) -> object:
-    """The first id that is missing, which is None, or that occurs a second time."""
+def _missing_or_repeated(ids: list[Any]) -> object:
+    """The first id that is missing (None) or that occurs a second time; None if there is none."""
     seen = set()
     for name in ids:
         if name is None or name in seen:
@@ -96,9 +97,9 @@ def _again(ids: list[Any]) -> object:
     return None
 
 
-def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
-    """The lists as they are. Raises InputError if a list repeats an item, or for an offset that
-    does not end at the number of rows.
+def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
+    """Raise InputError if a list has an item of the catalogue twice, or if the offset does not end
+    at the number of rows. ids: of each row, for the error.
     """
     if len(lists.item) != lists.offset[-1]:
         raise InputError(
@@ -106,17 +107,16 @@ def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
             f"rows"
         )
     known_rows = np.flatnonzero(lists.known)
-    # a number for each list and item; lists.size is the number of items of the catalogue
+    # one whole number for each list and item; lists.size is the number of items of the catalogue
     key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
     order = np.argsort(key, kind="stable")
     sorted_key = key[order]
-    repeats_key = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
-    repeated = order[repeats_key]
+    repeats_last = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
+    repeated = order[repeats_last]
     if repeated.size:
         row = known_rows[repeated.min()]
         where = f"list {lists.owner[row]}, row {row}"
         raise InputError(f"a list must show an item once, got {str(ids[row])!r} again ({where})")
-    return lists
 
 
 def top(lists: Items, k: int | None) -> Items:
@@ -146,13 +146,15 @@ def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
 
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
-    """A mask of the rows whose item is marked in `has`, one truth value per item."""
+    """A mask of the rows of all lists whose item is marked in `has`; False for unknown items. has:
+    one truth value per item of the catalogue; raises InputError for another shape.
+    """
     if has.shape != (lists.size,):
         raise InputError(
             f"values must have one entry per item of the catalogue ({lists.size}), got shape "
             f"{has.shape}"
         )
-    # item -1, which is unknown, takes the False at the end
+    # the index -1, of an unknown item, takes the False that is added at the end
     return np.asarray(lists.known & np.append(has, False)[lists.item])
 
 
@@ -169,12 +171,14 @@ def described(features: ArrayLike) -> Bools:
 
 
 def _complete(vector: Floats) -> Bools:
-    """A mask: the rows without NaN."""
+    """A mask of the vectors, one per row, without NaN."""
     return np.asarray(~np.isnan(vector).any(axis=1))
 
 
 def _directions(features: ArrayLike) -> Floats:
-    """Rows scaled to length 1; NaN if a row has no direction."""
+    """The features of each item, a row, scaled to length 1; NaN in a row of NaN or of only 0.
+    Raises InputError for anything but a table of finite numbers and NaN.
+    """
     vector = np.asarray(features, float)
     if vector.ndim != 2 or np.isinf(vector).any():
         raise InputError(
@@ -190,9 +194,8 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     """The mean cosine similarity S(i, j) over the ordered pairs i ≠ j of the first k items.
 
     Σ S / (n (n - 1)) over the n items with features: 1 for identical, 0 for orthogonal items.
-    features: shape (items of the catalogue, d). Computed as |Σ v|² - n for v of length 1, without
-    visiting the pairs. Undefined for fewer than two such items. Ziegler et al. 2005,
-    doi:10.1145/1060745.1060754, define the sum.
+    features: shape (items of the catalogue, d). Undefined for fewer than two such items. Ziegler et
+    al. 2005, doi:10.1145/1060745.1060754, define the sum.
 
     >>> films = items([["a", "b", "c"], ["a", "b"], ["a"]], catalogue=["a", "b", "c"])
     >>> intra_list_similarity(films, [[1, 0], [2, 0], [0, 3]]).round(
@@ -205,7 +208,8 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     rows = _rows_with(lists, _complete(vector))
     n = lists.total(rows)
     item = lists.item[rows]
-    # |Σ v|² of each list, added up over the features
+    # For v of length 1 the sum of the products of all pairs is |Σ v|², of which n are pairs of an
+    # item with itself: no pair is visited. |Σ v|² is added up over the features.
     squares = (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T))
     square = sum(squares, np.zeros(len(lists)))
     return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # rounding may lie outside
@@ -254,13 +258,15 @@ def intra_list_diversity_category(
     return 1 - intra_list_similarity_category(lists, category, k)
 
 
-def _equal_pairs(owner: Ints, code: Ints, n: int) -> Ints:
-    """Number of pairs of rows with the same code, per list. owner: the list of each row. n: the
-    number of lists.
+def _equal_pairs(owner: Ints, code: Ints, lists: int) -> Ints:
+    """Number of pairs of rows of a list that have the same code, per list; shape (lists,).
+
+    owner: the list of each row. code: a whole number of each row, at least 0.
     """
     codes_of_list = int(code.max(initial=0)) + 1
+    # one number for each list and code, and how many rows have it
     key, count = np.unique(owner * codes_of_list + code, return_counts=True)
-    pairs = np.zeros(n, np.int64)
+    pairs = np.zeros(lists, np.int64)
     np.add.at(pairs, key // codes_of_list, count * (count - 1) // 2)
     return pairs
 
@@ -426,29 +432,31 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     array([ 0.0185,  0.6852, -0.2037])
     """
     lists = top(lists, k)
-    exposed = exposure(lists)
-    items_below = np.searchsorted(np.sort(exposed), exposed)
+    exposed = exposure(lists)  # x: how many lists show each item
+    items_below = np.searchsorted(np.sort(exposed), exposed)  # of each item, those with smaller x
     known_item = lists.item[lists.known]
     known_owner = lists.owner[lists.known]
-    # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1
-    # for each below. Two items that lose 1 together keep their distance, which this sum gets wrong,
-    # by 2, only where they were equal.
-    # lists.size is the number of items of the catalogue
-    of_item = lists.size - 1 - 2 * items_below[known_item]
-    change = lists.total(lists.known, of_item.astype(float))
+    # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. For
+    # one item the sum changes by + 1 for each other item at or above it, - 1 for each below:
+    # n - 1 - 2 (items below).
+    change_by_item = lists.size - 1 - 2 * items_below[known_item]
+    change = lists.total(lists.known, change_by_item.astype(float))
+    # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
+    # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
     change -= 2 * _equal_pairs(known_owner, exposed[known_item], len(lists))
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
+    distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
     total_without_list = total - lists.total(lists.known)
-    without_list = ratio(gini_of_all * lists.size * total + change, lists.size * total_without_list)
-    return _pseudo_values(gini_of_all, without_list)
+    gini_without_list = ratio(distances + change, lists.size * total_without_list)
+    return _pseudo_values(gini_of_all, gini_without_list)
 
 
 def jackknife_by_unit(
     lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None
 ) -> Floats:
-    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, whose lists are left out
-    together.
+    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, such as a user, whose
+    lists are left out together.
 
     unit: the unit of each list. of: the statistic, `share_exposed` for coverage or `gini` for
     Gini's coefficient; it is called once per unit.
@@ -460,25 +468,27 @@ def jackknife_by_unit(
     lists = top(lists, k)
     exposed = exposure(lists)
     code, names = codes(np.asarray(unit))
-    known_owner = lists.owner[lists.known]
-    known_item = lists.item[lists.known]
-    unit_of_row = code[known_owner]
+    # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
+    unit_of_row = code[lists.owner[lists.known]]
     order = np.argsort(unit_of_row, kind="stable")
-    # where each unit but the first begins
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
-    items_of_units = np.split(known_item[order], starts_after_first)
-    without_unit = [
-        of(exposed - np.bincount(item, minlength=lists.size)) for item in items_of_units
-    ]
+    items_of_units = np.split(lists.item[lists.known][order], starts_after_first)
+    without_unit = []
+    for item in items_of_units:
+        exposed_by_unit = np.bincount(item, minlength=lists.size)
+        without_unit.append(of(exposed - exposed_by_unit))
     return _pseudo_values(of(exposed), np.array(without_unit))
 
 
 def _pseudo_values(value: float, without_unit: Floats) -> Floats:
-    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all equal if the
-    statistic without a unit is the same for all units.
+    """Jackknife pseudo-values of a statistic, whose mean is its value: Tukey's n value - (n - 1)
+    value without the unit, shifted by the jackknife's estimate of the bias.
+
+    value: of all units. without_unit: the value without each unit.
     """
     n = len(without_unit)
-    change = without_unit - without_unit[:1]  # small numbers keep digits
+    # less the first one: small numbers keep digits, and exactly 0 if all are equal
+    change = without_unit - without_unit[:1]
     return np.asarray(value + (n - 1) * (change.sum() / max(n, 1) - change))
 
 
@@ -524,26 +534,31 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
         raise InputError(
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
-    owner, depth = _common(first, second)
-    # s and l of each list, and all depths
-    short = np.minimum(first.length, second.length)
-    long = np.maximum(first.length, second.length)
+    owner, depth = _common(first, second)  # of each common item
+    short = np.minimum(first.length, second.length)  # s of each list
+    long = np.maximum(first.length, second.length)  # l
     d = np.arange(1, int(long.max(initial=0)) + 1)
-    powers = np.concatenate([[0.0], np.cumsum(p**d)])  # Σ p^d up to each depth
-    shares = np.concatenate([[0.0], np.cumsum(p**d / d)])  # Σ p^d / d
-    # a common item counts in X_d from its depth on
-    agreed = _total(owner, len(first), shares[long[owner]] - shares[depth - 1])
-    at_short = _total(owner[depth <= short[owner]], len(first))
-    at_long = _total(owner, len(first))
-    rate = ratio(at_short, short)
-    between = rate * (powers[long] - powers[short]) - at_short * (shares[long] - shares[short])
-    beyond = p**long * (ratio(at_long - at_short, long) + rate)
+    # running sums over depths, from depth 0: of p^d and of p^d / d
+    power_sums = np.concatenate([[0.0], np.cumsum(p**d)])
+    share_sums = np.concatenate([[0.0], np.cumsum(p**d / d)])
+    # Σ_{d≤l} p^d X_d/d: a common item counts in X_d from its depth on
+    agreed = _total(owner, len(first), share_sums[long[owner]] - share_sums[depth - 1])
+    x_short = _total(owner[depth <= short[owner]], len(first))  # X_s
+    x_long = _total(owner, len(first))  # X_l
+    agreement_at_short = ratio(x_short, short)  # X_s/s
+    # Σ_{s<d≤l} p^d X_s (d - s)/(s d) = X_s/s Σ p^d - X_s Σ p^d/d
+    powers_between = power_sums[long] - power_sums[short]
+    shares_between = share_sums[long] - share_sums[short]
+    between = agreement_at_short * powers_between - x_short * shares_between
+    beyond = p**long * (ratio(x_long - x_short, long) + agreement_at_short)
     overlap = (1 - p) / p * (agreed + between) + beyond
     return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
 
 class CommonItems(NamedTuple):
-    """The list of each item that two systems have in it, and the deeper of its two ranks."""
+    """The items that two systems both have in the same list: for each the number of the list, and
+    the deeper of its two ranks.
+    """
 
     owner: Ints
     depth: Ints
@@ -551,13 +566,18 @@ class CommonItems(NamedTuple):
 
 def _common(first: Items, second: Items) -> CommonItems:
     """The items that both systems have in the same list."""
-    # a number for each list and item; size is the number of items of the catalogue
+    # one whole number for each list and item; size is the number of items of the catalogue
     keys = first.owner * first.size + first.item
-    other_keys = second.owner * second.size + second.item
-    _, a, b = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
-    return CommonItems(first.owner[a], np.maximum(first.rank[a], second.rank[b]))
+    keys_of_second = second.owner * second.size + second.item
+    _, row, row_of_second = np.intersect1d(
+        keys, keys_of_second, assume_unique=True, return_indices=True
+    )
+    depth = np.maximum(first.rank[row], second.rank[row_of_second])
+    return CommonItems(first.owner[row], depth)
 
 
 def _total(owner: Ints, lists: int, weights: Floats | None = None) -> Floats:
-    """Per list the number of items, or the sum of their weights."""
+    """The number of items of each list, or the sum of their weights; shape (lists,). owner: the
+    list of each item.
+    """
     return np.bincount(owner, weights, minlength=lists).astype(float)

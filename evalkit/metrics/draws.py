@@ -63,8 +63,8 @@ class Draws:
         return ratio(self.pooled, self.count)
 
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
-        """The variance of another value of each unit by its draws, which are 0 or 1; NaN where that
-        is undefined.
+        """The variance, by its draws, of another value of each unit, such as pass^k; the draws are
+        0 or 1. NaN for a unit without draws. value: draws -> the value of each unit.
 
         By the beta-binomial model, in which the probabilities of all units follow a beta
         distribution. Without a model there is no unbiased estimate for values of more than half of
@@ -75,30 +75,32 @@ class Draws:
         from scipy.special import bdtr, betaincinv
 
         noise = np.full(len(self), np.nan)
-        p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
+        p = betaincinv(self._prior.a, self._prior.b, QUANTILES)  # shape (quantiles, 1)
         for n in np.unique(self.count[self.count > 0]):
-            hits = np.arange(n + 1)  # all that n draws may have
+            successes = np.arange(n + 1)  # all numbers of them that n draws may have
             # the value does not depend on the variance, which is not known
-            values = value(Draws(count=np.full(hits.size, n), mean=hits / n, variance=hits))
-            chance = np.diff(bdtr(hits, int(n), p), prepend=0)  # of these hits, by probability p
+            possible = Draws(np.full(successes.size, n), mean=successes / n, variance=successes)
+            values = value(possible)
+            # the binomial probability of each number, one row for each p
+            chance = np.diff(bdtr(successes, int(n), p), prepend=0)
             variance = chance @ values**2 - (chance @ values) ** 2
-            noise[self.count == n] = variance.mean()
+            noise[self.count == n] = variance.mean()  # over the p
         return noise
 
     @property
     def _prior(self) -> "Beta":
-        """The beta distribution of the units' probabilities, by their mean and the variance of a
-        draw within units.
+        """The beta distribution of the units' probabilities (of a success in a draw), by the method
+        of moments: from the share of successes, and the variance of a draw within its unit.
 
         One draw with the variance of all units together is added, because units may be alike by
         chance.
         """
         freedom = np.maximum(self.count - 1, 0).sum()
         share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
-        total = share * (1 - share)  # the variance of a draw of any unit
-        within = (freedom * np.nan_to_num(self.pooled) + total) / (freedom + 1)
-        # a + b: of a beta distribution, within / total is strength / (strength + 1)
-        strength = within / max(total - within, total / MAX_PRIOR)
+        variance = share * (1 - share)  # of a draw of any unit
+        within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)
+        # with s = a + b the beta distribution has within_unit / variance = s / (s + 1)
+        strength = within_unit / max(variance - within_unit, variance / MAX_PRIOR)
         return Beta(strength * share, strength * (1 - share))
 
     @property
@@ -140,11 +142,12 @@ def all_pass(draws: Draws, k: int) -> Floats:
 
 
 def _all_among(marked: Floats, count: Floats, k: int) -> Floats:
-    """C(marked, k) / C(count, k): the probability that k of `count` draws are all among the
-    `marked` ones.
+    """C(marked, k) / C(count, k): the probability that k draws, taken of `count` without
+    replacement, are all among the `marked` ones; NaN if count < k.
     """
     probability = np.where(count >= k, 1.0, np.nan)
-    for drawn in range(k):
-        left = np.where(count > drawn, count - drawn, np.nan)
-        probability = probability * np.maximum(marked - drawn, 0) / left
+    for taken in range(k):
+        # the next draw is a marked one
+        left = np.where(count > taken, count - taken, np.nan)
+        probability = probability * np.maximum(marked - taken, 0) / left
     return probability

@@ -9,7 +9,6 @@ merged in any order. Every bin keeps its lowest and its highest score.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -23,15 +22,17 @@ from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_l
 MAX_BINS = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
 ROOM = 2**62  # codes of a smaller absolute value leave one of their 64 bits unused
+MAX_SHIFT = 63  # of codes of 64 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Bins of numbers, lowest first: codes of the lowest and the highest number; all int64.
+    """Rows by number, such as a score, in bins, lowest first; arrays with one element per bin.
 
-    sums: the sums of columns over the rows of each bin; for scores the numbers of positives and of
-    negatives. cut: the code of a score at which a bin begins, so that the rows at or above it are
-    counted exactly, or None.
+    shift: how many of the last bits of their codes the numbers of a bin may differ in. low, high:
+    the codes of the lowest and of the highest number in each bin. sums: columns of the rows, each
+    added up by bin; for scores the numbers of positives and of negatives. cut: the code of a
+    threshold at which a bin begins, so that the rows at or above it are counted exactly, or None.
     """
 
     shift: int
@@ -57,7 +58,8 @@ class Grid:
 
 
 def codes(score: Floats) -> Ints:
-    """Whole numbers of 64 bits in the order of finite scores; -0.0 equals 0.0.
+    """Whole numbers of 64 bits in the order of finite scores; equal scores, also -0.0 and 0.0, have
+    equal codes.
 
     >>> codes(np.array([-0.0, 0.0, -1.5, 2.0])).argsort(kind="stable")
     array([2, 0, 1, 3])
@@ -87,8 +89,10 @@ def reduce(
     max_bins: int = MAX_BINS,
     cut: float | None = None,
 ) -> Grid:
-    """The grid of rows. weight: whole numbers, because the sum of real numbers would depend on the
-    order of the rows.
+    """Count positive and negative rows in at most `max_bins` bins of the score.
+
+    weight: whole numbers, because the sum of real numbers would depend on the order of the rows.
+    cut: a threshold at which a bin begins.
 
     >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
@@ -96,31 +100,32 @@ def reduce(
     """
     cut_code = None if cut is None else code_of(cut)
     if weight is not None:
-        columns = np.where(label, weight, 0), np.where(label, 0, weight)
-        return binned(codes(score), columns, max_bins, cut_code)
+        positive_and_negative = np.where(label, weight, 0), np.where(label, 0, weight)
+        return binned(codes(score), positive_and_negative, max_bins, cut_code)
     labelled_codes = with_labels(score, label, cut_code)
     if labelled_codes is not None:
         return labelled(labelled_codes, max_bins, cut_code)
+    # no bit of the codes is free for the label: all rows are sorted, and the positives alone
     code = codes(score)
-    hits = np.sort(code[label])
+    positive_code = np.sort(code[label])
     code.sort()
     split = bins(code, min_shift=0, max_bins=max_bins, cut=cut_code)
-    hits_below = np.searchsorted(hits, code[split.start])
-    positive = np.diff(hits_below, append=len(hits))
+    positives_below = np.searchsorted(positive_code, code[split.start])
+    positive = np.diff(positives_below, append=len(positive_code))
     return Grid(
         split.shift,
-        code[split.start],
-        code[split.last],
-        (positive, split.size - positive),
-        cut_code,
+        low=code[split.start],
+        high=code[split.last],
+        sums=(positive, split.size - positive),
+        cut=cut_code,
     )
 
 
 def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BINS) -> Grid:
-    """The grid of numbers without classes: `positive` has the rows of each bin, `negative` the sum
-    of their weights.
+    """Count numbers that have no class in at most `max_bins` bins: `positive` of the grid is the
+    number of rows of each bin, `negative` their weight.
 
-    weight: whole numbers; if None, `negative` is the number of rows.
+    weight: whole numbers; if None, each row weighs 1.
 
     >>> g = tally(np.array([2.5, -1.0, 2.5]), np.array([1, 4, 2]))
     >>> scores(g.low).tolist(), g.positive.tolist(), g.negative.tolist()
@@ -135,38 +140,45 @@ def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BIN
 
 
 def with_labels(score: Floats, label: Bools, cut: int | None = None) -> Ints | None:
-    """The codes of scores with the label as last bit; None if they, or the cut, have no bit to
-    spare.
+    """The codes of scores, each followed by its label as one more bit, for `labelled`; None if the
+    code of a score, or of the cut, leaves no bit free.
     """
-    return with_label(score, label) if abs(cut or 0) < ROOM else None
+    cut_has_room = cut is None or abs(cut) < ROOM
+    return with_label(score, label) if cut_has_room else None
 
 
 def labelled(code: Ints, max_bins: int, cut: int | None) -> Grid:
-    """The grid of codes whose last bit is the label; they are overwritten.
+    """Count positive and negative rows from `with_labels`, by one sort for scores and labels.
 
-    cut: the code at which a bin begins, without a label.
+    code: the codes with the label as last bit; they are overwritten. cut: the code, without a
+    label, at which a bin begins.
     """
     code.sort()
     cut_with_label = None if cut is None else cut << 1
-    # shifted by at least the bit of the label, which must not part equal scores
+    # a shift of at least 1 ignores the label, which must not part equal scores
     split = bins(code, min_shift=1, max_bins=max_bins, cut=cut_with_label)
     low = code[split.start] >> 1
     high = code[split.last] >> 1
-    code &= 1  # the labels are left
+    code &= 1  # only the labels are left
     positive = np.add.reduceat(code, split.start)
-    return Grid(split.shift - 1, low, high, (positive, split.size - positive), cut)
+    shift_without_label = split.shift - 1
+    return Grid(shift_without_label, low, high, (positive, split.size - positive), cut)
 
 
 def binned(code: Ints, columns: Sequence[Ints], max_bins: int, cut: int | None = None) -> Grid:
-    """The grid of rows with these codes and whole numbers, which are added up by bin."""
+    """Add up columns of whole numbers in at most `max_bins` bins of the codes.
+
+    code: of each row. columns: one number per row each.
+    """
     order = np.argsort(code)
     code = code[order]
-    sums = tuple(column[order] for column in columns)
-    return pooled(Grid(0, code, code, sums, cut), max_bins)
+    sorted_columns = tuple(column[order] for column in columns)
+    one_bin_per_row = Grid(0, code, code, sorted_columns, cut)
+    return pooled(one_bin_per_row, max_bins)
 
 
 def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
-    """The grid of the rows of all grids.
+    """The grid of the rows of all grids, in at most `max_bins` bins.
 
     >>> rows = np.array([0.8, 0.5]), np.array([True, False])
     >>> merge([reduce(*rows), reduce(*rows)]).positive
@@ -178,26 +190,30 @@ def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
     order = np.argsort(low, kind="stable")
     columns = zip(*(table.sums for table in grids), strict=True)
     sums = tuple(np.concatenate(column)[order] for column in columns)
-    shift = max(table.shift for table in grids)
-    return pooled(Grid(shift, low[order], high[order], sums, grids[0].cut), max_bins)
+    widest_shift = max(table.shift for table in grids)
+    # all bins in one order: pooled puts those into one that share a bin at the new shift
+    bins_of_all = Grid(widest_shift, low[order], high[order], sums, grids[0].cut)
+    return pooled(bins_of_all, max_bins)
 
 
 def pooled(g: Grid, max_bins: int) -> Grid:
-    """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most
-    `max_bins` bins.
+    """The grid with neighbouring bins put together, so that at most `max_bins` are left: at the
+    smallest shift for that, not below the shift of `g`.
     """
     split = bins(g.low, g.shift, max_bins, g.cut)
     if len(split.start) == len(g.low):
         return replace(g, shift=split.shift)
-    # A bin lies within one of the new bins, so that these have the same places in the order of the
-    # highest scores.
-    high = g.high if g.high is g.low else np.sort(g.high)  # one array if no bin has several scores
-    sums = tuple(_by_bin(column, split) for column in g.sums)
+    # `low` is sorted. A bin lies within one of the new bins, so that the highest scores, sorted by
+    # themselves, stand in the same new bins. They are the same array if no bin has several scores.
+    high = g.high if g.high is g.low else np.sort(g.high)
+    sums = tuple(_sums_by_bin(column, split) for column in g.sums)
     return Grid(split.shift, g.low[split.start], high[split.last], sums, g.cut)
 
 
-def _by_bin(column: np.ndarray, split: Split) -> np.ndarray:
-    """The sums of neighbouring numbers: of whole numbers by differences of running totals."""
+def _sums_by_bin(column: np.ndarray, split: Split) -> np.ndarray:
+    """The numbers of a column added up in each bin of the split: of whole numbers by differences of
+    running totals, which is faster and exact.
+    """
     if column.dtype.kind == "f":
         return np.add.reduceat(column, split.start)
     totals = np.cumsum(column)[split.last]
@@ -206,9 +222,9 @@ def _by_bin(column: np.ndarray, split: Split) -> np.ndarray:
 
 # Bins of sorted codes -----------------------------------------------------------------------------
 
-# number and length of the runs of sorted codes from which the shift is guessed
-STRETCHES = 64
-LENGTH = 1024
+# the sample from which the shift is guessed: this many runs of neighbouring codes, of this length
+SAMPLED_RUNS = 64
+RUN_LENGTH = 1024
 
 
 class Split(NamedTuple):
@@ -227,24 +243,28 @@ class Split(NamedTuple):
 
 
 def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
-    """Split sorted codes by the smallest shift, not below `min_shift`, that leaves at most
-    `max_bins` bins.
+    """Split sorted codes into at most `max_bins` bins, by the smallest shift, not below
+    `min_shift`, that leaves so few.
 
-    cut: a code at which a bin begins in any case. The shift is estimated from a sample of the codes
-    and then corrected step by step, because counting bins reads all codes.
+    cut: a code at which a bin begins in any case. As counting the bins of a shift reads all codes,
+    the shift is guessed from a sample, and then corrected step by step.
 
     >>> tuple(bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3))
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
     """
-    room = max_bins - 1 - (cut is not None)  # for bins that begin after the first, not at the cut
-    shift = min_shift if len(low) <= room else _guessed_shift(low, min_shift, room)
+    # how many bins may begin after the first one, and not because of the cut
+    max_borders = max_bins - 1 - (cut is not None)
+    shift = min_shift
+    if len(low) > max_borders:
+        shift = _guessed_shift(low, min_shift, max_borders)
     begins = _bin_begins(low, shift)
-    while np.count_nonzero(begins) - 1 > room:
+    while np.count_nonzero(begins) - 1 > max_borders:
         shift += 1
         begins = _bin_begins(low, shift)
+    # the guess may be too wide: step down while a narrower shift has few enough bins
     while shift > min_shift:
         narrower = _bin_begins(low, shift - 1)
-        if np.count_nonzero(narrower) - 1 > room:
+        if np.count_nonzero(narrower) - 1 > max_borders:
             break
         shift -= 1
         begins = narrower
@@ -255,29 +275,28 @@ def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
     return Split(shift, start, np.diff(start, append=len(low)))
 
 
-def _guessed_shift(low: Ints, min_shift: int, room: int) -> int:
-    """The smallest shift, not below `min_shift`, at which about `room` bins begin after the first,
-    from a sample of sorted codes.
+def _guessed_shift(low: Ints, min_shift: int, max_borders: int) -> int:
+    """A guess of the smallest shift, not below `min_shift`, that leaves at most `max_borders`
+    borders between bins, from a sample of the sorted codes.
     """
     sample = low
-    if len(low) > 2 * STRETCHES * LENGTH:
-        starts = range(0, len(low), len(low) // STRETCHES)
-        sample = np.concatenate([low[start : start + LENGTH] for start in starts])
-    allowed = room * len(sample) / len(low)
+    if len(low) > 2 * SAMPLED_RUNS * RUN_LENGTH:
+        starts = range(0, len(low), len(low) // SAMPLED_RUNS)
+        sample = np.concatenate([low[start : start + RUN_LENGTH] for start in starts])
+    allowed = max_borders * len(sample) // len(low)  # the same share of borders in the sample
+    # two neighbours have a border between them if they differ in a bit above the last `shift`
     different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)
-
-    def fits(shift: int) -> bool:
-        """True if the codes of the sample are in few enough bins."""
-        borders = np.count_nonzero(different_bits >= np.uint64(1 << shift))
-        return int(borders) <= allowed
-
-    # the first shift that fits; once one fits, all wider ones do
-    return min_shift + bisect_left(range(min_shift, 63), x=True, key=fits)
+    if allowed >= len(different_bits):
+        return min_shift
+    # the largest difference that must not be a border, as `allowed` others are larger
+    position = len(different_bits) - 1 - allowed
+    largest_inside = int(np.partition(different_bits, position)[position])
+    return min(max(largest_inside.bit_length(), min_shift), MAX_SHIFT)
 
 
 def _bin_begins(low: Ints, shift: int) -> Bools:
-    """True for the first code and for each that differs from the one before in more than its last
-    `shift` bits.
+    """True for each of the sorted codes at which a bin begins: the first one, and each that differs
+    from the one before in more than its last `shift` bits.
     """
     bits = low.view(np.uint64)
     begins = np.ones(len(bits), bool)
@@ -293,8 +312,8 @@ def _bin_begins(low: Ints, shift: int) -> Bools:
 
 
 def counts(g: Grid, scale: float = 1.0) -> Counts:
-    """Counts with the lowest score of each bin as threshold: the rows at or above it are counted
-    exactly.
+    """The table of counts with the lowest score of each bin as threshold, if the bin holds a row:
+    the rows at or above it are counted exactly.
 
     scale: the weight that a 1 in the bins represents.
 
@@ -311,13 +330,16 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
 
 
 def _filled_bins(g: Grid) -> Ints | slice:
-    """The indices of the bins that hold a row, highest first."""
+    """The bins with rows, highest scores first, as an index into the columns of the grid."""
     filled = (g.positive > 0) | (g.negative > 0)
-    return slice(None, None, -1) if filled.all() else np.flatnonzero(filled)[::-1]
+    highest_first = slice(None, None, -1)
+    return highest_first if filled.all() else np.flatnonzero(filled)[highest_first]
 
 
 def middles(g: Grid) -> Floats:
-    """The midpoint of the lowest and the highest score of each bin, in the order of `counts`."""
+    """The midpoint of the lowest and the highest score of each bin with rows, highest first: one
+    per threshold of `counts`.
+    """
     filled = _filled_bins(g)
     low = scores(g.low[filled])
     high = scores(g.high[filled])
@@ -327,7 +349,7 @@ def middles(g: Grid) -> Floats:
         # Each is halved first, because the sum of two very large scores would be infinite.
         np.divide(low[piece], 2, out=middle[piece])
         middle[piece] += high[piece] / 2
-        # half of the smallest numbers is rounded: a bin of one score keeps it
+        # halving rounds the smallest floats: a bin of a single score keeps its score
         np.copyto(middle[piece], low[piece], where=low[piece] == high[piece])
     return middle
 
@@ -346,7 +368,8 @@ class ExtremeOrders(NamedTuple):
 
 
 def extreme_orders(g: Grid) -> ExtremeOrders:
-    """The grids in which the positives are lowest, and highest, in each bin.
+    """The grids in which the positives of each bin have its lowest score and the negatives its
+    highest (worst), and the other way round (best).
 
     The value of a metric that rises if a positive moves up and a negative down lies between its
     values for the two.
@@ -356,33 +379,40 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     >>> counts(orders.worst).fp, counts(orders.best).fp
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    pooled_bin = ~g.exact
-    # a bin of several scores becomes two: one at its lowest score and one at its highest
-    code = np.concatenate([g.low, g.high[pooled_bin]])
+    has_several_scores = ~g.exact
+    # such a bin becomes two: one at its lowest score and, at the end, one at its highest
+    code = np.concatenate([g.low, g.high[has_several_scores]])
     order = np.argsort(code, kind="stable")
     code = code[order]
-
-    def at_highest(column: Ints) -> Ints:
-        """The rows of each bin at its highest score."""
-        moved = column[pooled_bin]
-        return np.concatenate([np.where(pooled_bin, 0, column), moved])[order]
-
-    def at_lowest(column: Ints) -> Ints:
-        """The rows of each bin at its lowest score."""
-        return np.concatenate([column, np.zeros_like(column[pooled_bin])])[order]
-
-    worst = at_lowest(g.positive), at_highest(g.negative)
-    best = at_highest(g.positive), at_lowest(g.negative)
+    positives_low = _at_lowest(g.positive, has_several_scores)[order]
+    positives_high = _at_highest(g.positive, has_several_scores)[order]
+    negatives_low = _at_lowest(g.negative, has_several_scores)[order]
+    negatives_high = _at_highest(g.negative, has_several_scores)[order]
     return ExtremeOrders(
-        worst=Grid(shift=0, low=code, high=code, sums=worst, cut=g.cut),
-        best=Grid(shift=0, low=code, high=code, sums=best, cut=g.cut),
+        worst=Grid(0, low=code, high=code, sums=(positives_low, negatives_high), cut=g.cut),
+        best=Grid(0, low=code, high=code, sums=(positives_high, negatives_low), cut=g.cut),
     )
 
 
-def auc_width(c: Counts, pooled_scores: Bools) -> float:
-    """The largest possible error of AUC from binning: half the pairs that share a bin / all pairs.
+def _at_lowest(rows: Ints, has_several_scores: Bools) -> Ints:
+    """The rows of each bin at its lowest score, then none at the highest scores of the bins that
+    have several.
+    """
+    return np.concatenate([rows, np.zeros_like(rows[has_several_scores])])
 
-    pooled_scores: True for each threshold that stands for several scores, see `pools_scores`.
+
+def _at_highest(rows: Ints, has_several_scores: Bools) -> Ints:
+    """No rows at the lowest score of a bin that has several, then its rows at its highest score."""
+    return np.concatenate([np.where(has_several_scores, 0, rows), rows[has_several_scores]])
+
+
+def auc_width(c: Counts, pooled_scores: Bools) -> float:
+    """The largest possible error of AUC from binning: half the pairs of a positive and a negative
+    that share a bin / all such pairs.
+
+    In a bin with several scores such a pair counts one half, whereas it counts 0 or 1 if the two
+    scores differ. pooled_scores: True for each threshold that stands for several scores, see
+    `pools_scores`.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
     >>> auc_width(counts(reduce(*rows, max_bins=2)), np.array([False, True]))
@@ -390,7 +420,8 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     """
     pairs = 0.0
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
-        pairs += np.dot(np.where(pooled_here, step.p, 0.0), step.n)
+        positives_in_pools = np.where(pooled_here, step.p, 0.0)
+        pairs += np.dot(positives_in_pools, step.n)
     return float(ratio(pairs, 2.0 * c.positives * c.negatives))
 
 
@@ -405,8 +436,9 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     """The smallest and the largest average precision that is possible for the scores before
     binning.
 
-    For a bin with p positives and n negatives, T positives and M rows above it, the precision at
-    its positives lies between T / (M + n) and (T + p) / (M + p). pooled_scores: as for `auc_width`.
+    With T positives and M rows above a bin of p positives and n negatives, the precision at these
+    positives is at least T / (M + n), as if all negatives of the bin stood before them, and at most
+    (T + p) / (M + p), as if all stood behind them. pooled_scores: as for `auc_width`.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
     >>> limits = average_precision_limits(
@@ -419,11 +451,12 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         rows = step.tp + step.fp
         precision = step.tp / rows
-        # Where no other row is at or above, the positives of the bin have precision 1.
-        below_others = pooled_here & (rows > step.p)
-        worst = np.where(below_others, ratio(step.tp - step.p, rows - step.p), precision)
+        # If all rows so far are positives of this bin, their precision is 1, which `precision` has.
+        has_other_rows = pooled_here & (rows > step.p)
+        worst = np.where(has_other_rows, ratio(step.tp - step.p, rows - step.p), precision)
         best = np.where(pooled_here, ratio(step.tp, rows - step.n), precision)
         low = low + np.dot(step.p, worst)
+        # without positives `best` may be NaN
         high = high + np.dot(step.p, np.where(step.p > 0, best, 0))
     return Range(float(ratio(low, c.positives)), float(ratio(high, c.positives)))
 
@@ -432,11 +465,11 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
 
 
 def scale_of(largest: float, rows: int, *, integers: bool) -> float:
-    """The power of two in which weights are counted, so that sums are whole numbers and independent
-    of the order.
+    """The unit in which weights are counted as whole numbers, a power of two: sums of whole numbers
+    are independent of their order.
 
-    integers: True if all weights are whole numbers: the scale is 1. Otherwise it is the smallest
-    for which `rows` times the largest weight fits 62 bits.
+    largest: the largest weight. integers: True if all weights are whole numbers: the unit is 1.
+    Otherwise it is the smallest for which `rows` times the largest weight fits 62 bits.
 
     >>> scale_of(3.0, 1000, integers=True), scale_of(2.5, 1000, integers=False) == 2.0**-50
     (1.0, True)
@@ -448,7 +481,5 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
 
 
 def in_units(weight: Floats, scale: float) -> Ints:
-    """Weights as whole multiples of the scale, rounded to the nearest, because sums of whole
-    numbers are exact.
-    """
+    """Weights as whole multiples of the unit `scale`, rounded to the nearest."""
     return np.rint(weight / scale).astype(np.int64)

@@ -18,8 +18,8 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(x: Hashes) -> Hashes:
-    """Pseudo-random whole numbers by a mixing function (splitmix64,
-    doi:10.1145/2714064.2660195).
+    """Whole numbers that look random, by the mixing function of splitmix64: different numbers are
+    mixed into different ones. doi:10.1145/2714064.2660195.
     """
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -36,7 +36,8 @@ def of_numbers(columns: Sequence[Floats]) -> Hashes:
 
 
 def of_texts(column: Any) -> Hashes:
-    """A hash of each text of an Arrow array, of its bytes and their positions.
+    """A hash of each text of an Arrow array: the mixed sum of the hashes of its bytes, each with
+    its position, plus the length.
 
     >>> import pyarrow as pa
     >>> texts = ["ab", "ba", "", "ab"]
@@ -47,14 +48,14 @@ def of_texts(column: Any) -> Hashes:
 
     texts = column.cast(pa.large_string())
     _, offsets, data = texts.buffers()
-    # where each text begins, and where the last one ends
+    # where in the buffer each text begins, and where the last one ends; the array may be a slice
     bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    first, last = bounds[0], bounds[-1]
+    buffer_start, buffer_end = bounds[0], bounds[-1]
     key = np.zeros(len(column), np.uint64)
     length = np.diff(bounds)
-    start = bounds[:-1] - first
-    if last > first:
-        letters = np.frombuffer(data, np.uint8)[first:last].astype(np.uint64)
+    start = bounds[:-1] - buffer_start
+    if buffer_end > buffer_start:
+        letters = np.frombuffer(data, np.uint8)[buffer_start:buffer_end].astype(np.uint64)
         # the position of each letter within its text, from 1
         position = np.arange(1, len(letters) + 1) - np.repeat(start, length)
         letter_hashes = mixed(letters + position.astype(np.uint64) * GOLDEN)
@@ -65,11 +66,11 @@ def of_texts(column: Any) -> Hashes:
 
 @dataclass(frozen=True, eq=False)
 class KeyRepeats:
-    """Counts keys that occur again by the hashes of all rows, if there are at most `max_keys`
-    distinct ones.
+    """Counts rows whose key occurred before, from the hashes of all rows; it gives up once there
+    are more than `max_keys` distinct ones.
 
-    sorted_keys: arrays of sorted distinct hashes, not yet merged; empty once there are too many.
-    repeats: the number of rows known so far whose hash occurred before.
+    sorted_keys: arrays of sorted distinct hashes, not yet merged into one; empty once there are too
+    many. repeats: the number of rows known so far whose hash occurred before.
     """
 
     max_keys: int
@@ -91,16 +92,15 @@ class KeyRepeats:
         """The keys of both."""
         arrays = self.sorted_keys + other.sorted_keys
         repeats = self.repeats + other.repeats
-        if not (self.sorted_keys and other.sorted_keys):  # one had too many keys
+        one_had_too_many = not (self.sorted_keys and other.sorted_keys)
+        if one_had_too_many:
             return KeyRepeats(self.max_keys, (), repeats)
-        # Arrays of similar length are merged, so that each key is merged only a few times.
-        while len(arrays) > 1 and (
-            len(arrays[-1]) * 2 > len(arrays[-2]) or sum(map(len, arrays)) > self.max_keys
-        ):
-            joined = np.sort(np.concatenate(arrays[-2:]), kind="stable")
+        while _is_to_be_merged(arrays, self.max_keys):
+            *earlier, second_last, last = arrays
+            joined = np.sort(np.concatenate([second_last, last]), kind="stable")
             is_new = np.append(True, joined[1:] != joined[:-1])
             distinct = joined[is_new]
-            arrays = (*arrays[:-2], distinct)
+            arrays = (*earlier, distinct)
             repeats += len(joined) - len(distinct)
         if sum(map(len, arrays)) > self.max_keys:
             arrays = ()
@@ -108,10 +108,20 @@ class KeyRepeats:
 
     @cached_property
     def repeated_rows(self) -> int | None:
-        """The number of rows whose key occurred before; None if there are too many keys to tell and
-        none was found.
+        """The number of rows whose key occurred before; None if there were too many keys to tell,
+        and no repeated one was found until then.
         """
         if not self.sorted_keys:
             return self.repeats or None
         keys = np.concatenate(self.sorted_keys)
         return self.repeats + len(keys) - len(np.unique(keys))
+
+
+def _is_to_be_merged(arrays: tuple[Hashes, ...], max_keys: int) -> bool:
+    """True if the last two arrays are to be merged: they have similar lengths, so that each key is
+    merged only a few times, or there may be too many keys.
+    """
+    if len(arrays) < 2:
+        return False
+    similar_length = len(arrays[-1]) * 2 > len(arrays[-2])
+    return similar_length or sum(map(len, arrays)) > max_keys

@@ -7,8 +7,11 @@ of the metric, or of a difference of two metrics if the values of two models on 
 subtracted first.
 """
 
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,63 +22,78 @@ from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks,
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
-    """S10 / P + S01 / N: DeLong's variance of AUC, from the variances of the placements of both
-    classes.
+    """Variance of AUC by DeLong: S10 / P + S01 / N, with the sample variances S10 of the placement
+    values of the P positives and S01 of those of the N negatives.
 
-    area: the AUC, if it is known. Undefined if a class has fewer than two rows.
-    doi:10.2307/2531595. Equals pROC's var(method = "delong").
+    The placement value of a positive is the share of the negatives below it, that of a negative
+    the share of the positives above it, a tie counting one half; the mean of either is AUC. area:
+    the AUC, if it is known. Undefined if a class has fewer than two rows. doi:10.2307/2531595.
+    Equals pROC's var(method = "delong").
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{auc_variance(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])):.4f}")
     0.1250
     """
     area = auc(c) if area is None else area
-    squares = np.zeros(2)
+    squares = np.zeros(2)  # of positives, of negatives
     for step in steps(c):
         squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
-    # a variance, squares / (size - 1), of each class, divided by the size of the class
+    # squares / (size - 1) is the sample variance of a class; its mean varies by that / size
     return float(ratio(squares, size * (size - 1)).sum())
 
 
 def placement_squares(c: Counts, step: Step, area: float) -> Floats:
-    """Sums of the squared distances of the placements from `area` in one step: for positives, for
-    negatives.
+    """Σ (placement value - AUC)² over the rows of one step of thresholds: of the positives, then of
+    the negatives; shape (2,).
+
+    Placement values are those of `auc_variance`. area: the AUC, which is their mean.
     """
-    # twice the rows of the other class that a row is ahead of, less twice the expected number
-    of_positives = 2 * (c.negatives - step.fp) + step.n - 2 * c.negatives * area
-    of_negatives = 2 * step.tp - step.p - 2 * c.positives * area
+    # 2 N times the placement value of a positive: a negative below counts 2, a tied one 1
+    twice_below = 2 * (c.negatives - step.fp) + step.n
+    # 2 P times the placement value of a negative: a positive above counts 2, a tied one 1
+    twice_above = 2 * step.tp - step.p
+    of_positives = twice_below - 2 * c.negatives * area
+    of_negatives = twice_above - 2 * c.positives * area
     of_positives *= of_positives
     of_negatives *= of_negatives
+    # each score has several rows: step.p positives, step.n negatives
     squares = np.array([np.dot(step.p, of_positives), np.dot(step.n, of_negatives)])
-    others = np.array([c.negatives, c.positives])
-    return ratio(squares, 4.0 * others**2)
+    # from distances of 2 N or 2 P times the placement values to those of the values themselves
+    size_of_other_class = np.array([c.negatives, c.positives])
+    return ratio(squares, 4.0 * size_of_other_class**2)
 
 
 def auc_influence(c: Counts) -> Floats:
-    """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative
-    at each threshold.
+    """(placement value - AUC) / size of the class: the influence on AUC of a positive (first row)
+    and of a negative (second row) at each threshold; shape (2, thresholds).
 
-    It is what a row of weight 1 adds to AUC, to first order.
+    AUC is the mean of the placement values of either class (see `auc_variance`), so that this is
+    what a row of weight 1 adds to AUC, to first order.
 
     >>> from evalkit.metrics.counts import count
     >>> auc_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
     [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
-    # placements: the share of the other class that a row is ahead of, a tie counting one half;
-    # c.positive and c.negative are by threshold, c.positives and c.negatives are totals
+    # a negative below counts 2, a tied one 1: c.negative are those with exactly this score,
+    # c.negatives all of them
     of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
+    # a positive above counts 2, a tied one 1
     of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
-    sizes = np.array([[c.positives], [c.negatives]])
-    return ratio(np.array([of_positives, of_negatives]) - auc(c), sizes)
+    placement = np.array([of_positives, of_negatives])
+    class_size = np.array([[c.positives], [c.negatives]])
+    return ratio(placement - auc(c), class_size)
 
 
 def average_precision_influence(c: Counts) -> Floats:
-    """The influence on average precision of a positive (first row) and a negative (second) at each
-    threshold.
+    """The influence on average precision (AP) of a positive (first row) and of a negative (second
+    row) at each threshold; shape (2, thresholds).
 
-    With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is
-    (label (T/M - AP + sum 1/M) - sum T/M²) / P.
+    AP is the mean over the P positives of the precision T/M at their score, with T = TP and M =
+    TP + FP. A row of weight w changes it in three ways: it lowers the precision at each score at or
+    below its own, as M grows: - w T/M²; if it is positive, it raises it there, as T grows: + w
+    1/M, and it is one more term of the mean: w (T/M - AP). With sums over the positives at or below
+    the row: (label (T/M - AP + Σ 1/M) - Σ T/M²) / P.
 
     >>> from evalkit.metrics.counts import count
     >>> average_precision_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[
@@ -83,134 +101,145 @@ def average_precision_influence(c: Counts) -> Floats:
     ... ].tolist()
     [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    lowest_first = [of_step for _, of_step in average_precision_by_step(c)]
-    return np.concatenate([np.empty((2, 0)), *reversed(lowest_first)], axis=1)
+    lowest_first = [influence for _, influence in average_precision_by_step(c)]
+    no_threshold = np.empty((2, 0))  # the result of an empty table
+    return np.concatenate([no_threshold, *reversed(lowest_first)], axis=1)
 
 
 def average_precision_by_step(
     c: Counts, value: float | None = None
 ) -> Iterator[tuple[Step, Floats]]:
-    """Yield the steps of the table, the lowest scores first, each with its part of
-    `average_precision_influence`.
+    """Yield the steps of the table, the lowest scores first, each with its columns of
+    `average_precision_influence`, which derives the formula.
 
-    value: the average precision, where it is known.
+    value: the average precision, if it is known.
     """
     value = average_precision(c) if value is None else value
     share = ratio(1.0, c.positives)
-    sums_below = 0j  # of the terms of the steps before, which have lower scores
+    # The two sums over the positives at or below a row, Σ 1/M and Σ T/M², are the real and the
+    # imaginary part of one array, so that one cumsum makes both.
+    sums_of_steps_below = 0j
     for step in steps(c, backwards=True):
-        rows = step.tp + step.fp
-        precision = step.tp / rows
-        # of each threshold p / M and p T / M², as parts of one complex number: one cumsum for both
+        rows = step.tp + step.fp  # M
+        precision = step.tp / rows  # T/M
         terms = np.empty(len(rows), complex)
-        np.divide(step.p, rows, out=terms.real)
-        np.multiply(terms.real, precision, out=terms.imag)
-        sums = np.cumsum(terms[::-1])[::-1] + sums_below
-        sums_below = sums[0]
+        np.divide(step.p, rows, out=terms.real)  # 1/M of each of the positives of a score
+        np.multiply(terms.real, precision, out=terms.imag)  # T/M² of each
+        sums = np.cumsum(terms[::-1])[::-1] + sums_of_steps_below
+        sums_of_steps_below = sums[0]
         of_positives = precision + sums.real - sums.imag - value
         of_negatives = -sums.imag
         yield step, np.array([of_positives, of_negatives]) * share
 
 
 def average_precision_bias(c: Counts) -> float:
-    """The upward bias of average precision, by the jackknife, for unweighted rows; 0 below two
-    positives.
+    """Upward bias of average precision by the jackknife, for unweighted rows: (n - 1) (mean of the
+    values without one row each - value); 0 below two positives.
 
-    A positive counts itself in its precision, which matters if there are few positives. With T, F
-    and M = T + F at a score of p positives, leaving out a negative above it makes T / (M − 1), a
-    positive (T − 1) / (M − 1). Quenouille 1956, doi:10.1093/biomet/43.3-4.353.
+    There is a bias because a positive counts itself in its precision, which matters if there are
+    few positives. Quenouille 1956, doi:10.1093/biomet/43.3-4.353.
 
     >>> from evalkit.metrics.counts import count
     >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
     0.2
     """
-    positives = float(c.positives)  # the total
+    positives = float(c.positives)  # the total; c.positive has those of each threshold
     negatives = float(c.negatives)
     if positives < 2:
         return 0.0
     rows = c.tp + c.fp
     precision = c.tp / rows
-    rows_left = np.maximum(rows - 1, 1)  # M = 1: the products below are 0
-    # the precisions of a positive, added up over the rows that are left out one at a time
-    no_negative = c.fp * c.tp / rows_left + (negatives - c.fp) * precision
-    no_positive = (c.tp - 1.0) ** 2 / rows_left + (positives - c.tp) * precision
-    # the average precisions without each row, added up; c.positive: the positives by threshold
-    sum_of_values = c.positive @ no_negative / positives
-    sum_of_values += c.positive @ no_positive / (positives - 1)
+    rows_left = np.maximum(rows - 1, 1)  # where rows is 1 the products below are 0
+    # At each threshold the precisions of a positive there, added up over the tables without one
+    # negative each: TP / (rows - 1) if the negative is at or above it, else unchanged.
+    without_a_negative = c.fp * c.tp / rows_left + (negatives - c.fp) * precision
+    # The same over the tables without one other positive each: (TP - 1) / (rows - 1) in the TP - 1
+    # tables where that is at or above it, else unchanged.
+    without_a_positive = (c.tp - 1.0) ** 2 / rows_left + (positives - c.tp) * precision
+    # the average precisions without one row each, added up; a positive less divides by P - 1
+    sum_of_values = c.positive @ without_a_negative / positives
+    sum_of_values += c.positive @ without_a_positive / (positives - 1)
     n = positives + negatives
     return float((n - 1) * (sum_of_values / n - average_precision(c)))
 
 
 def ks_influence(c: Counts) -> Floats:
-    """The influence on max |TPR - FPR| of a positive (first row) and a negative (second) at each
-    threshold.
+    """The influence on KS = max |TPR - FPR| of a positive (first row) and of a negative (second
+    row) at each threshold; shape (2, thresholds).
 
-    Evaluated at the threshold of the largest distance, the first one if several tie. With I = 1 for
-    rows at or above it, else 0: (I - TPR) / P for positives and -(I - FPR) / N for negatives; with
-    opposite signs if FPR > TPR.
+    The threshold of the largest distance, the first one if several tie, is taken as fixed. TPR is a
+    mean over positives of I = 1 at or above it, else 0, so that a positive adds (I - TPR) / P, and
+    likewise a negative -(I - FPR) / N; with opposite signs if FPR > TPR there.
 
     >>> from evalkit.metrics.counts import count
     >>> ks_influence(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
     [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
     """
     index, sign = widest_gap(c)
-    # of positives (first) and of negatives, whose rate lowers the gap
-    rates = np.array([ratio(c.tp[index], c.positives), ratio(c.fp[index], c.negatives)])
-    sizes = np.array([c.positives, -c.negatives])
+    tpr = ratio(c.tp[index], c.positives)
+    fpr = ratio(c.fp[index], c.negatives)
+    rates = np.array([tpr, fpr])
+    signed_sizes = np.array([c.positives, -c.negatives])  # a higher FPR lowers the gap
     influence = np.empty((2, len(c.threshold)))
-    influence[:, : index + 1] = (sign * ratio(1 - rates, sizes))[:, None]
-    influence[:, index + 1 :] = (sign * ratio(-rates, sizes))[:, None]
+    influence[:, : index + 1] = (sign * ratio(1 - rates, signed_sizes))[:, None]
+    influence[:, index + 1 :] = (sign * ratio(-rates, signed_sizes))[:, None]
     return influence
 
 
 class WidestGap(NamedTuple):
-    """The index of the threshold of the largest |TPR - FPR|, and the sign of TPR - FPR there."""
+    """The threshold of the largest |TPR - FPR|. place: its index, highest threshold first. sign: of
+    TPR - FPR there.
+    """
 
     place: int
     sign: float
 
 
 def widest_gap(c: Counts) -> WidestGap:
-    """The largest |TPR - FPR|, the first one if several tie.
+    """The threshold of the largest |TPR - FPR|, the first one if several tie.
 
     >>> from evalkit.metrics.counts import count
     >>> gap = widest_gap(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
     >>> gap.place, float(gap.sign)
     (1, 1.0)
     """
-    parts = list(blocks(c))
-    widest = int(np.argmax([rate_gap(c, part) for part in parts]))
-    part = parts[widest]
-    gap = part.tp * c.negatives - part.fp * c.positives  # (TPR - FPR) P N
+    runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
+    widest_run = int(np.argmax([rate_gap(c, run) for run in runs]))
+    run = runs[widest_run]
+    gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
-    thresholds_before = sum(len(before.tp) for before in parts[:widest])
+    thresholds_before = sum(len(earlier.tp) for earlier in runs[:widest_run])
     return WidestGap(thresholds_before + index, np.sign(gap[index]))
 
 
 def place(threshold: Floats, score: Floats) -> Ints:
-    """The index of each score among thresholds, highest first; the last one for lower scores, whose
-    rows have weight 0.
+    """The index of each score among the thresholds, of which it is one; shape of `score`.
+
+    threshold: the distinct scores, highest first. A score below all of them, which only rows of
+    weight 0 have, gets the last index.
     """
-    order = np.argsort(-score)  # neighbours in this order are found in the cache
+    highest_first = np.argsort(-score)  # neighbours in this order are found in the cache
     index = np.empty(len(score), np.int64)
     # both descend: negated, they ascend as searchsorted needs
-    index[order] = np.searchsorted(-threshold, -score[order])
+    index[highest_first] = np.searchsorted(-threshold, -score[highest_first])
     return np.minimum(index, len(threshold) - 1)
 
 
-# Cells: neighbouring thresholds together, what a threshold decides, and how they move a metric ----
+# Cells of neighbouring thresholds, numerical derivatives, and decisions at a threshold ------------
 
 Metric = Callable[[Counts], float]
 CELLS = 1_024  # more do not change a standard error: tests/test_resampling.py
 
 
 def cells(c: Counts, max_cells: int = CELLS) -> Ints:
-    """The number of each threshold's cell, ascending from 0: one threshold per cell, or one run of
-    thresholds that no positive separates, or `max_cells` cells.
+    """Group neighbouring thresholds into at most `max_cells` cells: the number of each threshold's
+    cell, ascending from 0; shape (thresholds,).
 
-    Runs lose nothing, and are used if they are few. Otherwise cells are about equal in recall, in
-    false positive rate and in the logarithm of the rank: cells of equal mass would miss the few
-    rows that decide the precision of the highest scores.
+    If there are few enough thresholds, each is a cell. Else, if they are few enough, the cells are
+    the runs of thresholds without positives and the single thresholds with positives: rows of
+    such a run can be exchanged, so that this loses nothing. Otherwise cells are about equal in
+    recall, in false positive rate and in the logarithm of the rank: cells of equal mass would miss
+    the few rows that decide the precision of the highest scores.
 
     >>> from evalkit.metrics.counts import count
     >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), max_cells=4)
@@ -221,7 +250,7 @@ def cells(c: Counts, max_cells: int = CELLS) -> Ints:
 
 
 def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
-    """The table at the last threshold of each cell, with the counts of all rows up to there.
+    """The table at the last threshold of each of the `cells` only; counts stay cumulative.
 
     >>> from evalkit.metrics.counts import count
     >>> cell_ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), max_cells=4).fp
@@ -229,84 +258,92 @@ def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
     """
     last = np.empty(0, np.int64)
     if len(c.threshold):
+        # a cell ends just before the next one starts, the last one at the end of the table
         last = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold)) - 1
     return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
 def _cell_starts(c: Counts, max_cells: int) -> Ints:
-    """The first threshold of each cell, by index."""
+    """The index of the first threshold of each of the `cells`."""
     if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
     has_positives = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
-    # a run begins where a threshold has positives, or the one before has
-    begins_run = np.append(True, has_positives[1:] | has_positives[:-1])
-    if np.count_nonzero(begins_run) <= max_cells:
-        return np.flatnonzero(begins_run)
-    cell_of = _cells_by_progress(c, max_cells)
+    # a threshold with positives is a cell of its own: a cell begins there and just after it
+    begins_cell = np.append(True, has_positives[1:] | has_positives[:-1])
+    if np.count_nonzero(begins_cell) <= max_cells:
+        return np.flatnonzero(begins_cell)
+    progress = CellsByProgress(c, max_cells)
     has_weights = c.tp.dtype.kind == "f"
-    if has_weights:  # rounding may let the progress fall: all thresholds are looked at
-        cell = cell_of(np.arange(len(c.threshold)))
+    if has_weights:  # rounding may let the progress fall: no bisection, all thresholds are read
+        cell = progress.cells_at(np.arange(len(c.threshold)))
         return np.flatnonzero(np.append(True, np.diff(cell) > 0))
-    return _first_of_each_cell(cell_of, max_cells, len(c.threshold))
+    return progress.first_of_each_cell()
 
 
-def _cells_by_progress(c: Counts, max_cells: int) -> Callable[[Ints], Ints]:
-    """A function from indices of thresholds to cells that are about equal in recall, false positive
-    rate and the logarithm of the rank.
+@dataclass(frozen=True, eq=False)
+class CellsByProgress:
+    """Cells of thresholds that are about equal in progress: the sum of recall, false positive rate
+    and relative logarithm of the rank, each of which rises along the thresholds.
     """
 
-    def progress(index: Ints | slice) -> Floats:
-        """The sum of recall, false positive rate and relative logarithm of the rank."""
+    table: Counts
+    max_cells: int
+
+    def progress(self, index: Ints | slice) -> Floats:
+        """Recall + false positive rate + log(1 + rank) / log(1 + n) at thresholds by index."""
+        c = self.table
         tp = c.tp[index]
         fp = c.fp[index]
         depth = np.log1p(tp + fp) / np.log1p(c.total)
         return np.asarray(ratio(tp, c.positives) + ratio(fp, c.negatives) + depth)
 
-    total = progress(slice(-1, None))
+    @cached_property
+    def _progress_at_end(self) -> Floats:
+        """The progress at the last threshold, the largest; shape (1,)."""
+        return self.progress(slice(-1, None))
 
-    def cell_of(index: Ints) -> Ints:
-        """The cells of thresholds by index."""
-        cell = (progress(index) / total * max_cells).astype(np.int64)
-        return np.minimum(cell, max_cells - 1)
+    def cells_at(self, index: Ints) -> Ints:
+        """The cells, from 0 to max_cells - 1, of thresholds by index."""
+        cell = (self.progress(index) / self._progress_at_end * self.max_cells).astype(np.int64)
+        return np.minimum(cell, self.max_cells - 1)
 
-    return cell_of
-
-
-def _first_of_each_cell(cell_of: Callable[[Ints], Ints], cells: int, size: int) -> Ints:
-    """The first threshold of each cell that has one, of `size` thresholds whose cells ascend, by
-    bisection for all cells at once: most thresholds need no look.
-    """
-    # for each cell the first index is between these two, both included
-    low = np.zeros(cells, np.int64)
-    high = np.full(cells, size - 1)
-    wanted = np.arange(cells)
-    while (low < high).any():
-        middle = (low + high) // 2
-        reached = cell_of(middle) >= wanted
-        low = np.where(reached, low, middle + 1)
-        high = np.where(reached, middle, high)
-    exists = cell_of(low) >= wanted
-    return np.unique(np.append(0, low[exists]))
+    def first_of_each_cell(self) -> Ints:
+        """The index of the first threshold of each cell that has any, by bisection for all cells at
+        once: most thresholds need no look. The cells of the thresholds must ascend.
+        """
+        cells = np.arange(self.max_cells)
+        # the first threshold in this cell or a later one lies between these two, both included
+        low = np.zeros(self.max_cells, np.int64)
+        high = np.full(self.max_cells, len(self.table.threshold) - 1)
+        while (low < high).any():
+            middle = (low + high) // 2
+            reached = self.cells_at(middle) >= cells
+            low = np.where(reached, low, middle + 1)
+            high = np.where(reached, middle, high)
+        exists = self.cells_at(low) >= cells  # else even the last threshold is in a cell before
+        return np.unique(np.append(0, low[exists]))
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
-    """The table with one threshold per cell, the mean score of its rows.
+    """The table with one threshold per cell: the mean score of the rows of the cell.
+
+    cell: the cell of each threshold, ascending from 0, as `cells` numbers them.
 
     >>> from evalkit.metrics.counts import count
     >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
     array([3.5, 1.5])
     """
-    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))
+    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))  # the last threshold of each cell
     rows = c.positive + c.negative
-    score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
+    mean_score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
     has_one_threshold = np.bincount(cell) == 1
-    # its score without rounding
-    score[has_one_threshold] = c.threshold[last[has_one_threshold]]
-    return Counts(score, c.tp[last], c.fp[last], c.positives, c.negatives)
+    # n score / n may differ from the score by rounding
+    mean_score[has_one_threshold] = c.threshold[last[has_one_threshold]]
+    return Counts(mean_score, c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
 def pooled(c: Counts) -> Counts:
-    """The table pooled into its cells."""
+    """The table with one threshold per cell of neighbouring thresholds, see `cells`."""
     return pool(c, cells(c))
 
 
@@ -320,35 +357,37 @@ class Derivatives(NamedTuple):
 
 
 def derivatives(c: Counts, metric: Metric) -> Derivatives:
-    """The derivatives of the metric by one-sided differences; over all rows of the table they add
-    up to 0.
+    """The derivatives of a metric by the weight of a positive and of a negative at each threshold,
+    by one-sided differences; centred, so that they add up to 0 over all rows of the table.
     """
     step = 1e-4 * c.total  # the added weight: small, but far above rounding error
     value = metric(c)
     k = len(c.threshold)
     if np.isnan(value):
         return Derivatives(np.full(k, np.nan), np.full(k, np.nan))
+    # counts are cumulative: weight at threshold i (row i) is added there and at all lower ones
     added = np.zeros((k, k))
-    added[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
+    added[np.triu_indices(k)] = step
     p, n = c.positives, c.negatives
-    of_positive = [metric(Counts(c.threshold, c.tp + row, c.fp, p + step, n)) for row in added]
-    of_negative = [metric(Counts(c.threshold, c.tp, c.fp + row, p, n + step)) for row in added]
-    positive = (np.array(of_positive) - value) / step
-    negative = (np.array(of_negative) - value) / step
-    # over the rows; c.positive and c.negative are the rows by threshold
-    mean = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
-    return Derivatives(positive - mean, negative - mean)
+    with_positive = [metric(Counts(c.threshold, c.tp + row, c.fp, p + step, n)) for row in added]
+    with_negative = [metric(Counts(c.threshold, c.tp, c.fp + row, p, n + step)) for row in added]
+    by_positive = (np.array(with_positive) - value) / step
+    by_negative = (np.array(with_negative) - value) / step
+    # a rate does not change if all weights grow alike: without error the mean would be 0
+    total = np.dot(c.positive, by_positive) + np.dot(c.negative, by_negative)
+    mean = total / c.total
+    return Derivatives(by_positive - mean, by_negative - mean)
 
 
 _DERIVATIVES: WeakKeyDictionary[Counts, dict[Metric, Derivatives]] = WeakKeyDictionary()
 
 
 def numerical(c: Counts, metric: Metric) -> Floats:
-    """The influence on the metric of a positive (first row) and a negative (second) at each
-    threshold, by numerical derivatives that are the same within a cell.
+    """The influence on a metric of a positive (first row) and of a negative (second row) at each
+    threshold, by numerical derivatives; shape (2, thresholds).
 
-    The derivatives in the cells are stored with the table, because the interval and each comparison
-    of a system use them.
+    They are computed once per cell of neighbouring thresholds (`cells`), and stored with the table,
+    because the interval and each comparison of a system use them.
     """
     cell = cells(c)
     stored = _DERIVATIVES.setdefault(c, {})
@@ -358,19 +397,22 @@ def numerical(c: Counts, metric: Metric) -> Floats:
 
 
 def decision(c: Counts, threshold: float) -> Counts:
-    """The table of the decisions at a threshold: two cells, at or above it and below, with scores 1
-    and 0.
+    """The table of the decisions at a threshold: predicted positive rows get the score 1, the
+    others 0, so that it has these two thresholds.
 
-    Its resamples are exactly those of the rows for every metric at that threshold.
+    Every metric at the threshold depends on these counts alone, so that resampling this table is
+    resampling the rows.
 
     >>> from evalkit.metrics.counts import count
     >>> d = decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5)
     >>> d.tp, d.fp
     (array([1, 2]), array([1, 2]))
     """
-    # The number of scores that reach the threshold. Scores descend, and bisect, unlike
+    # The number of scores at or above the threshold. Scores descend, and bisect with a key, unlike
     # searchsorted, needs no ascending copy of them.
-    reached = bisect_right(c.threshold, -threshold, key=lambda score: -score)
+    reached = bisect_right(c.threshold, -threshold, key=operator.neg)
     tp = c.tp[reached - 1] if reached else 0
     fp = c.fp[reached - 1] if reached else 0
-    return Counts.of(np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]))
+    scores = np.array([1.0, 0.0])
+    # at or above score 0 are all rows
+    return Counts.of(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))

@@ -52,7 +52,7 @@ def one_vs_rest(m: Confusion) -> Counts:
 
 def weighted(c: Counts, metric: Metric = f_score) -> float:
     """Mean over the classes weighted by their positives. With one class per row, weighted recall is
-    the accuracy.
+    the accuracy. c: from `one_vs_rest`.
 
     >>> round(
     ...     weighted(one_vs_rest(Confusion(np.array([[1, 1], [0, 2]]), np.arange(2)))), 4
@@ -80,7 +80,8 @@ def mcc(m: Confusion) -> float:
 
     Undefined if either has only one class. Equals matthews_corrcoef, which returns 0 in that case.
     """
-    actual, predicted, total = _margins(m)
+    actual, predicted, total = _margins(m)  # rows by actual class, by predicted class, and all
+    # each times n²: Σ over the classes of cov(is actual, is predicted), and of both variances
     covariance = total * np.trace(m.table) - actual @ predicted
     # not below 0, which rounding may leave where there is one class
     variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
@@ -98,18 +99,19 @@ def kappa(m: Confusion) -> float:
 
 
 def kappa_quadratic(m: Confusion) -> float:
-    """Cohen's kappa with quadratic weights: the squared distance of ordered classes weights a
-    disagreement.
+    """Cohen's kappa with quadratic weights: the penalty of a disagreement is the squared distance
+    of the two classes, which are in order.
     """
-    place = np.arange(len(m.table))
-    return _kappa(m, (place[:, None] - place) ** 2.0)
+    number = np.arange(len(m.table))
+    return _kappa(m, (number[:, None] - number) ** 2.0)
 
 
 def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
-    """1 - the penalty of the table / the penalty that is expected under independence. penalty: of
-    each cell, 0 on the diagonal.
+    """1 - Σ penalty · rows / its value that is expected if actual and predicted classes were
+    independent. penalty: of each cell of the matrix, 0 on the diagonal.
     """
     actual, predicted, total = _margins(m)
+    # under independence a cell has actual · predicted / total rows
     return float(1 - ratio(np.sum(penalty * m.table) * total, actual @ penalty @ predicted))
 
 
@@ -161,17 +163,17 @@ def top_label(actual: Ints, score: Floats) -> Counts:
 
 def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     """1 for each row whose actual class is among the k highest scores, a fraction if a tie crosses
-    the cut-off.
+    the cut-off; shape (rows,).
 
     The mean is the top-k accuracy. For a tie it is the share of the tied classes that fit into the
-    first k.
+    first k. score: shape (rows, classes).
 
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
     """
     score_of_actual = score[np.arange(len(score)), actual][:, None]
     higher = (score > score_of_actual).sum(axis=1)
-    tied = (score == score_of_actual).sum(axis=1)
+    tied = (score == score_of_actual).sum(axis=1)  # with the actual class itself
     return np.asarray(np.clip((k - higher) / tied, 0, 1), np.float64)
 
 
@@ -229,16 +231,18 @@ def coverage_error(actual: Bools, score: Floats) -> Floats:
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     """LRAP: mean over the true labels of each row of the precision at their score; NaN if no label
-    is true.
+    is true. actual, score: shape (rows, labels).
     """
+    # the labels of each row, highest scores first
     order = np.argsort(-score, axis=1)
     ranked = np.take_along_axis(score, order, axis=1)
     label = np.take_along_axis(actual, order, axis=1)
     labels = score.shape[1]
     tied_with_next = np.pad(ranked[:, :-1] == ranked[:, 1:], ((0, 0), (0, 1)))
-    # Tied labels all take the last rank of the tie: the first rank, from their own on, that is not
-    # tied with the next.
-    last_ranks = np.where(tied_with_next, labels, np.arange(1, labels + 1))
-    rank = np.minimum.accumulate(last_ranks[:, ::-1], axis=1)[:, ::-1]
-    hits = np.take_along_axis(label.cumsum(axis=1), rank - 1, axis=1)
-    return ratio(np.sum(label * hits / rank, axis=1), label.sum(axis=1))
+    # Tied labels all take the last rank of the tie: of the ranks from their own on, the first that
+    # is not tied with the next.
+    own_or_last = np.where(tied_with_next, labels, np.arange(1, labels + 1))
+    rank = np.minimum.accumulate(own_or_last[:, ::-1], axis=1)[:, ::-1]
+    hits = np.take_along_axis(label.cumsum(axis=1), rank - 1, axis=1)  # true labels up to the rank
+    precision = hits / rank
+    return ratio(np.sum(label * precision, axis=1), label.sum(axis=1))

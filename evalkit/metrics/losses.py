@@ -81,6 +81,7 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     """
     quotient = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
     log_quotient = np.log(np.where(actual > 0, quotient, 1))
+    # 0 · quotient makes the sum NaN where the quotient is, also for an actual value of 0
     return 2 * (actual * log_quotient - actual + forecast + 0 * quotient)
 
 
@@ -123,7 +124,9 @@ def _of_actual(actual: Ints, probability: Floats) -> Floats:
 
 
 def log_unscaled(actual: Ints, probability: Floats) -> Floats:
-    """-log(probability of the actual class), clipped, whatever the sum of the row."""
+    """-log(probability of the actual class), clipped, of rows as they are, which may not sum to 1.
+    probability: shape (n, classes).
+    """
     return -np.log(np.clip(_of_actual(actual, probability), EPSILON, 1))
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, Ints, ratio
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes
 
-Columns = Callable[[Block], Floats]  # columns of the rows of a block, one row per column
+Columns = Callable[[Block], Floats]  # a block -> columns of its rows, shape (columns, rows)
 
-LEAST = 64  # rows whose products are added up at once
-ALONE = 2**18  # numbers that wake no second thread of BLAS
+MIN_PIECE = 64  # rows whose products are added up at once, at least
+MAX_MULTIPLICATIONS = 2**18  # in one product of matrices, so that BLAS starts no second thread
 # A sum of squares is taken as 0 below this share of the sum of its absolute terms: rounding leaves
 # as much.
 ROUNDING = 1e-14
@@ -26,13 +26,13 @@ ALL_ON_ONE = 1e-12
 
 
 def products(x: Floats) -> Floats:
-    """x @ x.T in pieces so small that BLAS does not start further threads, which would only wait
-    for each other.
+    """x @ x.T, the sums of products of each two columns; shape (columns, columns).
 
-    With many columns a piece has at least a few rows, because adding the pieces would otherwise
-    take longer than making them.
+    x: shape (columns, rows). The rows are taken in pieces so small that BLAS does not start further
+    threads, which would only wait for each other. With many columns a piece has at least a few
+    rows, because adding the pieces would otherwise take longer than making them.
     """
-    step = max(LEAST, ALONE // len(x) ** 2)
+    step = max(MIN_PIECE, MAX_MULTIPLICATIONS // len(x) ** 2)
     total = np.zeros((len(x), len(x)))
     for start in range(0, x.shape[1], step):
         piece = x[:, start : start + step]
@@ -49,11 +49,11 @@ class UnitColumns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of m columns over n units: means, centred sums of products, and centred sums of
-    cubes.
+    """Moments of m columns over n units: their means, shape (m,), centred sums of products of each
+    two columns, shape (m, m), and centred sums of cubes, shape (m,).
 
-    unit_columns: the columns themselves, for methods that need every unit; None if there are more
-    than `max_units` units.
+    unit_columns: the columns themselves, in pieces, for methods that need every unit; None if there
+    are more than `max_units` units.
     """
 
     n: int
@@ -67,52 +67,61 @@ class Moments:
     def from_block(
         block: Block, columns: Columns, max_units: int, *, squared: bool = False
     ) -> Moments:
-        """The moments of columns of a block.
+        """The moments of columns of the rows of a block, which are first added up by unit if rows
+        have units.
 
-        columns: rows -> their columns, weights included; they are added up by unit. squared: the
-        moments of all products of two columns, from which the fourth power of any linear
-        combination follows.
+        columns: block -> the columns, weights included; it is called for pieces of the block.
+        squared: take the products of each two columns as the columns, so that the moments tell the
+        sum of the fourth powers of any linear combination, see `powers`.
         """
         units = len(block.unit_starts) if block.clustered else len(block)
         if units > max_units:  # no piece needs to keep its units
             max_units = 0
-        parts = [
+        moments = [
             Moments._from_piece(piece, columns(piece), max_units, squared=squared)
             for piece in block.steps()
         ]
-        while len(parts) > 1:  # neighbours are added in pairs: fewer roundings than one by one
-            pairs = [first + second for first, second in zip(parts[::2], parts[1::2], strict=False)]
-            parts = [*pairs, *parts[2 * len(pairs) :]]
-        return parts[0]
+        while len(moments) > 1:
+            # neighbours are added in pairs, which takes fewer roundings than one by one
+            neighbours = zip(moments[::2], moments[1::2], strict=False)
+            pairs = [first + second for first, second in neighbours]
+            without_neighbour = moments[2 * len(pairs) :]  # the last one of an odd number
+            moments = [*pairs, *without_neighbour]
+        return moments[0]
 
     @staticmethod
     def _from_piece(block: Block, x: Floats, max_units: int, *, squared: bool) -> Moments:
+        """The moments of columns of the rows of a block, as in `from_block`. x: shape (columns,
+        rows).
+        """
         key = block.key
         if block.clustered:
-            x = np.add.reduceat(x, block.unit_starts, axis=1)
+            x = np.add.reduceat(x, block.unit_starts, axis=1)  # the rows of a unit are neighbours
             key = key[block.unit_starts]
         if squared:
-            i, j = np.triu_indices(len(x))
+            i, j = np.triu_indices(len(x))  # each two columns once
             return Moments.from_columns(key=None, x=x[i] * x[j], max_units=0)
         return Moments.from_columns(key, x, max_units)
 
     @staticmethod
     def from_columns(key: Hashes | None, x: Floats, max_units: int) -> Moments:
-        """The moments of columns in memory. key: the hash of each unit, if units are to be kept.
-
-        x: one row per column, one element per unit.
+        """The moments of columns in memory. x: shape (columns, units). key: the hash of each unit;
+        None if units are not to be kept.
         """
         n = x.shape[1]
         mean = x.mean(axis=1)
-        d = x - mean[:, None]
-        cubes = np.einsum("in,in,in->i", d, d, d)  # for each column i the sum over the units n
+        deviation = x - mean[:, None]
+        # for each column i the sum over the units n
+        cubes = np.einsum("in,in,in->i", deviation, deviation, deviation)
         unit_columns = None
         if key is not None and n <= max_units:
             unit_columns = (UnitColumns(key, x),)
-        return Moments(n, mean, products(d), cubes, max_units, unit_columns)
+        return Moments(n, mean, products(deviation), cubes, max_units, unit_columns)
 
     def __add__(self, other: Moments) -> Moments:
-        """The moments of both, by Chan, Golub and LeVeque 1979, the cubes by Pébay 2008."""
+        """The moments over the units of both: the centred sums of both, and terms for the distance
+        of their means. Products by Chan, Golub and LeVeque 1979, cubes by Pébay 2008.
+        """
         a = self.n
         b = other.n
         n = a + b
@@ -129,7 +138,7 @@ class Moments:
 
     @property
     def moments(self) -> Moments:
-        """Itself, as for `UnitSums`."""
+        """Itself: `UnitSums` has this property too, so that either can be asked for it."""
         return self
 
     @cached_property
@@ -139,8 +148,8 @@ class Moments:
 
     @cached_property
     def units(self) -> Any:
-        """The columns of each unit, in the order of their hashes, which does not depend on the
-        order of the rows; None if units are not kept.
+        """The columns, shape (columns, units), the units in the order of their hashes, which does
+        not depend on the order of the rows; None if units are not kept.
         """
         if self.unit_columns is None:
             return None
@@ -150,31 +159,39 @@ class Moments:
 
     @property
     def around_zero(self) -> Moments:
-        """The moments with uncentred sums of products."""
+        """The moments with sums of products that are not centred: Σ x y in place of Σ (x - mean) (y
+        - mean).
+        """
         return replace(self, second=self.second + np.outer(self.totals, self.mean))
 
     def square(self, form: Floats) -> float:
         """The centred sum of squares of a linear combination of the columns; 0 if it is only
-        rounding error.
+        rounding error. form: the coefficient of each column.
         """
         value = float(form @ self.second @ form)
-        if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form)):
+        # the sum of the absolute terms, of which rounding errors are a share
+        size_of_terms = float(np.abs(form) @ np.abs(self.second) @ np.abs(form))
+        if value > ROUNDING * size_of_terms:
             return value
         return 0.0
 
     def powers(self, form: Floats) -> tuple[float, float]:
-        """The sums of the squares and of the fourth powers of a linear combination of columns, if
-        these moments are `squared`: of the products of two columns.
+        """The sums of the squares and of the fourth powers of a linear combination of m columns,
+        from `squared` moments, which are those of the products of each two of them. form: the m
+        coefficients.
         """
-        i, j = np.triu_indices(len(form))  # the order of products in `from_block`
-        times = np.where(i == j, 1, 2)  # a product of two different columns occurs twice
-        coefficient = form[i] * form[j] * times
+        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products, in the order that
+        # `from_block` gives them; a product of two different columns occurs twice
+        i, j = np.triu_indices(len(form))
+        occurrences = np.where(i == j, 1, 2)
+        coefficient = form[i] * form[j] * occurrences
         mean_square = float(coefficient @ self.mean)
+        # the fourth powers are the squares of these squares: around their mean, and of it
         around_mean = float(coefficient @ self.second @ coefficient)
         return mean_square * self.n, around_mean + self.n * mean_square**2
 
     def kish(self, column: int) -> float:
-        """Kish's effective number of units, (Σ x)² / Σ x² of a column."""
+        """Kish's effective number of units, (Σ x)² / Σ x², of the column of this number."""
         total = self.totals[column]
         sum_of_squares = self.second[column, column] + total**2 / self.n
         kish = float(ratio(total**2, sum_of_squares))
@@ -183,9 +200,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
-    """Sums of columns per unit, for few units whose rows are spread over the blocks.
+    """Sums of columns per unit, for tables of few units in which the rows of a unit may be in
+    several blocks.
 
-    key: the hash of each unit, ascending. sums: one row per column, one element per unit.
+    key: the hash of each unit, ascending. sums: shape (columns, units).
     """
 
     key: Hashes
@@ -196,22 +214,21 @@ class UnitSums:
     def from_block(block: Block, columns: Columns, max_units: int) -> UnitSums:
         """The sums per unit of columns of a block; columns: as in `Moments.from_block`."""
         keys, unit = block.key_index
-
-        def sums_of_pieces() -> Iterator[Floats]:
-            start = 0
-            for piece in block.steps():
-                unit_of_row = unit[start : start + len(piece)]
-                start += len(piece)
-                yield np.array([np.bincount(unit_of_row, x, len(keys)) for x in columns(piece)])
-
-        return UnitSums(keys, reduce(np.add, sums_of_pieces()), max_units)
+        sums = None
+        start = 0
+        for piece in block.steps():
+            unit_of_row = unit[start : start + len(piece)]
+            start += len(piece)
+            sums_of_piece = _sums_by_unit(columns(piece), unit_of_row, len(keys))
+            sums = sums_of_piece if sums is None else sums + sums_of_piece
+        assert sums is not None  # a block has at least one piece
+        return UnitSums(keys, sums, max_units)
 
     def __add__(self, other: UnitSums) -> UnitSums:
         """The sums of the units of both; those of a unit that both have are added."""
         keys, unit = np.unique(np.append(self.key, other.key), return_inverse=True)
         columns = np.concatenate([self.sums, other.sums], axis=1)
-        sums = np.array([np.bincount(unit, column, len(keys)) for column in columns])
-        return UnitSums(keys, sums, self.max_units)
+        return UnitSums(keys, _sums_by_unit(columns, unit, len(keys)), self.max_units)
 
     @cached_property
     def moments(self) -> Moments:
@@ -219,9 +236,17 @@ class UnitSums:
         return Moments.from_columns(self.key, self.sums, max(self.max_units, len(self.key)))
 
 
-def summed(block: Block, columns: Columns, max_units: int) -> Moments | UnitSums:
-    """The moments of columns, or the sums per unit if the rows of a unit are spread over the
-    blocks.
+def _sums_by_unit(columns: Floats, unit: Ints, units: int) -> Floats:
+    """The sums of each column by unit, shape (columns, units). unit: the number of the unit of each
+    element of a column.
     """
-    summary = UnitSums if block.units_split else Moments
-    return summary.from_block(block, columns, max_units)
+    return np.array([np.bincount(unit, column, units) for column in columns])
+
+
+def summed(block: Block, columns: Columns, max_units: int) -> Moments | UnitSums:
+    """The moments of columns of a block, or their sums per unit if the rows of a unit may be in
+    several blocks. columns, max_units: as in `Moments.from_block`.
+    """
+    if block.units_split:
+        return UnitSums.from_block(block, columns, max_units)
+    return Moments.from_block(block, columns, max_units)

@@ -19,7 +19,7 @@ from evalkit.metrics import losses
 
 # roles of the columns that state a distribution; behind the words stands a level, or a number
 QUANTILE, MEMBER, MEAN, DEVIATION = "quantile ", "member ", "mean", "deviation"
-EXACT = 10  # decimals of a level
+EXACT = 10  # decimals to which levels are rounded, so that equal levels are equal floats
 
 
 def is_role(role: str) -> bool:
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
 
 
 class MissingLevel(ValueError):
-    """A quantile that a table does not state. level: a share."""
+    """There is no quantile of this level, a share, in the table."""
 
     def __init__(self, level: float) -> None:
         super().__init__(f"no quantile {level}")
@@ -54,8 +54,8 @@ class MissingLevel(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Predictive(ABC):
-    """What a system says of each actual value, beyond one number. values: the numbers that state
-    it, one row per column of the input.
+    """The predictive distributions of a system, one per row. values: the numbers that describe them
+    (quantiles, draws, or mean and deviation), shape (numbers, rows).
     """
 
     values: Floats
@@ -131,8 +131,8 @@ class Normal(Predictive):
 
 
 def are_same(first: Predictive | None, second: Predictive | None) -> bool:
-    """True if two systems state the same distributions, by columns of the same roles; also if
-    neither states any.
+    """True if two systems have the same distributions, by columns of the same roles; also if
+    neither has any.
     """
     if first is None or second is None:
         return first is second
@@ -140,8 +140,8 @@ def are_same(first: Predictive | None, second: Predictive | None) -> bool:
 
 
 def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | None:
-    """The distributions that columns state, by their roles; None without such columns. forecast:
-    the mean, if only the standard deviation has a column.
+    """The predictive distributions that columns describe, by the roles of the columns; None without
+    such columns. forecast: the mean, if only the standard deviation has a column.
 
     >>> of_roles({"quantile 0.9": np.array([2.0]), "quantile 0.1": np.array([1.0])}, None).levels
     (0.1, 0.9)
@@ -158,7 +158,7 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
 
 
 def level_of_role(role: str) -> float:
-    """The level of a quantile, from the role of its column."""
+    """The level of a quantile, such as 0.9, from the role of its column, such as "quantile 0.9"."""
     return float(role.removeprefix(QUANTILE))
 
 
@@ -175,8 +175,8 @@ def covered(actual: Floats, interval: Bounds, percent: float) -> Floats:
 
 
 def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
-    """Winkler's score: the width, and 2 / (1 - level) times the distance of an actual value outside
-    of the interval.
+    """Winkler's score of each row: the width of the interval, and 2 / (1 - level) times the
+    distance of an actual value outside of it. percent: 100 times the level.
 
     Gneiting and Raftery 2007, doi:10.1198/016214506000001437.
 
@@ -184,17 +184,18 @@ def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
     array([13.])
     """
     low, high = interval
-    outside = np.maximum(low - actual, 0) + np.maximum(actual - high, 0)
-    return high - low + 2 / level_of(100 - percent) * outside
+    distance_outside = np.maximum(low - actual, 0) + np.maximum(actual - high, 0)
+    share_outside = level_of(100 - percent)  # 1 - level
+    return high - low + 2 / share_outside * distance_outside
 
 
 def width(actual: Floats, interval: Bounds, percent: float) -> Floats:
-    """The distance of the bounds."""
+    """The width of the interval of each row. actual, percent: as for other scores, unused."""
     return interval.high - interval.low
 
 
 class WeightedParts(NamedTuple):
-    """The three parts of the weighted interval score, per row."""
+    """The three parts of the weighted interval score, each of shape (rows,)."""
 
     overprediction: Floats
     underprediction: Floats
@@ -202,8 +203,8 @@ class WeightedParts(NamedTuple):
 
 
 def weighted_interval_score(actual: Floats, quantiles: Quantiles) -> Floats:
-    """Twice the pinball loss, averaged over the levels. The mean is the WIS, which approximates the
-    CRPS.
+    """Twice the pinball loss, averaged over the levels, of each row. The mean over rows is the WIS,
+    which approximates the CRPS.
 
     Bracher, Ray, Gneiting and Reich 2021, doi:10.1371/journal.pcbi.1008618.
 
@@ -218,30 +219,37 @@ def weighted_interval_score(actual: Floats, quantiles: Quantiles) -> Floats:
 
 
 def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
-    """The parts of `weighted_interval_score`: how far forecasts lie above the actual value, below
-    it, and their widths by level. Each lower quantile needs the upper one of the same interval.
+    """The parts of `weighted_interval_score`, which add up to it: the penalties for actual values
+    below the lower bounds of the central intervals (overprediction) and above the upper bounds
+    (underprediction), and the widths of the intervals (dispersion); each array of shape (rows,).
+
+    Each lower quantile must have the upper one of the same interval, and the other way round.
     """
     levels = np.array(quantiles.levels)[:, None]
-    excess = quantiles.values - actual
     n = len(levels)
-    weight = np.where(levels == 0.5, 1, 2) / n  # half of the median belongs to either side
-    over = (weight * np.maximum(excess, 0) * (levels <= 0.5)).sum(axis=0)
-    under = (weight * np.maximum(-excess, 0) * (levels >= 0.5)).sum(axis=0)
-    ends = 2 * np.minimum(levels, 1 - levels) * np.sign(levels - 0.5) / n
-    return WeightedParts(over, under, (ends * excess).sum(axis=0))
+    above_actual = quantiles.values - actual  # shape (levels, rows)
+    # A lower bound above the actual value, or an upper one below it, costs 2 / n times the
+    # distance. The median is both a lower and an upper bound: half of its cost is of either side.
+    penalty = np.where(levels == 0.5, 1, 2) / n
+    over = (penalty * np.maximum(above_actual, 0) * (levels <= 0.5)).sum(axis=0)
+    under = (penalty * np.maximum(-above_actual, 0) * (levels >= 0.5)).sum(axis=0)
+    # Each interval counts with its width, upper less lower bound, times 2 · lower level / n. The
+    # distances to the actual value are taken instead of the bounds: it cancels out.
+    sign = np.sign(levels - 0.5)  # 1 for an upper bound, -1 for a lower one, 0 for the median
+    width_factor = 2 * np.minimum(levels, 1 - levels) * sign / n
+    return WeightedParts(over, under, (width_factor * above_actual).sum(axis=0))
 
 
 def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
-    """1 if the actual value is at most the quantile, else 0. The mean is the level, if the
-    quantiles are right.
+    """1 for each row whose actual value is at most the quantile of this percentage, else 0. The
+    mean is the level, if the quantiles are right.
     """
     return np.asarray(actual <= distribution.quantile(level_of(percent)), np.float64)
 
 
 def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
-    """The continuous ranked probability score: of the empirical distribution of draws their mean
-    distance from the actual value, less half of that from one another; of a normal distribution the
-    closed form.
+    """The continuous ranked probability score E|X − actual| − ½ E|X − X'| of each row, X and X'
+    being independent draws: of an ensemble over its draws, of a normal distribution in closed form.
 
     Gneiting and Raftery 2007, doi:10.1198/016214506000001437.
 
@@ -251,19 +259,22 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     array([0.2337, 2.    ])
     """
     if isinstance(distribution, Ensemble):
-        return _of_members(actual, distribution.values, pairs=len(distribution.values) ** 2)
+        # X' may be the same draw as X: n² pairs
+        n = len(distribution.values)
+        return _ensemble_crps(actual, distribution.values, pairs=n**2)
     from scipy.special import ndtr
 
     mean, deviation = distribution.values
     z = (actual - mean) / np.where(deviation > 0, deviation, 1)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    # σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π), for σ = 0 the absolute error
     score = deviation * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
     return np.asarray(np.where(deviation > 0, score, np.abs(actual - mean)))
 
 
 def fair_crps(actual: Floats, ensemble: Ensemble) -> Floats:
-    """`crps` as an infinite ensemble is expected to have it: distances of a draw from itself do not
-    count.
+    """The CRPS that an infinite ensemble is expected to have, of each row: as `crps`, with ½ E|X −
+    X'| over pairs of different draws.
 
     Ferro 2014, doi:10.1002/qj.2270.
 
@@ -271,15 +282,17 @@ def fair_crps(actual: Floats, ensemble: Ensemble) -> Floats:
     array([0.])
     """
     n = len(ensemble.values)
-    return _of_members(actual, ensemble.values, pairs=n * (n - 1))
+    return _ensemble_crps(actual, ensemble.values, pairs=n * (n - 1))
 
 
-def _of_members(actual: Floats, members: Floats, pairs: int) -> Floats:
-    """The mean distance of the members from the actual value, less the sum of the distances of all
-    of their pairs by `pairs`, halved.
+def _ensemble_crps(actual: Floats, members: Floats, pairs: int) -> Floats:
+    """The mean distance of the members from the actual value, less half the mean distance of two
+    members, of each row. members: shape (members, rows). pairs: the number of ordered pairs that
+    the latter is a mean over.
     """
     n = len(members)
-    # the sum of these distances, from the order of the members
-    weight = 2 * np.arange(1, n + 1) - n - 1
-    distances = 2 * weight @ np.sort(members, axis=0)
+    # Σ |x − x'| over all ordered pairs is 2 Σ (2 i − n − 1) x_i of the sorted members, i from 1:
+    # the i-th one is the larger of i − 1 pairs and the smaller of n − i
+    coefficient = 2 * np.arange(1, n + 1) - n - 1
+    distances = 2 * coefficient @ np.sort(members, axis=0)
     return np.asarray(np.abs(members - actual).mean(axis=0) - distances / (2 * pairs))

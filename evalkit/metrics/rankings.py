@@ -23,10 +23,10 @@ from evalkit.metrics.rows import Sums
 
 @dataclass(frozen=True)
 class Hits:
-    """The relevant rows of lists: row number, list (`owner`), rank in the list, and `nth` hit of
-    the list.
+    """The relevant rows of lists; arrays with one element per such row.
 
-    rank, nth: from 1. lists: the number of lists.
+    row: its index among all rows. owner: the number of its list. rank: in the list, from 1. nth: 1
+    for the first hit of a list, 2 for the second, …. lists: the number of lists.
     """
 
     row: Ints
@@ -36,17 +36,17 @@ class Hits:
     lists: int
 
     def first(self, k: int | None) -> "Hits":
-        """The hits in the first k ranks; their ranks and numbers stay."""
+        """The hits in the first k ranks, all if k is None; their `rank` and `nth` stay."""
         return self if k is None else self.take(self.rank <= k)
 
     def take(self, member: Bools) -> "Hits":
-        """The hits that are members."""
+        """The hits that a mask selects."""
         return Hits(
             self.row[member], self.owner[member], self.rank[member], self.nth[member], self.lists
         )
 
     def total(self, weights: np.ndarray | None = None) -> Floats:
-        """Per list: the number of hits, or the sum of their weights."""
+        """The number of hits of each list, or the sum of their weights; shape (lists,)."""
         return np.bincount(self.owner, weights, minlength=self.lists).astype(float)
 
 
@@ -71,7 +71,9 @@ class Listed:
         return np.repeat(np.arange(len(self)), self.length)
 
     def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
-        """Per list: the number of selected rows, or the sum of their weights."""
+        """The number of selected rows of each list, or the sum of their weights; shape (lists,).
+        rows: a mask. weights: one for each selected row.
+        """
         return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
 
 
@@ -100,7 +102,7 @@ class Lists(Listed):
         return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
 
     def take(self, member: Bools) -> "Lists":
-        """The lists that are members."""
+        """The lists that a mask selects."""
         rows = np.repeat(member, self.length)
         offset = np.concatenate([[0], np.cumsum(self.length[member])])
         position = None if self.position is None else self.position[rows]
@@ -130,17 +132,18 @@ class Lists(Listed):
         return {}
 
     def hits(self, level: float) -> Hits:
-        """The rows at or above the level; computed once for all metrics."""
+        """The rows with a grade at or above the level; computed once for all metrics."""
         if level not in self._hits:
             rows = self._judged_rows[self.grade.take(self._judged_rows) >= level]
-            # hits of the higher of two levels are among those of the other: as many are the same
+            # The hits of the higher of two levels are among those of the lower: if they are as
+            # many, they are the same.
             same = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
             self._hits[level] = next(same, None) or self._hits_of(rows)
         return self._hits[level]
 
     def _hits_of(self, row: Ints) -> Hits:
-        """These rows, ascending, as hits."""
-        # the number of hits before each list, and before the end
+        """The rows with these indices, ascending, as hits."""
+        # how many of them are before the start of each list, and before the end of the last
         hits_before = np.searchsorted(row, self.offset)
         owner = np.repeat(np.arange(len(self)), np.diff(hits_before))
         nth = np.arange(1, len(row) + 1) - hits_before[owner]
@@ -169,7 +172,7 @@ class Rankings:
         return len(self.retrieved)
 
     def take(self, member: Bools) -> "Rankings":
-        """The queries that are members."""
+        """The queries that a mask selects."""
         return Rankings(
             self.query[member], self.retrieved.take(member), self.ideal.take(member), self.top_grade
         )
@@ -192,22 +195,23 @@ def lists(grades: Sequence[ArrayLike]) -> Lists:
 def from_grades(
     retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None
 ) -> Rankings:
-    """Rankings from grades by rank; judged: all judged grades of each query, by default those
+    """Rankings from grades by rank. judged: all judged grades of each query, by default those
     retrieved.
 
     >>> from_grades([[0, 3, 1]]).ideal.grade
     array([3., 1., 0.])
     """
-    pool = retrieved if judged is None else judged
-    if len(pool) != len(retrieved):
+    judged_grades = retrieved if judged is None else judged
+    if len(judged_grades) != len(retrieved):
         raise InputError(
-            f"judged must have one list per query, got {len(pool)} for {len(retrieved)} queries"
+            f"judged must have one list per query, got {len(judged_grades)} for {len(retrieved)} "
+            f"queries"
         )
-    arrays = [np.asarray(grades, float) for grades in pool]
-    ideal = lists([np.sort(grades[~np.isnan(grades)])[::-1] for grades in arrays])
-    return Rankings(
-        np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0))
-    )
+    arrays = [np.asarray(grades, float) for grades in judged_grades]
+    highest_first = [np.sort(grades[~np.isnan(grades)])[::-1] for grades in arrays]
+    ideal = lists(highest_first)
+    top_grade = float(ideal.grade.max(initial=0))
+    return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, top_grade)
 
 
 def relevant(r: Rankings, level: float = 1) -> Floats:
@@ -221,7 +225,7 @@ def hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 
 
 def defined(r: Rankings, level: float, values: Floats) -> Floats:
-    """The values, NaN for queries without relevant items."""
+    """The values of queries with relevant items, NaN for the others. values: one per query."""
     return np.where(relevant(r, level) > 0, values, np.nan)
 
 
@@ -250,9 +254,10 @@ def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     >>> r_precision(from_grades([[1, 0, 1, 0]]))
     array([0.5])
     """
-    wanted = relevant(r, level)
+    total_relevant = relevant(r, level)  # R of each query
     hit = r.retrieved.hits(level)
-    return ratio(hit.take(hit.rank <= wanted[hit.owner]).total(), wanted)
+    in_first_r = hit.take(hit.rank <= total_relevant[hit.owner])
+    return ratio(in_first_r.total(), total_relevant)
 
 
 def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -270,14 +275,16 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     >>> hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2).value
     0.6666666666666666
     """
-    wanted = relevant(r, level)
-    return Sums(defined(r, level, hits(r, k, level)), np.where(wanted > 0, wanted, np.nan))
+    total_relevant = defined(r, level, relevant(r, level))
+    return Sums(defined(r, level, hits(r, k, level)), total_relevant)
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
-    """Σ relevant items in the first k / (k × number of queries), pooled over queries."""
-    places = np.full(len(r), float(k))
-    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, places))
+    """Σ relevant items in the first k / (k × number of queries), pooled over the queries with
+    relevant items.
+    """
+    k_of_each_query = np.full(len(r), float(k))
+    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, k_of_each_query))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
@@ -297,14 +304,16 @@ def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Fl
 
 
 def average_precision_min(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The same sum / min(k, R): 1 if all of the first k are relevant."""
+    """Sum of the precision at each relevant item of the first k / min(k, R): 1 if all first k are
+    relevant.
+    """
     wanted = relevant(r, level)
     return ratio(_precision_sum(r, k, level), wanted if k is None else np.minimum(wanted, k))
 
 
 def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The same sum / relevant items in the first k: relevant items that were missed do not count; 0
-    without any.
+    """Sum of the precision at each relevant item of the first k / their number: relevant items that
+    were missed do not count; 0 without any.
     """
     return defined(r, level, _precision_sum(r, k, level) / np.maximum(hits(r, k, level), 1))
 
@@ -317,17 +326,17 @@ class InterpolatedHits(NamedTuple):
 
 
 def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
-    """The relevant items of the first k, with their interpolated precision."""
+    """The relevant items of the first k, each with the largest precision at its rank or deeper."""
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank
-    # A running maximum from the back that starts anew in each list: it is taken of positions in an
-    # order in which hits of earlier lists stand after those of later lists, and hits of one list
-    # ascend by precision.
+    # A running maximum from the back that starts anew in each list. Hits are ordered by list, the
+    # last list first, and within it by precision: a hit of an earlier list has a later position in
+    # this order. The running maximum of positions therefore never takes a hit of a later list.
     order = np.lexsort((precision, -hit.owner))
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
-    best = np.maximum.accumulate(position[::-1])[::-1]
-    return InterpolatedHits(hit, precision[order][best])
+    best_position = np.maximum.accumulate(position[::-1])[::-1]
+    return InterpolatedHits(hit, precision[order][best_position])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -350,11 +359,11 @@ def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -
     >>> interpolated_precision(from_grades([[1, 0, 1, 0]]), 0.5).round(4)
     array([1.])
     """
-    wanted = relevant(r, level)
-    needed = np.maximum(np.floor(recall_level * wanted + 0.9), 1)
-    hit, best = _interpolated(r, None, level)
-    reaches = hit.nth == needed[hit.owner]
-    return defined(r, level, hit.take(reaches).total(best[reaches]))
+    total_relevant = relevant(r, level)
+    needed = np.maximum(np.floor(recall_level * total_relevant + 0.9), 1)
+    hit, best_precision = _interpolated(r, None, level)
+    reaches = hit.nth == needed[hit.owner]  # at most one hit of each list
+    return defined(r, level, hit.take(reaches).total(best_precision[reaches]))
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -381,24 +390,26 @@ def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float 
 
 
 def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R): n judged non-relevant above it, N
-    in all.
+    """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R), with R relevant items, N judged
+    non-relevant ones, and n of these above the item.
 
-    Items without a judgement are ignored. Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
+    Items without a judgement are ignored; so is k. Buckley and Voorhees 2004,
+    doi:10.1145/1008992.1009000.
     >>> bpref(from_grades([[0, 1, 1]])).round(4)
     array([0.])
     """
-    wanted = relevant(r, level)
-    judged = r.ideal.length
-    bound = np.minimum(judged - wanted, wanted)  # min(N, R)
-    non_relevant = np.cumsum(r.retrieved.grade < level)  # over all lists
+    total_relevant = relevant(r, level)  # R of each query
+    total_non_relevant = r.ideal.length - total_relevant  # N
+    bound = np.minimum(total_non_relevant, total_relevant)  # min(N, R)
+    # n of each hit: a running sum over all lists, less that of the lists before
+    non_relevant = np.cumsum(r.retrieved.grade < level)  # NaN, not judged, is not below it
     in_lists_before = np.concatenate([[0], non_relevant])[r.retrieved.offset[:-1]]
     hit = r.retrieved.hits(level)
     above = non_relevant[hit.row] - in_lists_before[hit.owner]
-    counted = np.minimum(above, wanted[hit.owner])  # min(n, R)
+    counted = np.minimum(above, total_relevant[hit.owner])  # min(n, R)
     bound_of_hit = bound[hit.owner]
     share = np.divide(counted, bound_of_hit, out=np.zeros(len(counted)), where=bound_of_hit > 0)
-    return ratio(hit.total(1 - share), wanted)
+    return ratio(hit.total(1 - share), total_relevant)
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -415,7 +426,11 @@ def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 def gauc(
     r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1
 ) -> Sums:
-    """The mean of `auc` over the queries that have an AUC. importance: the weight of each query."""
+    """The mean of the `auc` of the queries that have one, weighted by their importance, as the
+    numerator and the denominator of each query.
+
+    importance: the table of counts by query -> the weight of each.
+    """
     groups = _counts_by_query(r, level)
     weight = np.where(np.isnan(groups.auc), np.nan, importance(groups))
     numerator = _per_query(r, groups, weight * groups.auc)
@@ -423,13 +438,18 @@ def gauc(
 
 
 def _counts_by_query(r: Rankings, level: float) -> GroupedCounts:
-    """The counts of the retrieved items of each query that has any, from which its AUC follows."""
-    score = -np.cumsum(~r.retrieved.tied).astype(float)  # falls with each rank that is not tied
+    """The table from which the AUC of each query with retrieved items follows; its groups are the
+    numbers of these queries.
+    """
+    # any score that falls from rank to rank, and stays the same where a rank is tied with the last
+    score = -np.cumsum(~r.retrieved.tied).astype(float)
     return auc_by_group(r.retrieved.grade >= level, score, r.retrieved.owner)
 
 
 def _per_query(r: Rankings, groups: GroupedCounts, values: Floats) -> Floats:
-    """Values of the queries that have rows as one value per query, NaN for the others."""
+    """Values of the queries with retrieved items, one per group, as one value per query, NaN for
+    the others.
+    """
     per_query = np.full(len(r), np.nan)
     per_query[groups.group] = values
     return per_query
@@ -441,15 +461,18 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     >>> judged(from_grades([[1, float("nan")]]), k=10)
     array([0.5])
     """
-    deepest = np.inf if k is None else k
-    first = r.retrieved.rank <= deepest
-    return ratio(r.retrieved.total(first & ~np.isnan(r.retrieved.grade)), r.retrieved.total(first))
+    last_rank = np.inf if k is None else k
+    is_first = r.retrieved.rank <= last_rank
+    has_judgement = ~np.isnan(r.retrieved.grade)
+    return ratio(r.retrieved.total(is_first & has_judgement), r.retrieved.total(is_first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:
-    """The rankings with grades ascending (sign 1) or descending (-1) among equal scores."""
-    group = np.cumsum(~r.retrieved.tied)
-    order = np.lexsort((sign * np.nan_to_num(r.retrieved.grade, nan=-1.0), group))
+    """The rankings with the grades of items of equal score in ascending (sign 1) or descending
+    order (-1); items without a judgement as if their grade was the lowest.
+    """
+    tie = np.cumsum(~r.retrieved.tied)  # the number of each row's run of equal scores
+    order = np.lexsort((sign * np.nan_to_num(r.retrieved.grade, nan=-1.0), tie))
     return replace(r, retrieved=replace(r.retrieved, grade=r.retrieved.grade[order]))
 
 
@@ -489,7 +512,7 @@ def exponential(grade: Floats) -> Floats:
 
 
 def binary(level: float = 1) -> Gain:
-    """1 at or above the level, else 0."""
+    """The gain function that is 1 for a grade at or above the level, else 0."""
     return lambda grade: (grade >= level).astype(float)
 
 
@@ -499,7 +522,9 @@ def _graded(lists: Lists, k: int | None) -> Hits:
 
 
 def _discounted(lists: Lists, k: int | None, gain: Gain) -> Floats:
-    """Per list the DCG of the first k ranks."""
+    """The DCG of the first k ranks of each list, Σ gain(grade) / log2(rank + 1); 0 without
+    grades above 0.
+    """
     graded = _graded(lists, k)
     return graded.total(gain(lists.grade[graded.row]) / np.log2(graded.rank + 1))
 
@@ -538,8 +563,8 @@ def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
 
 
 def err(r: Rankings, k: int | None = None) -> Floats:
-    """Expected reciprocal rank: Σ 1/rank · P(the user stops there), P(satisfied) = (2^grade − 1) /
-    2^top_grade.
+    """Expected reciprocal rank: Σ 1/rank · P(the user stops there). A user who arrives at an item
+    stops, being satisfied, with the probability (2^grade − 1) / 2^top_grade, else goes on.
 
     Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is that
     of the whole scale.
@@ -549,35 +574,35 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     """
     graded = _graded(r.retrieved, k)
     stop = np.exp2(r.retrieved.grade[graded.row] - r.top_grade) - np.exp2(-r.top_grade)
-    # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list.
     # 1 − stop is at least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so
     # its logarithm is kept finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
+    # the product of 1 − stop over the rows before, by sums of logarithms inside each list
     arrive = np.exp(_sums_before(np.log1p(-stop), graded.owner))
     return defined(r, ANY, graded.total(stop * arrive / graded.rank))
 
 
 def _sums_before(values: Floats, owner: Ints) -> Floats:
-    """For each value the sum of those before it in its list; owner: the list of each, ascending.
+    """For each value the sum of those before it in its list. owner: the list of each, ascending.
 
-    Lists of similar length are laid side by side, so that no sum runs on from one list to the next:
-    the result of a list is the same to the last bit, whatever the other lists are.
+    The result of a list is the same to the last bit, whatever the other lists are: no sum runs on
+    from one list to the next. For speed, lists of similar length are the lines of one table.
 
     >>> _sums_before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
     """
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
-    # of each value the index in its list, and the number of the list among those with values
-    within = np.arange(len(owner)) - np.repeat(start, size)
-    list_of = np.repeat(np.arange(len(size)), size)
-    # the length of each list, rounded up to a power of two
-    padded = 1 << np.ceil(np.log2(size)).astype(np.int64)
+    # of each value its index in its list, and the number of the list among those with values
+    index = np.arange(len(owner)) - np.repeat(start, size)
+    list_number = np.repeat(np.arange(len(size)), size)
+    # the width of the table that a list is in: its length, rounded up to a power of two
+    width_of_list = 1 << np.ceil(np.log2(size)).astype(np.int64)
     sums = np.zeros(len(values))
-    for width in np.unique(padded):
-        lists = np.flatnonzero(padded == width)
-        rows = np.flatnonzero(padded[list_of] == width)
-        line = np.searchsorted(lists, list_of[rows])
-        grid = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
-        grid[line, within[rows] + 1] = values[rows]
-        sums[rows] = np.cumsum(grid, axis=1)[line, within[rows]]
+    for width in np.unique(width_of_list):
+        lists = np.flatnonzero(width_of_list == width)
+        rows = np.flatnonzero(width_of_list[list_number] == width)
+        line = np.searchsorted(lists, list_number[rows])
+        table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
+        table[line, index[rows] + 1] = values[rows]
+        sums[rows] = np.cumsum(table, axis=1)[line, index[rows]]
     return sums

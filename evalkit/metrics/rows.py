@@ -20,16 +20,18 @@ from evalkit.metrics.predictive import Predictive
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one system.
+    """The rows of one system: what is true and what it predicts; the first axis is that of the
+    rows.
 
-    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
-    score: of class 1, one column per class or label, or the forecast; None if only classes are
-    predicted. decision: the predicted class, if no threshold decides. threshold: one for all
-    labels, or one per label. weight: None if rows are unweighted. unit: the cluster of each row;
-    None if rows are independent. columns: further ones by name, for own metrics. redraw: if the
-    threshold was chosen on these rows, a function that returns the counts on bootstrap samples with
-    the threshold chosen anew on each; else None. predictive: the distributions that stand beside
-    the forecasts; None without them.
+    actual: labels 0 and 1, class numbers below `classes`, a table of booleans with one column per
+    label, or numbers. score: of class 1, a table with one column per class or label, or the
+    forecast; None if only classes are predicted. threshold: predicted is what scores at least so
+    much; one for all labels, or one per label. decision: the predictions, if no threshold decides.
+    weight: None if rows are unweighted. unit: the cluster of each row; None if rows are
+    independent. columns: further ones by name, for own metrics. redraw: if the threshold was chosen
+    on these rows, a function that returns the counts on bootstrap samples with the threshold chosen
+    anew on each; else None. predictive: the predictive distributions beside the forecasts; None
+    without them.
     """
 
     actual: np.ndarray
@@ -47,7 +49,7 @@ class Rows:
         return len(self.actual)
 
     def take(self, member: Bools | Ints | slice) -> "Rows":
-        """The rows that `member` selects."""
+        """The rows that a mask, indices or a slice selects."""
         return replace(
             self,
             actual=self.actual[member],
@@ -70,7 +72,7 @@ class Rows:
 
     @staticmethod
     def join(parts: "Sequence[Rows]") -> "Rows":
-        """The rows of the parts in sequence, without weights and units."""
+        """The rows of the parts one after another; the parts have neither weights nor units."""
         return replace(
             parts[0],
             actual=np.concatenate([part.actual for part in parts]),
@@ -80,12 +82,14 @@ class Rows:
 
     @property
     def scores(self) -> Floats:
-        """The scores; NaN for each class if there are none."""
+        """The scores; without any a table of NaN, shape (rows, classes)."""
         return np.full((len(self), self.classes), np.nan) if self.score is None else self.score
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """The predictions: the decision, or else score >= threshold."""
+        """The predicted class, or for labels and two classes whether it is predicted: the decision,
+        or else score >= threshold.
+        """
         return self.scores >= self.threshold if self.decision is None else self.decision
 
     @property
@@ -123,7 +127,7 @@ class Rows:
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
         tp, fn, fp, tn = np.bincount(self.outcome, self.weight, 4)
-        # cumulative: at score 1, and at or above score 0
+        # counts are cumulative: of score 1, and of both scores
         positives = np.array([tp, tp + fn])
         negatives = np.array([fp, fp + tn])
         return Counts.of(np.array([1.0, 0.0]), positives, negatives)
@@ -137,29 +141,35 @@ class Rows:
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
-        """The index of each row's score in the table."""
+        """The index of each row's score among the thresholds of `counts`."""
         if self.weight is not None:
             return place(self.counts.threshold, self.scores).astype(np.int32)
-        rows_of_score = self.counts.positive + self.counts.negative  # by score, highest first
-        index = np.arange(len(rows_of_score), dtype=np.int32)
-        place_of_row = np.empty(len(self), np.int32)
-        place_of_row[np.argsort(-self.scores)] = np.repeat(index, rows_of_score)
-        return place_of_row
+        # without weights the sorted rows are the thresholds, each as often as it has rows
+        rows_at_threshold = self.counts.positive + self.counts.negative
+        index = np.arange(len(rows_at_threshold), dtype=np.int32)
+        index_of_row = np.empty(len(self), np.int32)
+        highest_first = np.argsort(-self.scores)
+        index_of_row[highest_first] = np.repeat(index, rows_at_threshold)
+        return index_of_row
 
     # Of several labels
 
     @cached_property
     def label_counts(self) -> "LabelCounts":
         """For each row how many labels are true, predicted, and both."""
-        both = self.actual & self.predicted
-        return LabelCounts(_row_sums(self.actual), _row_sums(self.predicted), _row_sums(both))
+        true_and_predicted = self.actual & self.predicted
+        return LabelCounts(
+            true=_row_sums(self.actual),
+            predicted=_row_sums(self.predicted),
+            both=_row_sums(true_and_predicted),
+        )
 
     # Of several classes
 
     @cached_property
     def confusion(self) -> labels.Confusion:
-        """The table of actual and predicted classes."""
-        cell = self.actual * self.classes + self.predicted  # row by row of the table
+        """The confusion matrix, of weights or of numbers of rows."""
+        cell = self.actual * self.classes + self.predicted  # cells are numbered row by row
         table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
         if self.weight is None:
             table = table.astype(np.int64)
@@ -175,20 +185,24 @@ class LabelCounts(NamedTuple):
 
 
 def _row_sums(marks: Bools) -> Floats:
-    """The number of marks in each row: a product is several times as fast as sums of short rows."""
-    ones = np.ones(marks.shape[1], np.float32)  # exact, in half of the memory
+    """The number of True in each row of a table, by a product of matrices, which is several times
+    as fast as sums of short rows.
+    """
+    ones = np.ones(marks.shape[1], np.float32)  # exact for whole numbers, in half of the memory
     return np.asarray((marks.astype(np.float32) @ ones).astype(np.float64))
 
 
 def _taken(column: np.ndarray | None, member: Bools | Ints | slice) -> np.ndarray | None:
-    """The selected elements of a column; None if there is no column."""
+    """The elements of a column that a mask, indices or a slice selects; None if there is no
+    column.
+    """
     return None if column is None else column[member]
 
 
 def _joined(columns: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The columns of all parts one after another; None if a part has none."""
-    known = [column for column in columns if column is not None]
-    return np.concatenate(known) if len(known) == len(columns) else None
+    """The columns of all parts one after another; None if any part has none."""
+    existing = [column for column in columns if column is not None]
+    return np.concatenate(existing) if len(existing) == len(columns) else None
 
 
 # Values of units ----------------------------------------------------------------------------------
@@ -231,11 +245,13 @@ class Sums:
         return float(ratio(defined.numerator.sum(), defined.denominator.sum()))
 
     def take(self, member: Bools | slice) -> "Sums":
-        """The units that `member` selects."""
+        """The units that a mask or a slice selects."""
         return Sums(self.numerator[member], _taken(self.denominator, member))
 
     def by_unit(self, keep: Bools, unit: np.ndarray | None) -> "UnitTerms":
-        """Numerators and denominators of the rows to keep, added up by `unit` if there is one."""
+        """The numerators and the denominators of the rows to keep, added up by unit. keep: a mask.
+        unit: of each row; None if each row is a unit.
+        """
         numerator = self.numerator
         denominator = self.size
         if not keep.all():
@@ -250,10 +266,11 @@ class Sums:
         )
 
     def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
-        """The number of units on which this is larger than another, equal, smaller.
+        """The numbers of units on which these sums are larger than others (wins), equal (ties) and
+        smaller (losses); of units that have a value in both.
 
-        Ratios are compared by numerators. unit: the unit of each row if several rows may share a
-        unit; their values are added up. A difference by rounding error counts as equal.
+        Their numerators are compared. unit: the unit of each row if several rows may share a unit;
+        their numerators are added up. A difference by rounding error counts as equal.
 
         >>> Sums(np.array([3.0, 1.0, 2.0])).wins(
         ...     Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"])
@@ -295,8 +312,10 @@ class ErrorKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """The errors of each system on each row: actual values and what they are called, and by system
-    the predictions and the errors, which are at least 0.
+    """The errors of each system on each row, for lists of the rows that are predicted worst.
+
+    truth: the actual values. truth_name: what they are called. predictions, errors: by system, of
+    each row; errors are at least 0.
     """
 
     truth: np.ndarray
@@ -311,11 +330,11 @@ class Misses:
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm, one row per unit, from `evalkit.online.sessions.sides`.
+    """One arm of interleaving, one row per unit (user), from `evalkit.online.sessions.sides`.
 
-    credit: the arm's credit. whole: the credit of all arms. beaten: the share of the other arms
-    with less credit from the unit, ties counting half. won: the same share per session, added up
-    over the unit's sessions. sessions: the number of sessions.
+    credit: of the arm, such as clicks on its items. whole: the credit of all arms. beaten: the
+    share of the other arms that have less credit from the unit, ties counting half. won: the same
+    share per session, added up over the unit's sessions. sessions: their number.
     """
 
     credit: Floats
@@ -348,7 +367,7 @@ def user_preference(arm: Arm) -> Floats:
 
 
 def session_wins(arm: Arm) -> Sums:
-    """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
+    """(wins + ties / 2) / sessions over all users: Δ_AB + ½."""
     return Sums(arm.won, arm.sessions)
 
 

@@ -16,18 +16,20 @@ from evalkit.metrics.hashes import GOLDEN, mixed
 
 
 def parts_of(block: Block, parts: int) -> Ints:
-    """The number of the part, below `parts`, that each row is put into at random; the rows of a
-    unit share a part.
+    """Assign each row to one of a number of parts at random: the part's number, from 0, of each
+    row. The rows of a unit are in the same part.
 
-    The unit or the id of a row decides. For rows without ids their number in the input decides, or,
-    in engines that do not know it, their position in the order of the hashes of the block.
+    The hash of the unit or of the id of a row decides. For rows without ids their number in the
+    input decides, or, in engines that do not know it, their place in the order of the hashes of the
+    block.
     """
     key = block.key
     if block.key_hashes_row and block.names is not None:
-        key = block.names.astype(np.uint64)
+        key = block.names.astype(np.uint64)  # equal rows would have equal hashes
     elif block.key_hashes_row:
         key = np.empty_like(block.key)
-        # different blocks begin with different numbers: the sum of their hashes, modulo 2^64
+        # numbers that differ from those of other blocks, as they begin at the sum of the block's
+        # hashes modulo 2^64
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
     return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
@@ -36,11 +38,11 @@ def parts_of(block: Block, parts: int) -> Ints:
 def part_sums(
     part: Ints, actual: Bools, place: Ints, weight: Floats, shape: tuple[int, int]
 ) -> Floats:
-    """The weight of the rows, with a row per part and in it the positives by candidate threshold,
-    then the negatives.
+    """The weight of the rows by part, class and candidate threshold: shape (parts, 2 · candidates),
+    in each row the positives by candidate, then the negatives.
 
-    place: the number of each row's candidate, which is the highest that is not above its score.
-    shape: the numbers of parts and of candidates.
+    part, place: of each row the number of its part, and that of its candidate, the highest that is
+    not above its score. actual: True for positives. shape: the numbers of parts and of candidates.
     """
     parts, candidates = shape
     is_negative = ~actual
@@ -60,13 +62,13 @@ class SquareSum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A random sample: the rows, or whole units, whose hash is below a border; all rows if there
-    are few.
+    """A random sample of the rows of a table, or of its whole units: those whose hash is below a
+    border, so that the sample is the same in any order of the rows; all rows if there are few.
 
-    max_rows: the largest number of rows. blocks: the sampled rows. multiplicity: for each block how
-    many rows of the table each of its rows stands for, because equal rows without ids count as
-    one. table_rows: the number of rows of the table. border: hashes from here on are not sampled,
-    None if all are.
+    max_rows: the largest number of rows. blocks: the sampled rows, in pieces. multiplicity: for
+    each block how many equal rows of the table each of its rows stands for: rows without ids that
+    are equal have the same hash. table_rows: the number of rows of the table. border: hashes from
+    here on are not sampled; None if all are.
     """
 
     max_rows: int
@@ -103,31 +105,35 @@ class Sample:
 
     @cached_property
     def reduced(self) -> Sample:
-        """The sample as one block of at most `max_rows` rows, in which equal rows are one."""
+        """The same sample as one block of at most `max_rows` rows, in which one of several equal
+        rows without ids stands for all.
+        """
         has_all_rows = self.table_rows <= self.max_rows
         if len(self.blocks) == 1 and has_all_rows and not self.blocks[0].key_hashes_row:
             return self
         block = Block.join(self.blocks)
-        times = np.concatenate(self.multiplicity)
+        multiplicity = np.concatenate(self.multiplicity)
         border = self.border
-        rows = np.arange(len(block))
+        selected = np.arange(len(block))  # rows of the block, by index
         if border is not None:
-            rows = np.flatnonzero(block.key < border)
-        times_of_rows = times[rows]
-        if block.key_hashes_row and len(rows):
-            # equal rows have the same key: one of them stands for all
-            rows = rows[np.argsort(block.key[rows], kind="stable")]
-            first = np.flatnonzero(np.append(True, np.diff(block.key[rows]) != 0))
-            times_of_rows = np.add.reduceat(times[rows], first)
-            rows = rows[first]
-        block = block.take(rows)
+            selected = np.flatnonzero(block.key < border)
+        if block.key_hashes_row and len(selected):
+            # equal rows have the same key: the first of them is selected
+            in_order_of_keys = selected[np.argsort(block.key[selected], kind="stable")]
+            key = block.key[in_order_of_keys]
+            first = np.flatnonzero(np.append(True, np.diff(key) != 0))
+            selected = in_order_of_keys[first]
+            multiplicity = np.add.reduceat(multiplicity[in_order_of_keys], first)
+        else:
+            multiplicity = multiplicity[selected]
+        block = block.take(selected)
         if len(block) > self.max_rows:
-            # `max_rows` keys are below it, or fewer if keys are equal
+            # `max_rows` keys are below this one, or fewer if keys are equal
             border = np.partition(block.key, self.max_rows)[self.max_rows]
-            rows = np.flatnonzero(block.key < border)
-            block = block.take(rows)
-            times_of_rows = times_of_rows[rows]
-        return Sample(self.max_rows, (block,), (times_of_rows,), self.table_rows, border)
+            below = np.flatnonzero(block.key < border)
+            block = block.take(below)
+            multiplicity = multiplicity[below]
+        return Sample(self.max_rows, (block,), (multiplicity,), self.table_rows, border)
 
     @cached_property
     def rows(self) -> Block:
@@ -141,7 +147,9 @@ class Sample:
 
     @property
     def stands_for(self) -> float:
-        """The number of rows that each sampled row represents."""
+        """The rows of the table / the rows that the sample has, equal ones included: the factor
+        from sums over the sample to sums over the table.
+        """
         return float(ratio(self.table_rows, self.times.sum()))
 
     @property
@@ -150,11 +158,12 @@ class Sample:
         return len(self.rows) == self.table_rows
 
     def influence_square(self, influence: Floats) -> SquareSum:
-        """Σ d ψ² over units, and the relative uncertainty of its root: ½ √(Σ d (d − 1) ψ⁴) / Σ d
-        ψ².
+        """The estimate d Σ ψ² of the sum of the squared influences ψ over the units of the table,
+        with d = `stands_for`, and the relative uncertainty of its root, ½ √(d (d − 1) Σ ψ⁴) / (d Σ
+        ψ²): each unit is in the sample with the probability 1 / d.
 
-        influence: ψ of each sampled row on a metric, including its weight; 0 for rows that do not
-        count. d: `stands_for`.
+        influence: ψ of each sampled row on a metric, its weight included; 0 for rows that the
+        metric leaves out.
         """
         d = self.stands_for
         times = self.times.astype(np.float64)
@@ -164,7 +173,8 @@ class Sample:
             times = np.ones(len(square))
         total = d * float(times @ square)
         error = np.sqrt(d * (d - 1) * float(times**2 @ square**2))
-        return SquareSum(total, float(ratio(error, 2 * total)))
+        relative_error_of_root = float(ratio(error, 2 * total))  # half that of the sum
+        return SquareSum(total, relative_error_of_root)
 
     @cached_property
     def _units(self) -> Ints:

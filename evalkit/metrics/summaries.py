@@ -28,7 +28,9 @@ class Bundle:
 
 
 def _sum(first: Any, second: Any) -> Any:
-    """The sum of two fields; tuples are added element by element, dicts key by key."""
+    """first + second; tuples are added element by element, and dicts key by key, a key that only
+    one has keeping its value.
+    """
     if isinstance(first, tuple):
         return tuple(_sum(a, b) for a, b in zip(first, second, strict=True))
     if isinstance(first, dict):
@@ -80,7 +82,9 @@ class ExtremeRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The rows with the largest sizes, at most `max_rows`, ties in the order of names."""
+    """The rows of the largest sizes, such as errors, at most `max_rows`, the largest first; equal
+    sizes in the order of the rows' names. size: of each of these rows.
+    """
 
     max_rows: int
     size: Floats
@@ -88,12 +92,14 @@ class Extremes:
 
     @staticmethod
     def from_block(block: Block, size: Floats, system: int, max_rows: int) -> Extremes:
-        """The rows of a block with the largest sizes. size: one per row."""
-        # the position, in ascending order, of the smallest size that belongs to them
-        smallest = max(len(size) - max_rows, 0)
-        border = np.partition(size, smallest)[smallest]
-        # if very many sizes are equal, not all of their names are read
-        largest = np.flatnonzero(size >= border)[: 1_000 * max_rows]
+        """The rows of the largest sizes of a block. size: of each row of the block. system: whose
+        predictions they show, by number.
+        """
+        # the size that is number `max_rows` from the largest
+        position = max(len(size) - max_rows, 0)
+        smallest_size = np.partition(size, position)[position]
+        # if very many rows have this size, not all of their names are read
+        largest = np.flatnonzero(size >= smallest_size)[: 1_000 * max_rows]
         names = [""] * len(largest)
         if block.names is not None:
             names = _as_list(block.names.take(largest))
@@ -103,6 +109,7 @@ class Extremes:
         return Extremes(max_rows, size[largest], tuple(rows))._trimmed()
 
     def __add__(self, other: Extremes) -> Extremes:
+        """The rows of the largest sizes of both."""
         sizes = np.append(self.size, other.size)
         return Extremes(self.max_rows, sizes, self.rows + other.rows)._trimmed()
 

@@ -16,11 +16,13 @@ from evalkit.metrics.distributions import Distribution
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tally:
-    """Rows of two classes by score in the bins of `grid`, counted exactly in each.
+    """Rows of two classes by score: those that are in bins (`grids`), counted exactly in each, and
+    those that wait to be put into bins.
 
-    max_bins: the largest number of bins. grids: tables of rows that are binned already. waiting:
-    codes with the label as last bit of rows that are not binned yet, at most `max_waiting` of them:
-    one sort of all takes less than merging the bins of blocks. cut: the code at which a bin begins.
+    max_bins: the largest number of bins. grids: tables of binned rows, to be merged. waiting: the
+    codes, with the label as last bit, of rows that are not binned yet, at most `max_waiting` of
+    them: one sort of many takes less than merging the bins of each block. cut: the code of a
+    threshold at which a bin begins.
     """
 
     max_bins: int
@@ -39,43 +41,40 @@ class Tally:
         max_waiting: int = 0,
         cut: float | None = None,
     ) -> Tally:
-        """Hits and other rows by score. cut: a bin begins at this score, so that a threshold there
-        is exact.
+        """The tally of the rows of a block. hit: True for positive rows. cut: a bin begins at this
+        score, so that counts at it as threshold are exact.
         """
-        empty = Tally(
-            max_bins=max_bins,
-            max_waiting=max_waiting,
-            cut=None if cut is None else grid.code_of(cut),
-        )
-        codes = grid.with_labels(score, hit, empty.cut) if weight is None else None
+        cut_code = None if cut is None else grid.code_of(cut)
+        no_rows = Tally(max_bins=max_bins, max_waiting=max_waiting, cut=cut_code)
+        codes = grid.with_labels(score, hit, cut_code) if weight is None else None
         if codes is not None:  # only unweighted rows whose codes have room for the label can wait
-            return replace(empty, waiting=(codes,))._with_few_waiting
-        return replace(empty, grids=(grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut),))
+            return replace(no_rows, waiting=(codes,))._with_few_waiting
+        table = grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut)
+        return replace(no_rows, grids=(table,))
 
     @property
     def room(self) -> int:
-        """The largest number of bins."""
+        """The largest number of bins, which a subclass may lower."""
         return self.max_bins
 
     def __add__(self, other: Self) -> Self:
-        """Grids stay separate, in bins as wide as those of any, and are merged once they have twice
-        as many bins as are allowed.
+        """The tally of the rows of both. Their grids stay separate, with bins as wide as the widest
+        of them, and are merged only once they have twice as many bins as are allowed.
         """
         joined = replace(
             self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
         )._with_few_waiting
         room = joined.room
-        shift = max((table.shift for table in joined.grids), default=0)
-        joined = replace(
-            joined, grids=tuple(_with_shift(table, shift, room) for table in joined.grids)
-        )
+        widest_shift = max((table.shift for table in joined.grids), default=0)
+        grids = tuple(_with_shift(table, widest_shift, room) for table in joined.grids)
+        joined = replace(joined, grids=grids)
         if sum(len(table.low) for table in joined.grids) > 2 * room:
             return replace(joined, grids=(joined.merged,), waiting=())
         return joined
 
     @property
     def _with_few_waiting(self) -> Self:
-        """The tally; its waiting rows are binned if they are more than `max_waiting`."""
+        """The same tally; rows that wait are put into bins if they are more than `max_waiting`."""
         if sum(map(len, self.waiting)) <= self.max_waiting:
             return self
         return replace(self, grids=self._all_grids, waiting=())
@@ -95,7 +94,9 @@ class Tally:
 
 
 def _with_shift(table: grid.Grid, shift: int, room: int) -> grid.Grid:
-    """A grid with bins at least as wide as this shift makes them."""
+    """The grid with bins that are at least as wide as this shift makes them. room: the largest
+    number of bins.
+    """
     return table if table.shift == shift else grid.pooled(replace(table, shift=shift), room)
 
 
@@ -115,7 +116,8 @@ class ValueCounts(Tally):
     def from_values(
         values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
     ) -> ValueCounts:
-        """The rows by value. columns: further numbers of each row, which are added up by value.
+        """The rows of a block by value. columns: further numbers of each row, to be added up by
+        value.
 
         >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.distribution(weighted=True).values.tolist()
@@ -139,10 +141,9 @@ class ValueCounts(Tally):
 
     @property
     def room(self) -> int:
-        """The largest number of bins."""
+        """The largest number of bins: a quarter of `max_bins` for many columns and rows."""
         rows = sum(int(table.sums[0].sum()) for table in self.grids)
-        _, *further_sums = self.grids[0].sums  # the first are the rows
-        further_columns = len(further_sums)
+        further_columns = len(self.grids[0].sums) - 1  # the first are the numbers of rows
         if further_columns > 2 and rows > self.max_bins:
             return self.max_bins // 4
         return self.max_bins
@@ -151,8 +152,8 @@ class ValueCounts(Tally):
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
     def distribution(self, *, weighted: bool) -> Distribution:
-        """The distribution of the values. weighted: True if the first of the further columns is
-        their weight.
+        """The distribution of the values, each bin as its middle. weighted: True if the first of
+        the further columns is the weight of the rows.
         """
         table = self.merged
         low = high = middle = grid.scores(table.low)
