@@ -70,6 +70,8 @@ def _extent(study: Validation) -> str:
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
     repeats = study.examples.repeats
+    if repeats > 1 and folds == repeats:
+        return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
     if repeats > 1:
         return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
     if study.examples.has_resampled_folds:
@@ -383,6 +385,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
             else " Each id counts once, with the mean of its repeats."
         )
         form = "redrawn" if e.has_resampled_folds else "repeats"
+        if e.repeats == len(study.tests):
+            form = "holdouts"
         times = len(study.tests) if e.has_resampled_folds else e.repeats
         yield kinds.REPEATED_FOLDS.note(
             times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
