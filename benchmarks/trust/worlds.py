@@ -5,7 +5,7 @@ from large_worlds import LARGE
 from of_days import DAYS
 from of_distributions import DISTRIBUTIONS
 from of_experiments import EXPERIMENTS
-from of_folds import accuracies, folds, grouped, holdout, repeated
+from of_folds import accuracies, folds, grouped, holdout, holdouts, repeated
 from of_rows import (
     BINARY,
     CLASSES,
@@ -415,6 +415,8 @@ def _validated() -> list[World]:
         world("ten folds, brier", 200, folds(10), metrics="brier"),
         world("groups in five folds", 200, grouped(5)),
         world("five folds, three times", 100, repeated(5, 3)),
+        *(world("five folds, ten times", n, repeated(5, 10)) for n in (100, 500)),
+        *(world(f"{times} holdouts", 100, holdouts(times)) for times in (10, 100)),
         world("a random holdout", 100, holdout, (*USUAL, "training_gap")),
     ]
 

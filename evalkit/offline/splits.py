@@ -512,6 +512,7 @@ def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
+ONE_HOLDOUT = "one holdout of 30%"
 
 
 @dataclass(frozen=True, eq=False)
@@ -638,7 +639,7 @@ class Setting:
             )
         several = limits.repeats * limits.averaged
         return own | {
-            "one holdout of 30%": (
+            ONE_HOLDOUT: (
                 lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),
             ),
             folds: (lambda: self.by_row(seed, limits.repeats), k),
