@@ -15,7 +15,7 @@ from evalkit.reading.inputs import folds
 from evalkit.reading.tables import sources
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.statistics.significance import nadeau_bengio, paired_t
-from evalkit.studies import resplits, split_claims, validation
+from evalkit.studies import out_of_fold, resplits, split_claims, validation
 from evalkit.studies.out_of_fold import HALVED, LEARNER, MODELS
 
 # Rows of 171 that GaussianNB classifies correctly more often than LinearDiscriminantAnalysis, in
@@ -126,6 +126,15 @@ def test_the_first_screen_names_both_claims(study):
     page = validation_page.verdict(study).html
     assert "This model, as it was fitted, on other rows: accuracy" in page
     assert "The verdicts are about such a learner: below 1,000 rows" in page
+
+
+def test_only_intervals_that_are_of_no_claim_are_crossed_out(study):
+    struck = [
+        row["what"]
+        for row in study.intervals.to_dict("records")
+        if f"<s>{row['what']}</s>" in validation_page.intervals(study).html
+    ]
+    assert struck == [out_of_fold.NAIVE, out_of_fold.BY_REPEAT]
 
 
 # The best of several

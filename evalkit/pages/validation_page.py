@@ -216,12 +216,12 @@ def _claims(study: Validation) -> list[Cell]:
             lines.append(texts.said("validation.claims_differ", pairs=listed(pairs)))
     lines += [
         texts.said(
-            "validation.winner",
+            "validation.winner" if row["value"] != row["apparent"] else "validation.no_gain",
             metric=study.primary.label,
             folds=row["folds"],
             parts="parts of the test rows" if study.holdout else "folds",
             of=row["of"],
-            selection=number(abs(row["selection"])),
+            selection=number(abs(row["selection"]), page.places(study, study.primary.label)),
             changed=row["changed"],
             value=estimate(row["value"], row["low"], row["high"]),
         )
@@ -492,11 +492,17 @@ def intervals(study: Validation) -> Html:
     columns = named("estimate=what | claim") | {label: limits("value")}
     columns |= named("n of | method w", of=lambda _: _units_of)
     crossed = {
-        head: _struck(column, lambda row: not row["honest"], "muted")
+        head: _struck(column, lambda row: not _is_valid(study, row), "muted")
         for head, column in columns.items()
     }
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
+
+
+def _is_valid(study: Validation, row: Mapping[str, Any]) -> bool:
+    """True for an interval that is valid for its claim, although another one may decide."""
+    of_models = row["what"] == study.measured_on and not study.folds_differ
+    return bool(row["honest"]) or of_models
 
 
 @each
@@ -689,7 +695,8 @@ def interval_plot(study: Validation) -> figures.Figure:
         | {c: study.intervals[c] for c in ("value", "low", "high")}
     )
     frame["colour"] = [
-        plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]
+        plots.COLOURS[0] if _is_valid(study, row) else plots.GREY
+        for row in study.intervals.to_dict("records")
     ]
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))

@@ -183,7 +183,7 @@ def nested_jobs(setting: Setting, way: Way, system: str) -> list[Job]:
     """A fit without each two folds of a draw, for every draw of a way of k folds, tested on both
     folds.
     """
-    jobs = []
+    jobs = list[Job]()
     for draw in _draws(way):
         for (first, one), (second, other) in combinations(draw, 2):
             both = np.intersect1d(first, second, assume_unique=True)

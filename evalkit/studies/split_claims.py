@@ -99,18 +99,18 @@ def winner(study: Validation) -> Iterator[Row]:
 
     In each fold the system that is best on the other units is chosen, and measured on the fold:
     chosen is the mean of these values. selection: by how much the mean of the winner's own values
-    differs from it; value, low, high: the winner's answer less the selection. of: the number of
-    systems; changed: in how many folds another system is chosen. Empty unless two or more were
-    evaluated, or where fewer than two folds define the metric. Of a holdout, five parts of its test
-    units are the folds.
+    differs from it. value, low, high: the winner's answer less the selection, if that is a gain.
+    of: the number of systems. changed: in how many folds another system is chosen. Empty unless two
+    or more were evaluated, or where fewer than two folds define the metric. Of a holdout, five
+    parts of its test units are the folds.
     """
     names = [name for name in study.order if name != study.baseline]
     if study.fitted or len(names) < 2:
         return
+    sign = study.primary.metric.sign
     best, own, chosen = [], [], []
     for inside, outside in _parts(study):
         rest = {name: study.measure(study.primary, name, outside).value for name in names}
-        sign = study.primary.metric.sign
         known = [name for name in names if np.isfinite(rest[name])]
         pick = max(known, key=lambda name: sign * rest[name], default=study.subject)
         best.append(pick)
@@ -121,6 +121,7 @@ def winner(study: Validation) -> Iterator[Row]:
     if defined.sum() < 2:
         return
     selection = float(apart[defined].mean())
+    gain = sign * max(sign * selection, 0.0)
     answer = study.answer
     yield {
         "system": study.subject,
@@ -128,7 +129,7 @@ def winner(study: Validation) -> Iterator[Row]:
         "apparent": answer["value"],
         "selection": selection,
         "chosen": float(np.array(chosen)[defined].mean()),
-        **{end: answer[end] - selection for end in ("value", "low", "high")},
+        **{end: answer[end] - gain for end in ("value", "low", "high")},
         "folds": int(defined.sum()),
         "changed": sum(name != study.subject for name in best),
     }
