@@ -104,8 +104,75 @@ def test_two_systems_on_folds_drawn_anew_are_compared():
     assert not severe(study)
 
 
-def test_repeated_folds_without_ids_raise_no_alarm():
-    assert not severe(validation.read(repeated("rep{repeat}_fold{fold}").drop(columns="id")))
+def test_repeated_folds_without_ids_are_refused():
+    with pytest.raises(InputError, match="an id column must say which rows are the same"):
+        validation.read(repeated("rep{repeat}_fold{fold}").drop(columns="id"))
+
+
+@pytest.mark.parametrize("named", NAMINGS)
+def test_repeats_named_in_the_column_of_folds_are_those_of_a_column_of_repeats(named):
+    table = repeated("{repeat} {fold}")
+    parts = table["fold"].str.split(" ", expand=True)
+    named_study = validation.read(repeated(named))
+    columns = validation.read(table.assign(repeat=parts[0], fold=parts[1]))
+    assert named_study.examples.repeats == 5
+    kept = ["value", "low", "high", "n"]
+    pd.testing.assert_frame_equal(named_study.intervals[kept], columns.intervals[kept])
+
+
+def test_a_missing_fold_and_a_short_repeat_leave_the_repeats_readable():
+    table = repeated("Fold{fold}.Rep{repeat}")
+    gone = (table["fold"] == "Fold2.Rep3") | (table["fold"].str.endswith("Rep4") & (table.id < 30))
+    study = validation.read(table[~gone])
+    assert (study.examples.repeats, len(study.tests)) == (5, 24)
+
+
+@pytest.mark.parametrize("named", ["Fold{fold}.Rep{repeat}", "{repeat}-{fold}"])
+def test_an_id_in_two_folds_of_one_named_repeat_is_severe(named):
+    table = repeated(named)
+    moved = named.format(repeat=0, fold=1)
+    again = table[table["fold"] == named.format(repeat=0, fold=0)].iloc[[0]].assign(fold=moved)
+    assert "id on both sides" in severe(validation.read(pd.concat([table, again])))
+
+
+def test_dates_as_names_of_folds_are_no_repeats():
+    table = repeated("2024-{repeat}-{fold}")
+    one_split = table[table["fold"].str.startswith("2024-0")]
+    assert validation.read(one_split).examples.repeats == 1
+
+
+def with_training_rows() -> pd.DataFrame:
+    """Ten holdouts with their training rows, whose scores are too good."""
+    tested = holdouts().rename(columns={"fold": "repeat"}).assign(fold="test")
+    tables = [tested]
+    for name, drawn in tested.groupby("repeat"):
+        rest = predicted(np.setdiff1d(range(IDS), drawn["id"]), "train", 99)
+        tables.append(rest.assign(repeat=name, score=rest["label"].astype(float)))
+    return pd.concat(tables)
+
+
+def test_holdouts_train_on_the_rows_that_the_file_names():
+    study = validation.read(with_training_rows().query("id > 9 or fold == 'test'"))
+    train, test = study.folds.sizes
+    assert (set(test), max(train)) == ({24}, 90)
+    assert "whose training and test rows the fold column names" in study.folds.rule
+
+
+def test_training_rows_of_holdouts_do_not_change_the_estimates():
+    both = validation.read(with_training_rows())
+    tested = validation.read(holdouts())
+    kept = ["value", "low", "high"]
+    uncorrected = [0, 2, 3]  # the correction counts the training rows, which only one file names
+    pd.testing.assert_frame_equal(
+        both.intervals[kept].iloc[uncorrected], tested.intervals[kept].iloc[uncorrected]
+    )
+    assert both.fold_values("score") == pytest.approx(tested.fold_values("score"))
+
+
+def test_a_test_row_among_the_training_rows_of_its_holdout_is_severe():
+    table = with_training_rows()
+    leaked = table[table["fold"] == "test"].iloc[[0]].assign(fold="train")
+    assert "id on both sides" in severe(validation.read(pd.concat([table, leaked])))
 
 
 def test_ids_that_folds_test_again_count_once():
@@ -221,8 +288,7 @@ SCORES = {
     "split": range(100),
     "iteration": range(100),
     "cv_fold": range(100),
-    "Resample": CARET,
-    "id": [f"rep{repeat}_fold{fold}" for repeat in range(10) for fold in range(10)],
+    "Resample": [*CARET[:-1], "Fold10.Rep11"],
     "name": [f"split {number}" for number in range(100)],
 }
 
@@ -234,6 +300,30 @@ def test_scores_of_splits_are_said_to_be_dependent(name, form):
     if form == "long":
         frame = frame.melt(name, var_name="model", value_name="score")
     assert "share training rows are not independent. [EK410]" in told(significance.read(frame))
+
+
+NAMED = {
+    "Resample": CARET,
+    "id": [f"rep{repeat}_fold{fold}" for repeat in range(10) for fold in range(10)],
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_scores_of_all_folds_of_named_repeats_are_corrected(name, form):
+    frame = scores(name, NAMED[name])
+    asked = significance.read(scores("split", range(100)), test_to_train=1 / 9)
+    if form == "long":
+        frame = frame.melt(name, var_name="model", value_name="score")
+    study = significance.read(frame)
+    p, expected = (abs(each.comparisons["p"].item()) for each in (study, asked))
+    assert p == pytest.approx(expected, rel=1e-10)
+    assert "named as 10 repeats of 10 folds" in told(study)
+
+
+def test_the_ratio_that_is_asked_for_goes_before_that_of_the_names():
+    study = significance.read(scores("Resample", CARET), test_to_train=0.5)
+    assert study.p.test_to_train == 0.5
 
 
 def test_scores_of_splits_that_are_corrected_raise_no_warning():

@@ -589,7 +589,7 @@ def test_a_gate_decides_by_the_corrected_interval(metric):
     assert (row["rule_low"], row["rule_high"]) == (e.low, e.high)
 
 
-def test_the_pooled_interval_is_crossed_out_below_1_000_rows():
+def test_the_pooled_interval_does_not_decide_below_1_000_rows():
     frame = small("accuracy").intervals.set_index("what")["honest"]
     assert frame.to_dict() == {
         "pooled out of fold": False,

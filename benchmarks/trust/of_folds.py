@@ -94,6 +94,23 @@ def repeated(k: int, times: int) -> Draw:
     return draw
 
 
+def holdouts(times: int, share: float = 0.2) -> Draw:
+    """Random holdouts of the same rows, drawn several times, with their training rows."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        x, label = _rows(rng, n, 0.3)
+        tables = []
+        for number in range(times):
+            test = rng.permutation(n) < share * n
+            scores = np.array(_scores(x, label, ~test, np.ones(n, dtype=bool)))
+            fold = np.where(test, "test", "train")
+            table = _tables(scores, {"id": ids(n), "y_true": label, "fold": fold})["preds"]
+            tables.append(table.assign(repeat=str(number)))
+        return {"preds": pd.concat(tables, ignore_index=True)}
+
+    return draw
+
+
 def accuracies(k: int, times: int) -> Draw:
     """The accuracy of both on each fold of each repeat, as a table of values by fold."""
 

@@ -5,7 +5,7 @@ from large_worlds import LARGE
 from of_days import DAYS
 from of_distributions import DISTRIBUTIONS
 from of_experiments import EXPERIMENTS
-from of_folds import accuracies, folds, grouped, holdout, repeated
+from of_folds import accuracies, folds, grouped, holdout, holdouts, repeated
 from of_rows import (
     BINARY,
     CLASSES,
@@ -401,7 +401,8 @@ def _online() -> list[World]:
 
 def _validated() -> list[World]:
     report = "validation"
-    of_folds = (*USUAL, "intervals", "paired_folds", "unlike")
+    by_split = ("intervals", "paired_folds")
+    of_folds = (*USUAL, *by_split, "unlike")
 
     def world(name: str, n: int, draw, frames=of_folds, **more) -> World:
         metrics = {"metrics": "accuracy,roc_auc,log_loss,brier"} | more
@@ -415,6 +416,15 @@ def _validated() -> list[World]:
         world("ten folds, brier", 200, folds(10), metrics="brier"),
         world("groups in five folds", 200, grouped(5)),
         world("five folds, three times", 100, repeated(5, 3)),
+        *(
+            world("five folds, ten times", n, repeated(5, 10), by_split, metrics="accuracy")
+            for n in (100, 500)
+        ),
+        *(
+            world(f"{times} holdouts", n, holdouts(times), by_split, metrics="accuracy")
+            for times in (10, 100)
+            for n in (100, 500)
+        ),
         world("a random holdout", 100, holdout, (*USUAL, "training_gap")),
     ]
 

@@ -471,12 +471,27 @@ def _repeated(fold: Coded, repeat: Coded) -> Folds:
     """The folds of each repeat, which are trained on the others of the same repeat."""
     cells, part = np.unique(repeat.code * len(fold.names) + fold.code, return_inverse=True)
     draw, own = np.divmod(cells, len(fold.names))
-    for i, name in enumerate(repeat.names):
-        _refuse_no_folds([fold.names[k] for k in own[draw == i]], name)
+    names = [[fold.names[k] for k in own[draw == i]] for i in range(len(repeat.names))]
+    if all({TRAINING, TEST} <= {set_of(name) for name in drawn} for drawn in names):
+        return _repeated_holdouts(fold, repeat)
+    for name, drawn in zip(repeat.names, names, strict=True):
+        _refuse_no_folds(drawn, name)
     train = (draw[:, None] == draw) & ~np.eye(cells.size, dtype=np.bool_)
     labels = tuple(f"{repeat.names[i]}/{fold.names[k]}" for i, k in zip(draw, own, strict=True))
     rule = f"given by the fold column, drawn anew in each of {len(repeat.names)} repeats"
     return Folds(len(fold), Parted(part, train, np.arange(cells.size)), rule, labels)
+
+
+def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
+    """A holdout in each repeat, whose training rows the column names."""
+    pairs = []
+    for number in range(len(repeat.names)):
+        rows = np.flatnonzero(repeat.code == number)
+        sides = fold.take(rows)
+        (train, test), *_ = _holdout(sides, {name: set_of(name) for name in sides.names}).pairs
+        pairs.append((rows[train], rows[test]))
+    rule = f"{len(pairs)} holdouts, whose training and test rows the fold column names"
+    return Folds(len(fold), tuple(pairs), rule, repeat.names)
 
 
 def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
@@ -497,6 +512,7 @@ def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
+ONE_HOLDOUT = "one holdout of 30%"
 
 
 @dataclass(frozen=True, eq=False)
@@ -623,7 +639,7 @@ class Setting:
             )
         several = limits.repeats * limits.averaged
         return own | {
-            "one holdout of 30%": (
+            ONE_HOLDOUT: (
                 lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),
             ),
             folds: (lambda: self.by_row(seed, limits.repeats), k),

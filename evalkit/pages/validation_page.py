@@ -47,8 +47,17 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.reading.tables import rules
 from evalkit.report import Results
+from evalkit.studies import split_claims
 from evalkit.studies.diagnostics import TURNED, ends
-from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
+from evalkit.studies.out_of_fold import (
+    FEW_POOLED,
+    INSIDE,
+    LEARNER,
+    MODELS,
+    ONE_OUT,
+    OUTSIDE,
+    Validation,
+)
 from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
 pieces.offered(__name__)
@@ -70,6 +79,8 @@ def _extent(study: Validation) -> str:
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
     repeats = study.examples.repeats
+    if repeats > 1 and folds == repeats:
+        return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
     if repeats > 1:
         return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
     if study.examples.has_resampled_folds:
@@ -83,6 +94,7 @@ def verdict(study: Validation) -> Html:
         _estimate(study),
         *_training_gap(study),
         *_baseline(study),
+        *_claims(study),
         Cell(f"Split: {study.folds.rule}."),
     ]
     lines += [
@@ -174,6 +186,48 @@ def _estimate(study: Validation) -> Cell:
     return joined(
         unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), "."
     )
+
+
+def _claims(study: Validation) -> list[Cell]:
+    """What is claimed of the fitted models and of the learner, which of both the verdict is about,
+    and what the choice of the best system adds.
+    """
+    lines = []
+    claimed = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
+    if study.holdout:
+        lines.append(texts.said("validation.one_split"))
+    elif len(claimed) > 1:
+        values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
+        facts: dict[str, Any] = {
+            "metric": study.primary.label,
+            "models": values[MODELS],
+            "learner": values[LEARNER],
+            "why": texts.said(
+                "validation.few_decide" if study.few_pooled else "validation.many_decide",
+                few_pooled=FEW_POOLED,
+            ),
+        }
+        lines.append(texts.said("validation.claims", **facts))
+        if differ := split_claims.otherwise(study):
+            pairs = (
+                f"{name} ({words[MODELS]} as these models, {words[LEARNER]} as learners)"
+                for name, words in differ.items()
+            )
+            lines.append(texts.said("validation.claims_differ", pairs=listed(pairs)))
+    lines += [
+        texts.said(
+            "validation.winner" if row["value"] != row["apparent"] else "validation.no_gain",
+            metric=study.primary.label,
+            folds=row["folds"],
+            parts="parts of the test rows" if study.holdout else "folds",
+            of=row["of"],
+            selection=number(abs(row["selection"]), page.places(study, study.primary.label)),
+            changed=row["changed"],
+            value=estimate(row["value"], row["low"], row["high"]),
+        )
+        for row in split_claims.winner(study).to_dict("records")
+    ]
+    return [Cell(line) for line in lines]
 
 
 def _training_gap(study: Validation) -> list[Cell]:
@@ -286,6 +340,8 @@ def results(study: Validation) -> Results:
             intervals=study.intervals,
             folds=study.by_fold,
             paired=study.paired,
+            split_claims=split_claims.claims(study),
+            winner=split_claims.winner(study),
         ),
         "heterogeneity": study.unlike,
         "other_splits": None,
@@ -383,6 +439,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
             else " Each id counts once, with the mean of its repeats."
         )
         form = "redrawn" if e.has_resampled_folds else "repeats"
+        if e.repeats == len(study.tests):
+            form = "holdouts"
         times = len(study.tests) if e.has_resampled_folds else e.repeats
         yield kinds.REPEATED_FOLDS.note(
             times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
@@ -431,14 +489,20 @@ def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
     label = study.primary.label
     note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
-    columns = named("estimate=what") | {label: limits("value")}
+    columns = named("estimate=what | claim") | {label: limits("value")}
     columns |= named("n of | method w", of=lambda _: _units_of)
     crossed = {
-        head: _struck(column, lambda row: not row["honest"], "muted")
+        head: _struck(column, lambda row: not _is_valid(study, row), "muted")
         for head, column in columns.items()
     }
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
+
+
+def _is_valid(study: Validation, row: Mapping[str, Any]) -> bool:
+    """True for an interval that is valid for its claim, although another one may decide."""
+    of_models = row["what"] == study.measured_on and not study.folds_differ
+    return bool(row["honest"]) or of_models
 
 
 @each
@@ -549,7 +613,7 @@ def paired(study: Validation) -> Html:
         tested_by = "; by ".join(each)
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = (
-        f"Differences in {label}, {level}, {n} "
+        f"{MODELS.capitalize()}: differences in {label}, {level}, {n} "
         f"{'of the test set' if study.holdout else 'pooled out of fold'}"
     )
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
@@ -558,7 +622,7 @@ def paired(study: Validation) -> Html:
         f"are taken as fixed."
     )
     note = few if study.few_pooled else f"p by {tested_by}{adjusted}."
-    below = f"The same by fold, {level}, {len(study.tests)} folds"
+    below = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
     wrong = texts.said(
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
@@ -631,7 +695,8 @@ def interval_plot(study: Validation) -> figures.Figure:
         | {c: study.intervals[c] for c in ("value", "low", "high")}
     )
     frame["colour"] = [
-        plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]
+        plots.COLOURS[0] if _is_valid(study, row) else plots.GREY
+        for row in study.intervals.to_dict("records")
     ]
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))

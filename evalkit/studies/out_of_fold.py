@@ -26,6 +26,7 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.methods import detectable_by_width
+from evalkit.statistics.nested import conservative_z
 from evalkit.statistics.significance import (
     CORRECTED_T,
     Comparison,
@@ -45,10 +46,14 @@ FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
 # rows tested, below which what is pooled depends on the folds' models more than its test knows
 FEW_POOLED = 1000
+# what is claimed: of the fitted models, on other rows; of models fitted to other rows
+MODELS = "this model"
+LEARNER = "such a learner"
 POOLED = "pooled out of fold"
 HELD_OUT = "on the test rows"
 REPEATED = "pooled out of fold, ids with all their repeats"
 CORRECTED = "mean of folds, Nadeau–Bengio"
+HALVED = "mean of holdouts, Nadeau–Bengio conservative"
 NAIVE = "mean of folds, t as if folds were a sample"
 BY_ROW = "pooled, as if rows of a group were a sample"
 BY_REPEAT = "pooled, as if each repeat of an id were another row"
@@ -404,6 +409,16 @@ class Validation(Shown, Study):
         if values.size > 1:
             by_fold = self.corrected(values, self.interval_level).difference
             yield self._row(CORRECTED, by_fold, "fold", honest=True)
+        if self.other is not None and self.other.nested is not None:
+            nested = self.other.nested.estimate(self.interval_level)
+            yield self._row(resplits.NESTED, nested, "row", honest=True)
+        if self.other is not None and self.other.halves[0].size:
+            holdouts = self.other.holdouts[~np.isnan(self.other.holdouts)]
+            z = conservative_z(
+                holdouts, *self.other.halves, n=len(self.examples), level=self.interval_level
+            )
+            yield self._row(HALVED, z, "row", honest=True)
+        if values.size > 1:
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
@@ -467,7 +482,8 @@ class Validation(Shown, Study):
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
         cut = inference.within(e, low, high) if np.isfinite(e.low) else e
-        return {"what": what, "unit": unit, "honest": honest} | vars(cut)
+        claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
+        return {"what": what, "claim": claim, "unit": unit, "honest": honest} | vars(cut)
 
     @property
     def answer(self) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from evalkit.metrics.rows import Sums, both
 from evalkit.names import usual
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
+from evalkit.reading.inputs import split_names
 from evalkit.reading.matching import column_names
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
@@ -59,6 +60,7 @@ from evalkit.studies.study import (
 )
 from evalkit.system import cached, progress
 
+MOST_FOLDS = 100_000  # units whose names are read
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
 DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
@@ -70,15 +72,28 @@ OTHERS = "; choose systems that share some: systems='NAME,NAME', or baseline='NA
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
+def _folds_named(data: UnitValues) -> int:
+    """The number of folds in each repeat, if the names of the units are those of all folds of
+    repeated cross-validations; else 0.
+    """
+    if data.id is None or len(data) > MOST_FOLDS:
+        return 0
+    return split_names.folds_of_each_repeat([str(name) for name in data.id])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(shown.Shown, Study):
     """The study of paired values. p-values are adjusted for interim analyses, then over all pairs
     and metrics.
+
+    folds_named: the number of folds in each repeat, if the units are named as all folds of repeated
+    cross-validations, whose ratio of test and training rows follows; else 0.
     """
 
     report: ClassVar[str] = "significance"
 
     data: UnitValues
+    folds_named: int = 0
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"
@@ -94,6 +109,11 @@ class Significance(shown.Shown, Study):
         """The study of values."""
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
+        folds = 0
+        if p.test_to_train is None and p.claim == reports.SUCH and not unit:
+            folds = _folds_named(data)
+        if folds:
+            p = replace(p, test_to_train=1 / (folds - 1))
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
@@ -101,7 +121,7 @@ class Significance(shown.Shown, Study):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )
-        return cls(shared, data.systems, {}, p, data.sources, data)
+        return cls(shared, data.systems, {}, p, data.sources, data, folds)
 
     # What the values tell
 
@@ -128,6 +148,11 @@ class Significance(shown.Shown, Study):
         instead.
         """
         return self.unit_count > self.settings.limits.reading.max_listed
+
+    @property
+    def repeats_named(self) -> int:
+        """The number of repeats that the names of the units tell; 0 if they tell none."""
+        return len(self.data) // self.folds_named if self.folds_named else 0
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
         """One value per row."""

@@ -5,21 +5,27 @@ training rows.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, Ints, codes, ratio
+from evalkit.arrays import Floats, InputError, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.offline import fitting
+from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
-from evalkit.offline.splits import OUT_OF_BAG, Folds, Setting, Unfitted, Way
+from evalkit.offline.splits import ONE_HOLDOUT, OUT_OF_BAG, Folds, Setting, Unfitted, Way
+from evalkit.statistics.bootstrap import defined
+from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.studies.study import Row, framed
 
 SHARES = (0.1, 0.2, 0.4, 0.7)
 APPARENT, CURVE = "on its own rows", "learning curve"
+NESTED = "nested cross-validation"
+HALVES = "holdouts in halves"
+IN_HALF = 15  # holdouts in each half, as many as Nadeau and Bengio draw
+TESTED_SHARE = 0.3  # of all rows, by each holdout
 TESTED, TRAINED = "on test rows", "on its training rows"
 
 
@@ -114,7 +120,10 @@ class Resplits:
     """Results of fits on other splits than the chosen folds; frames have one row per point, way of
     splitting or size.
 
-    folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split
+    folds: the metric on each fold of the repeated k-fold. nested: the values around each fold of
+    the draws whose models without two folds were fitted too; None unless they are of a mean over
+    rows. holdouts: the metric on each random holdout of rows. halves: the mean over holdouts in the
+    first and in the second half, for each split into halves. ignoring: out-of-fold rows of a split
     that ignores the group or the time. unfitted: what was skipped because of the time or the size.
     warned: an estimator's warning -> its fits.
     """
@@ -125,6 +134,9 @@ class Resplits:
     curve: pd.DataFrame
     ignoring: Rows | None
     bootstrap: fitting.Bootstrap | None
+    nested: NestedDraws | None
+    holdouts: Floats
+    halves: tuple[Floats, Floats]
     unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
 
@@ -167,6 +179,53 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
     return sorted(jobs, key=lambda job: job.place)
 
 
+def nested_jobs(setting: Setting, way: Way, system: str) -> list[Job]:
+    """A fit without each two folds of a draw, for every draw of a way of k folds, tested on both
+    folds.
+    """
+    jobs = list[Job]()
+    for draw in _draws(way):
+        for (first, one), (second, other) in combinations(draw, 2):
+            both = np.intersect1d(first, second, assume_unique=True)
+            tested = np.concatenate([one, other])
+            jobs.append(Job(system, both, tested, f"{NESTED} {len(jobs) + 1}"))
+    return jobs
+
+
+def half_jobs(setting: Setting, system: str) -> list[Job]:
+    """Holdouts in both halves of the rows, for several splits into halves: with as many test rows
+    as the holdouts of all rows have. Empty where a half is too small.
+    """
+    n = len(setting.examples)
+    label = setting.strata
+    jobs = list[Job]()
+    try:
+        halves = splits.holdout(
+            n, seed=setting.seed + 1, share=0.5, repeats=setting.limits.repeats, label=label
+        )
+        for pair in halves.pairs:
+            for half in pair:
+                drawn = splits.holdout(
+                    half.size,
+                    seed=setting.seed,
+                    share=2 * TESTED_SHARE,
+                    repeats=IN_HALF,
+                    label=None if label is None else label[half],
+                )
+                jobs += [
+                    Job(system, half[train], half[test], HALVES) for train, test in drawn.pairs
+                ]
+    except InputError:
+        return []
+    return jobs
+
+
+def _draws(way: Way) -> list[Sequence[tuple[Ints, Ints]]]:
+    """The pairs of training and test rows of each draw of a way of k folds."""
+    pairs = list(way.folds.pairs)
+    return [pairs[i : i + way.together] for i in range(0, len(pairs), way.together)]
+
+
 # What came of them
 
 
@@ -182,6 +241,44 @@ def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     values = np.array([metric.value(Rows.join(some)) for some in whole])
     complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
+
+
+def _nested(way: Way, metric: Chosen, fits: Fits, n: int) -> NestedDraws | None:
+    """The values around each fold of those draws of n rows whose fits were all made."""
+    k = way.together
+    of_folds = [_values(metric, fit.test) for _, fit in fits[way.name]]
+    of_pairs = [_values(metric, fit.test) for _, fit in fits[NESTED]]
+    pairs = list(combinations(range(k), 2))
+    folds = []
+    for draw in range(min(len(of_folds) // k, len(of_pairs) // len(pairs))):
+        outer = of_folds[draw * k : (draw + 1) * k]
+        inner: list[list[Floats]] = [[] for _ in range(k)]
+        for number, (one, other) in enumerate(pairs, draw * len(pairs)):
+            first, second = np.split(of_pairs[number], [outer[one].size])
+            inner[one].append(second)
+            inner[other].append(first)
+        folds += [
+            NestedFold(defined(values), defined(np.concatenate(rest)))
+            for values, rest in zip(outer, inner, strict=True)
+        ]
+    few = any(fold.outer.size < 2 for fold in folds)
+    return NestedDraws(folds, k, n) if folds and not few else None
+
+
+def _halves(metric: Chosen, fits: Fits) -> tuple[Floats, Floats]:
+    """The mean over the holdouts of each half, for each split into halves that was fitted in
+    full.
+    """
+    values = np.array([metric.value(fit.test) for _, fit in fits.get(HALVES, ())])
+    complete = values[: values.size // (2 * IN_HALF) * 2 * IN_HALF].reshape(-1, 2, IN_HALF)
+    means = complete.mean(axis=2)
+    means = means[~np.isnan(means).any(axis=1)]
+    return means[:, 0], means[:, 1]
+
+
+def _values(metric: Chosen, rows: Rows) -> Floats:
+    """The value of each row, whose mean is the metric; NaN where a row does not count."""
+    return metric.sums(rows).per_unit
 
 
 @framed
@@ -276,6 +373,12 @@ def fit_others(
     every = np.arange(len(setting.examples))
     parts = {APPARENT: [Job(system, every, every, APPARENT)], CURVE: curve_jobs(setting, system)}
     of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
+    nesting = next((way for way in chosen if _can_nest(setting, way, metric)), None)
+    if nesting is not None:
+        of_ways[NESTED] = nested_jobs(setting, nesting, system)
+    single = next((way for way in chosen if way.name == ONE_HOLDOUT), None)
+    if single is not None and (in_halves := half_jobs(setting, system)):
+        of_ways[HALVES] = in_halves
     parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
     jobs = [job for some in parts.values() for job in some]
     done = iter(
@@ -294,6 +397,7 @@ def fit_others(
     repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
     folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
     folds = [fit for _, fit in fits.get(folded, ())] or own
+    nested = None if nesting is None else _nested(nesting, metric, fits, len(every))
     ignoring = [fit.test for _, fit in fits.get(setting.blind, ())]
     every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
     warned = Counter(text for fit in every_fit for text in set(fit.warned))
@@ -304,9 +408,28 @@ def fit_others(
         curve=_curve(setting, metric, fits[CURVE], own),
         ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
         bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
+        nested=nested,
+        holdouts=np.array([metric.value(fit.test) for _, fit in fits.get(ONE_HOLDOUT, ())]),
+        halves=_halves(metric, fits),
         unfitted=(*missing, *unfitted),
         warned=dict(sorted(warned.items())),
     )
+
+
+def _can_nest(setting: Setting, way: Way, metric: Chosen) -> bool:
+    """True for k folds of independent rows, three or more of at least two rows each, and a mean
+    over rows, where models without two folds can be fitted.
+    """
+    if way.name != f"{setting.k}-fold" or way.together < 3 or not metric.metric.kind.mean_over_rows:
+        return False
+    draws = _draws(way)
+    least = min(test.size for _, test in way.folds.pairs)
+    sides = (
+        np.intersect1d(one[0], other[0], assume_unique=True)
+        for draw in draws
+        for one, other in combinations(draw, 2)
+    )
+    return least > 1 and all(map(setting.varied, sides))
 
 
 # A selection of columns, inside the folds and outside

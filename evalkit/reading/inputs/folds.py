@@ -17,7 +17,7 @@ from evalkit.limits import USUAL, Reading
 from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.inputs import aligned, outcomes, split_names
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Predictions, validation
 from evalkit.reading.matching.samples import SampledTable
@@ -250,6 +250,7 @@ def predictions(
         if "repeat" not in rows.shared_values:
             _refuse_unnamed_repeat(parts[0], examples.id)
         _refuse_again(rows, examples.id)
+    examples = _with_named_repeats(rows, examples)
     if len(examples.classes) > 2:
         raise _third_class(rows, examples)
     if len(examples) > USUAL.reading.rows:
@@ -328,6 +329,27 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
     ]
     if names and np.bincount(id.code).min() > 1:
         raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
+
+
+def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
+    """The examples with the repeats that the names of folds tell, such as Fold1.Rep1.
+
+    Raises InputError if such names have no ids beside them, or an id changes its label.
+    """
+    if e.fold is None or e.repeat is not None:
+        return e
+    if e.id is None:
+        if split_names.repeat_in_words(split_names.split_names(e.fold.names)):
+            raise roles_of.refused(
+                rows.table.blocks[0].part.name, "repeats", column=rows.columns["fold"]
+            )
+        return e
+    split = split_names.named_repeats(e.fold, e.id.code)
+    if split is None:
+        return e
+    named = replace(e, fold=split.fold, repeat=split.repeat)
+    _repeats_agree(rows, named)
+    return named
 
 
 def _agree(id: Ints, values: np.ndarray) -> bool:

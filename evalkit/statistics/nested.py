@@ -1,0 +1,96 @@
+"""Intervals of a learner that need fits of their own: nested cross-validation (Bates, Hastie,
+Tibshirani 2024, doi:10.1080/01621459.2023.2197686), and Nadeau and Bengio's conservative z.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.statistics.intervals import Estimate, t_interval
+
+METHOD = "nested cross-validation"
+
+
+@dataclass(frozen=True, eq=False)
+class NestedFold:
+    """The values of rows around one fold of a draw of k folds.
+
+    outer: of the rows of the fold, by the model that was fitted without it. inner: of the rows of
+    the other folds, each by the model that was fitted without its own fold and this one.
+    """
+
+    outer: Floats
+    inner: Floats
+
+    @property
+    def square(self) -> float:
+        """The squared difference of both means, less the variance of the mean of the fold."""
+        apart = float(self.inner.mean() - self.outer.mean())
+        return apart**2 - float(self.outer.var(ddof=1)) / self.outer.size
+
+
+@dataclass(frozen=True, eq=False)
+class NestedDraws:
+    """Every fold of some draws of k folds of n independent rows.
+
+    Raises InputError without folds, or for a fold of one row.
+    """
+
+    folds: Sequence[NestedFold]
+    k: int
+    n: int
+
+    def __post_init__(self) -> None:
+        smallest = min((fold.outer.size for fold in self.folds), default=0)
+        if smallest < 2:
+            raise InputError(f"folds must have 2 or more rows each, got {smallest}")
+
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """The mean of a value per row for models of a learner, with the interval of nested
+        cross-validation.
+
+        The value is the mean of the inner values, less (1 + (k − 2) / k) times its excess over that
+        of the outer ones, as inner models have fewer training rows. The squared error is
+        (k − 1) / k times the mean of the squares of the folds; it lies between that of n
+        independent rows and k times that.
+
+        >>> fold = NestedFold(outer=np.array([0.0, 1.0]), inner=np.array([0.0, 1.0, 1.0, 1.0]))
+        >>> e = NestedDraws([fold] * 3, k=3, n=6).estimate()
+        >>> round(e.value, 4), round((e.high - e.value) / 1.959964, 4)  # 3/4 − 4/3 · (3/4 − 1/2)
+        (0.4167, 0.1846)
+        """
+        inner = np.concatenate([fold.inner for fold in self.folds])
+        outer = np.concatenate([fold.outer for fold in self.folds])
+        mean = float(inner.mean())
+        value = mean - (1 + (self.k - 2) / self.k) * (mean - float(outer.mean()))
+        independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
+        square = (self.k - 1) / self.k * float(np.mean([fold.square for fold in self.folds]))
+        error = np.clip(np.sqrt(max(square, 0.0)), independent, np.sqrt(self.k) * independent)
+        return t_interval(value, float(error), n=self.n, level=level, method=METHOD, freedom=np.inf)
+
+
+CONSERVATIVE = "conservative z"
+
+
+def conservative_z(
+    values: Floats, first: Floats, second: Floats, *, n: int, level: float = 0.95
+) -> Estimate:
+    """The mean of a metric over random holdouts of n rows, whose variance is seen on disjoint
+    halves of the rows.
+
+    values: of each holdout. first, second: of each split into halves the mean over as many holdouts
+    in each half, with as many test rows and fewer training rows. The variance is half the mean
+    squared difference of both, which is larger than that of all rows. Raises InputError without a
+    holdout or a split. Nadeau and Bengio 2003, doi:10.1023/A:1024068626366.
+
+    >>> e = conservative_z(np.array([0.6, 0.8]), np.array([0.6, 0.7]), np.array([0.8, 0.7]), n=100)
+    >>> round(e.value, 4), round((e.high - e.value) / 1.959964, 4)  # √(0.2² / 4)
+    (0.7, 0.1)
+    """
+    if not (values.size and first.size):
+        raise InputError(f"values and halves must not be empty, got {values.size} and {first.size}")
+    error = float(np.sqrt(((first - second) ** 2).sum() / (2 * first.size)))
+    mean = float(values.mean())
+    return t_interval(mean, error, n=n, level=level, method=CONSERVATIVE, freedom=np.inf)
