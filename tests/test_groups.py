@@ -291,7 +291,7 @@ def test_a_table_that_is_read_by_blocks_is_refused() -> None:
     ("rule", "failed"),
     [
         ("gap recall.high <= 0.3 between sex", []),
-        ("gap recall.high <= 0.2 between sex of forest", []),
+        ("gap recall.high <= 0.2 between sex of forest", ["forest"]),
         ("gap recall.value <= 0.1 between sex", ["forest"]),
     ],
 )
