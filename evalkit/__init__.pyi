@@ -102,6 +102,9 @@ def classification(
     precision_target: float | None = None,
     unit: str | None = None,
     segments: Names | None = None,
+    groups: Names | None = None,
+    reference: Named | None = None,
+    gap_margin: float = 0.05,
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -151,6 +154,9 @@ def classification(
     precision_target: the precision from which predictions of a class need no review (multi-class)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
+    groups: columns of people or things to compare, "sex,age_band": the gaps of each rate
+    reference: the group that others are compared with, "{sex: male}"; None: the largest
+    gap_margin: gaps between groups within plus or minus this value are equivalent
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading

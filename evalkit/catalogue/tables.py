@@ -324,6 +324,8 @@ AVERAGE_PRECISION = described("average_precision", "counts", _AVERAGE)
 _ACCURACY = described("accuracy", "counts", _share(_accuracy))
 RECALL = described("recall", "counts", _share(_recall))
 SPECIFICITY = described("specificity", "counts", _share(_specificity))
+FALSE_POSITIVE_RATE = described("false_positive_rate", "counts", _one_minus(SPECIFICITY))
+PREDICTED_RATE = described("predicted_rate", "counts", _share(_predicted_rate))
 PRECISION = described("precision", "counts", _share(_precision))
 F1 = described("f1", "counts", _f_score(1))
 _BALANCED = described(
@@ -356,7 +358,7 @@ COUNTS = rows_of(
         "precision": PRECISION,
         "recall": RECALL,
         "specificity": SPECIFICITY,
-        "false_positive_rate": _one_minus(SPECIFICITY),
+        "false_positive_rate": FALSE_POSITIVE_RATE,
         "false_negative_rate": _one_minus(RECALL),
         "negative_predictive_value": _share(_negative_predictive_value),
         "f1": F1,
@@ -371,7 +373,7 @@ COUNTS = rows_of(
         "precision@": _of_top_rows("precision@", scores.TopPrecision, counts.precision),
         "recall@": _of_top_rows("recall@", scores.TopRecall, counts.recall),
         "lift@": _of_top_rows("lift@", scores.Depth, curves.lift),
-        "predicted_rate": _share(_predicted_rate),
+        "predicted_rate": PREDICTED_RATE,
         "gauc": GAUC,
         "gauc_positives": _auc_within_units(_positives),
         "gauc_uniform": _auc_within_units(_one_each),
