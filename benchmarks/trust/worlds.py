@@ -31,6 +31,7 @@ from of_rows import (
     twins,
     weighted,
 )
+from of_series import SERIES
 from of_units import (
     RANKING,
     answers,
@@ -473,4 +474,5 @@ WORLDS = (
     *SCARCE,
     *EXPERIMENTS,
     *DISTRIBUTIONS,
+    *SERIES,
 )
