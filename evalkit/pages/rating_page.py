@@ -314,12 +314,14 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
         several = order.series_count > 1
         added = f"; the rows of {order.series_count} series are added up by time" if several else ""
         lags = int(order.horizons.max()) - 1
-        facts = {"column": column, "times": counted(order.times, "time"), "lags": lags}
-        form = "used" if lags else "one_step"
-        yield kinds.TIME_ORDER.note(order.times, form, added=added, **facts)
+        times = counted(order.times, "time")
+        facts = {"column": column, "times": times, "added": added}
+        if lags:
+            yield kinds.TIME_ORDER.note(order.times, "used", **facts, lags=lags)
+        else:
+            yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
         if lags and order.times < TIMES_OF_STEP * (lags + 1):
-            few = counted(order.times, "time")
-            yield kinds.TIME_ORDER.warning(order.times, "few", times=few, steps=lags + 1)
+            yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=lags + 1)
         yield from _autocorrelated(study)
         tapered = study.comparisons["method"].eq(TAPERED) if len(study.comparisons) else []
         if sum(tapered):
