@@ -10,6 +10,8 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
 
+TIMES_OF_STEP = 33  # of the longest horizon, below which tests reject too often
+
 
 class Scales(NamedTuple):
     """The mean absolute and the mean squared error of the naive forecast of each row's series."""
@@ -42,6 +44,21 @@ class TimeOrder:
     def horizons(self) -> Ints:
         """The distinct horizons, in steps."""
         return np.unique(self.steps_ahead)
+
+    @property
+    def longest_horizon(self) -> int:
+        """The longest horizon, in steps."""
+        return int(self.horizons[-1])
+
+    @property
+    def lags(self) -> int:
+        """How many steps back errors depend on others."""
+        return self.longest_horizon - 1
+
+    @property
+    def has_few_times(self) -> bool:
+        """True if there are so few times for the longest horizon that tests reject too often."""
+        return self.lags > 0 and self.times < TIMES_OF_STEP * self.longest_horizon
 
     @cached_property
     def repeated_rows(self) -> int:

@@ -13,14 +13,12 @@ from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, 
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.report import Results
-from evalkit.statistics.methods import TAPERED
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
 
 pieces.offered(__name__)
 
 
-TIMES_OF_STEP = 33  # times per step of the longest horizon, below which tests reject too often
 SURE = 0.05  # by how much a half-width may be off
 
 
@@ -313,20 +311,20 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     else:
         several = order.series_count > 1
         added = f"; the rows of {order.series_count} series are added up by time" if several else ""
-        lags = int(order.horizons.max()) - 1
         times = counted(order.times, "time")
         facts = {"column": column, "times": times, "added": added}
-        if lags:
-            yield kinds.TIME_ORDER.note(order.times, "used", **facts, lags=lags)
+        if order.lags:
+            yield kinds.TIME_ORDER.note(order.times, "used", **facts, lags=order.lags)
         else:
             yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
-        if lags and order.times < TIMES_OF_STEP * (lags + 1):
-            yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=lags + 1)
+        if order.has_few_times:
+            steps = order.longest_horizon
+            yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=steps)
         yield from _autocorrelated(study)
-        tapered = study.comparisons["method"].eq(TAPERED) if len(study.comparisons) else []
-        if sum(tapered):
-            metrics = listed(dict.fromkeys(study.comparisons["metric"][tapered]))
-            yield kinds.TIME_ORDER.note(int(sum(tapered)), "tapered", metrics=metrics)
+        if study.tapered:
+            yield kinds.TIME_ORDER.note(
+                len(study.tapered), "tapered", metrics=listed(study.tapered)
+            )
 
 
 def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:

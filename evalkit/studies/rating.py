@@ -48,6 +48,7 @@ from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
+from evalkit.statistics.methods import TAPERED
 from evalkit.statistics.spread import by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
@@ -723,6 +724,14 @@ class Rating(row_study.RowStudy):
     def in_time_order(self) -> bool:
         """True if intervals and tests take rows as a series."""
         return self.measured.layout is Layout.SERIES
+
+    @property
+    def tapered(self) -> list[str]:
+        """The metrics with a comparison whose autocovariances got Bartlett's weights."""
+        if not len(self.comparisons):
+            return []
+        is_tapered = self.comparisons["method"] == TAPERED
+        return [*dict.fromkeys(self.comparisons["metric"][is_tapered])]
 
     @cached_property
     def autocorrelation(self) -> Autocorrelation | None:
