@@ -413,6 +413,7 @@ def rating(
     systems: Names | None = None,
     metrics: Metrics | None = None,
     interval_level: float | None = None,
+    reference: str | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
@@ -454,6 +455,7 @@ def rating(
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
     metrics: "mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; the first gives the verdict
     interval_level: 0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread
+    reference: the forecast that skill is measured against: naive (the last value known), seasonal:12 (that of the last season) or mean (of the actual values)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs

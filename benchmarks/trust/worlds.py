@@ -34,6 +34,7 @@ from of_rows import (
     twins,
     weighted,
 )
+from of_series import SERIES
 from of_units import (
     RANKING,
     answers,
@@ -507,4 +508,5 @@ WORLDS = (
     *SCARCE,
     *EXPERIMENTS,
     *DISTRIBUTIONS,
+    *SERIES,
 )

@@ -26,6 +26,7 @@ from evalkit.parameters.kinds import (
     LOWER,
     METRICS,
     PAIRS,
+    REFERENCE,
     SHARES,
     TEXT,
     TEXTS,
@@ -634,6 +635,11 @@ class RatingParameters(Compared, Resources):
     )
     interval_level: float | None = option(
         SHARE, "0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread"
+    )
+    reference: str | None = option(
+        REFERENCE,
+        "the forecast that skill is measured against: naive (the last value known), seasonal:12 "
+        "(that of the last season) or mean (of the actual values)",
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
