@@ -162,7 +162,7 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
             rows = order[: max(5, round(share * train.size))]
-            if rows.size < train.size and setting.varied(rows):
+            if rows.size < train.size and setting.can_learn_from(rows):
                 jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
     return sorted(jobs, key=lambda job: job.place)
 
@@ -177,10 +177,12 @@ def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in fits[way.name]]
     whole = [
-        tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)
+        tests[i : i + way.folds_per_value]
+        for i in range(0, len(tests) - way.folds_per_value + 1, way.folds_per_value)
     ]
     values = np.array([metric.value(Rows.join(some)) for some in whole])
-    complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
+    estimates = values.size // way.values_per_estimate
+    complete = values[: estimates * way.values_per_estimate].reshape(-1, way.values_per_estimate)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
