@@ -235,7 +235,8 @@ def test_probabilistic_first_item_follows_its_softmax():
         assert (shown.item[:, 0] == item).mean() == pytest.approx(chance, abs=0.01)
 
 
-EACH = ("sessions", "chance", "hours", "other", "wrap", "wants")  # what users have of their own
+# what users have of their own
+EACH = ("sessions", "p_play", "hours", "other_hours", "wrapping", "kind_shares")
 
 
 @pytest.mark.parametrize("leave", [1.0, 0.0])
@@ -247,7 +248,7 @@ def test_drawn_plays_agree_with_the_closed_form(leave, more):
     shown = (simulation.in_turns if more else simulation.ranking)(world, who, 1.6, rng=rng)
     if more:
         assert (np.sort(who.kind[shown[:, :3]], axis=1) == [0, 1, 2]).all()
-        assert (who.kind[shown[:, 0]] == who.wants.argmax(axis=1)).all()
+        assert (who.kind[shown[:, 0]] == who.kind_shares.argmax(axis=1)).all()
     drawn, truth = (
         simulation.observed(world, who, shown, rng=rng),
         simulation.expected(world, who, shown),
