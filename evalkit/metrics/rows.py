@@ -31,8 +31,8 @@ class Rows:
     independent. columns: further ones by name, for own metrics. redraw: if the threshold was chosen
     on these rows, a function that returns the counts on bootstrap samples with the threshold chosen
     anew on each; else None. predictive: the predictive distributions beside the forecasts; None
-    without them. steps_ahead: if `unit` is the place in time, how many steps ahead each row looks; else
-    None.
+    without them. steps_ahead: if `unit` is the place in time, how many steps ahead each row looks;
+    else None.
     """
 
     actual: np.ndarray
