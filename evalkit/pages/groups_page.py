@@ -45,7 +45,7 @@ def group_gaps(study: Study) -> Html:
 
 def _head(metric: str) -> Cell:
     """The head of a metric, by the name that people say."""
-    return tables.titled(NAMES.get(metric, metric), metric)
+    return tables.metric_head(NAMES.get(metric, metric), metric)
 
 
 def _summary(study: Study, column: str) -> Html:
@@ -71,7 +71,7 @@ def _summary(study: Study, column: str) -> Html:
 def _gap_in_words(row: Mapping[Any, Any]) -> str:
     """A gap with its groups, as a sentence names it."""
     places = decimals([row["gap"]], [row["low"]], [row["high"]])
-    gap = with_interval(row["gap"], row["low"], row["high"], places=places).whole
+    gap = with_interval(row["gap"], row["low"], row["high"], places=places).full_text
     return f"{row['metric']} by {gap} ({row['highest']} above {row['lowest']})"
 
 
@@ -136,4 +136,4 @@ def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
         few = ""
         if row["cases"] < FEW_CASES:
             few = counted(row["cases"], "case")
-        yield replace(cell, below=tuple(filter(None, (gap.whole, verdict, few))))
+        yield replace(cell, below=tuple(filter(None, (gap.full_text, verdict, few))))
