@@ -102,6 +102,9 @@ def classification(
     precision_target: float | None = None,
     unit: str | None = None,
     segments: Names | None = None,
+    groups: Names | None = None,
+    reference: Named | None = None,
+    gap_margin: float = 0.05,
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -151,6 +154,9 @@ def classification(
     precision_target: the precision from which predictions of a class need no review (multi-class)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
+    groups: columns of people or things to compare, "sex,age_band": the gaps of each rate
+    reference: the group that others are compared with, "{sex: male}"; None: the largest
+    gap_margin: gaps between groups within plus or minus this value are equivalent
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading
@@ -407,6 +413,7 @@ def rating(
     systems: Names | None = None,
     metrics: Metrics | None = None,
     interval_level: float | None = None,
+    reference: str | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
@@ -448,6 +455,7 @@ def rating(
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
     metrics: "mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; the first gives the verdict
     interval_level: 0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread
+    reference: the forecast that skill is measured against: naive (the last value known), seasonal:12 (that of the last season) or mean (of the actual values)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs

@@ -166,8 +166,8 @@ def test_of_two_reports_one_system_is_drawn_alone(studies):
 def test_a_plot_that_is_asked_for_twice_is_drawn_once(studies, monkeypatch):
     study = ek.classification(metrics="roc_auc")
     calls = []
-    once = figures._drawn
-    monkeypatch.setattr(figures, "_drawn", lambda *given: calls.append(given) or once(*given))
+    once = figures._render
+    monkeypatch.setattr(figures, "_render", lambda *given: calls.append(given) or once(*given))
     assert study.plot.curve.svg == study.plot.curve.svg
     assert len(calls) == 1
     assert study.plot.roc is study.plot.roc

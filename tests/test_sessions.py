@@ -50,12 +50,12 @@ def test_a_log_gives_credit_and_checks():
     kept = log_with()
     assert kept.credit.tolist() == [[1, 0], [2.5, 0]]
     assert kept.owners.tolist() == ["u", "v"]
-    assert kept.shown.tolist() == [[0, 0, 0], [2, 0, 0], [0, 1, 1]]
-    checks = dict(zip(sessions.COUNTED, kept.counted.tolist(), strict=True))
+    assert kept.item_counts.tolist() == [[0, 0, 0], [2, 0, 0], [0, 1, 1]]
+    checks = dict(zip(sessions.CHECKS, kept.check_counts.tolist(), strict=True))
     assert checks["neutral items"] == [1, 4]
     assert checks["outcome on neutral items"] == [3, 6.5]
     assert checks["sessions with uneven teams"] == [0, 2]
-    assert log_with(team=["a", "b", "a", "a"]).counted[0].tolist() == [1, 2]
+    assert log_with(team=["a", "b", "a", "a"]).check_counts[0].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("users", [1, 2, 3, 200])
@@ -78,7 +78,7 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
         wanted = interval_methods.arm_within(
             independent.ratio_of(Sums(total[items > 0], items[items > 0])), 0.0, np.inf, level=0.95
         )
-        e = sessions.SessionOutcomes.joined(parts).per_item(at, np.inf, 0.95)
+        e = sessions.SessionOutcomes.add_up(parts).per_item(at, np.inf, 0.95)
         assert [e.value, e.low, e.high, e.n] == pytest.approx(
             [wanted.value, wanted.low, wanted.high, wanted.n], rel=1e-9, nan_ok=True
         )
@@ -235,7 +235,8 @@ def test_probabilistic_first_item_follows_its_softmax():
         assert (shown.item[:, 0] == item).mean() == pytest.approx(chance, abs=0.01)
 
 
-EACH = ("sessions", "chance", "hours", "other", "wrap", "wants")  # what users have of their own
+# what users have of their own
+EACH = ("sessions", "p_play", "hours", "other_hours", "wrapping", "kind_shares")
 
 
 @pytest.mark.parametrize("leave", [1.0, 0.0])
@@ -247,7 +248,7 @@ def test_drawn_plays_agree_with_the_closed_form(leave, more):
     shown = (simulation.in_turns if more else simulation.ranking)(world, who, 1.6, rng=rng)
     if more:
         assert (np.sort(who.kind[shown[:, :3]], axis=1) == [0, 1, 2]).all()
-        assert (who.kind[shown[:, 0]] == who.wants.argmax(axis=1)).all()
+        assert (who.kind[shown[:, 0]] == who.kind_shares.argmax(axis=1)).all()
     drawn, truth = (
         simulation.observed(world, who, shown, rng=rng),
         simulation.expected(world, who, shown),

@@ -269,6 +269,21 @@ def _days(of: Any) -> Iterator[Number]:
         yield Number("difference", row.metric, row.difference, row.low, row.high, row.p, 0.0)
 
 
+def _group_gaps(of: Any) -> Iterator[Number]:
+    """The gaps of groups that are alike."""
+    for row in of.gaps("group").to_dict("records"):
+        if row["group"] != row["reference"]:
+            limits = (row["gap"], row["gap_low"], row["gap_high"])
+            yield Number("gap", f"{row['metric']} of {row['group']}", *limits, truth=0.0)
+
+
+def _largest_gaps(of: Any) -> Iterator[Number]:
+    """The largest gaps of groups that are alike."""
+    for row in of.largest_gaps("group").to_dict("records"):
+        limits = (row["gap"], row["low"], row["high"])
+        yield Number("largest gap", row["metric"], *limits, truth=0.0)
+
+
 class Row(NamedTuple):
     """What is read of a comparison."""
 
@@ -499,6 +514,8 @@ def _unlike(of: Any) -> Iterator[Number]:
 
 
 TESTS: dict[str, Frame] = {
+    "group_gaps": _group_gaps,
+    "largest_gaps": _largest_gaps,
     "differences": _comparisons,
     "claim_tests": _claim_tests,
     "days": _days,

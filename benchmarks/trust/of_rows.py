@@ -100,6 +100,17 @@ def in_regions(of: Draw, shares: tuple[float, ...] = (0.7, 0.3)) -> Draw:
     return draw
 
 
+def in_groups(of: Draw, groups: int = 2) -> Draw:
+    """The same with a column of groups of equal size, which have nothing to do with anything."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        table = of(rng, n)["preds"]
+        group = np.char.add("g", (np.arange(len(table)) % groups).astype(str))
+        return {"preds": table.assign(group=group)}
+
+    return draw
+
+
 def by_user(of: Draw, spread: float = 0.7) -> Draw:
     """The same with a column of users, who have several rows each: rows of n users."""
 

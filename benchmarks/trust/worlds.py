@@ -1,5 +1,7 @@
 """The worlds in which every interval and every test is tried."""
 
+from dataclasses import replace
+
 from found_cells import FOUND
 from large_worlds import LARGE
 from of_days import DAYS
@@ -17,6 +19,7 @@ from of_rows import (
     by_user,
     calibrated,
     classes,
+    in_groups,
     in_regions,
     labels,
     lognormal,
@@ -31,6 +34,7 @@ from of_rows import (
     twins,
     weighted,
 )
+from of_series import SERIES
 from of_units import (
     RANKING,
     answers,
@@ -168,6 +172,26 @@ def _two_classes() -> list[World]:
             for n in (100,)
         ),
     ]
+
+
+def _groups() -> list[World]:
+    """Groups with the same distribution: each gap is 0."""
+    report = "classification"
+    asked = {"metrics": "roc_auc,brier", "groups": "group", "systems": "score_a"}
+    frames = ("group_gaps", "largest_gaps")
+    two = [
+        World(f"two groups, {b:.0%} positive", report, 2 * n, in_groups(binary(b)), asked, frames)
+        for b in (0.5, 0.05)
+        for n in (30, 100, 1000)
+    ]
+    of_three = in_groups(binary(0.5), 3)
+    by_users = in_groups(binary_by_user(0.3))
+    worlds = [
+        *two,
+        World("three groups, 50% positive", report, 300, of_three, asked, frames),
+        World("two groups, rows of users in both", report, 100, by_users, asked | UNIT, frames),
+    ]
+    return [replace(world, large=0) for world in worlds]  # the true values are known
 
 
 def _thresholds() -> list[World]:
@@ -468,6 +492,7 @@ def _power() -> list[World]:
 
 WORLDS = (
     *_two_classes(),
+    *_groups(),
     *_thresholds(),
     *_nearly_alike(),
     *_classes_and_labels(),
@@ -483,4 +508,5 @@ WORLDS = (
     *SCARCE,
     *EXPERIMENTS,
     *DISTRIBUTIONS,
+    *SERIES,
 )

@@ -44,7 +44,7 @@ def sessions() -> pd.DataFrame:
     lists = rankings[:, user]
     shown = interleaving.team_draft(lists, WORLD.k, rng=rng)
     team = interleaving.without_shared_start(shown, lists).team
-    played = watched(np.take_along_axis(who.chance[user], shown.item, axis=1), rng=rng)
+    played = watched(np.take_along_axis(who.p_play[user], shown.item, axis=1), rng=rng)
     hours = played * (who.hours[user, None] * rng.gamma(4.0, 0.25, played.shape)).round(2)
     device = rng.choice(["phone", "tv", "web"], user.size, p=[0.5, 0.35, 0.15])
     n, k = shown.item.shape

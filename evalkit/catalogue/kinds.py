@@ -345,10 +345,11 @@ class Loss(RowTerms):
 @dataclass(frozen=True)
 class RatioOfRows(RowTerms):
     """A ratio of sums over rows. sides: rows -> the numerator and the denominator of each row,
-    unweighted.
+    unweighted; a numerator of NaN for a row that does not count. of_distributions: as in `Loss`.
     """
 
     sides: Callable[[Rows], Sequence[Floats]]
+    of_distributions: bool = False
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """The numerator and the denominator of each row, unweighted."""

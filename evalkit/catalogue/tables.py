@@ -324,6 +324,8 @@ AVERAGE_PRECISION = described("average_precision", "counts", _AVERAGE)
 _ACCURACY = described("accuracy", "counts", _share(_accuracy))
 RECALL = described("recall", "counts", _share(_recall))
 SPECIFICITY = described("specificity", "counts", _share(_specificity))
+FALSE_POSITIVE_RATE = described("false_positive_rate", "counts", _one_minus(SPECIFICITY))
+PREDICTED_RATE = described("predicted_rate", "counts", _share(_predicted_rate))
 PRECISION = described("precision", "counts", _share(_precision))
 F1 = described("f1", "counts", _f_score(1))
 _BALANCED = described(
@@ -356,7 +358,7 @@ COUNTS = rows_of(
         "precision": PRECISION,
         "recall": RECALL,
         "specificity": SPECIFICITY,
-        "false_positive_rate": _one_minus(SPECIFICITY),
+        "false_positive_rate": FALSE_POSITIVE_RATE,
         "false_negative_rate": _one_minus(RECALL),
         "negative_predictive_value": _share(_negative_predictive_value),
         "f1": F1,
@@ -371,7 +373,7 @@ COUNTS = rows_of(
         "precision@": _of_top_rows("precision@", scores.TopPrecision, counts.precision),
         "recall@": _of_top_rows("recall@", scores.TopRecall, counts.recall),
         "lift@": _of_top_rows("lift@", scores.Depth, curves.lift),
-        "predicted_rate": _share(_predicted_rate),
+        "predicted_rate": PREDICTED_RATE,
         "gauc": GAUC,
         "gauc_positives": _auc_within_units(_positives),
         "gauc_uniform": _auc_within_units(_one_each),
@@ -587,6 +589,22 @@ def _scaled_error(f: Rows, k: int | None) -> Floats:
     return losses.scaled(f.actual, f.scores, f.columns["naive_mae"])
 
 
+def _scaled_square(f: Rows, k: int | None) -> Floats:
+    scale = f.columns["naive_mse"]
+    return ratio(losses.squared(f.actual, f.scores), np.where(scale > 0, scale, 0.0))
+
+
+def _relative(loss: Loss, of_reference: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
+    """The mean of a loss by that of the reference forecast, over the rows that have one."""
+
+    def sides(f: Rows) -> tuple[Floats, Floats]:
+        """Both losses of each row."""
+        reference = of_reference(f.actual, f.columns["reference"])
+        return np.where(np.isnan(reference), np.nan, loss.per_row(f, None)), reference
+
+    return RatioOfRows(sides, of_distributions=loss.of_distributions)
+
+
 def _pinball(f: Rows, k: float) -> Floats:
     """The pinball loss of each row at the level of k percent: of the quantile of its distribution,
     or of its forecast if it has no distribution.
@@ -649,6 +667,18 @@ def at_percent(name: str, loss: Loss) -> Metric:
 
 
 _MSE = described("mse", "forecasts", _loss(losses.squared))
+_MSSE = described("msse", "forecasts", Loss(_scaled_square, partial=True))
+_WIS = _of_distribution(Quantiles, _without_number(predictive.weighted_interval_score))
+_CRPS = _of_distribution((Ensemble, Normal), _without_number(predictive.crps))
+_RELATIVE = rows_of(
+    "forecasts",
+    {
+        "relative_mae": _relative(_loss(losses.absolute), losses.absolute),
+        "relative_mse": _relative(_loss(losses.squared), losses.squared),
+        "relative_wis": _relative(_WIS, losses.absolute),
+        "relative_crps": _relative(_CRPS, losses.absolute),
+    },
+)
 FORECASTS = rows_of(
     "forecasts",
     {
@@ -661,12 +691,19 @@ FORECASTS = rows_of(
         "wape": RatioOfRows(_wape_sides),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
+        "rmsse": Transformed(_MSSE, _root, _slope_of_root),
+        "msse": _MSSE,
+        "mae_skill": _one_minus(_RELATIVE["relative_mae"]),
+        "mse_skill": _one_minus(_RELATIVE["relative_mse"]),
+        "wis_skill": _one_minus(_RELATIVE["relative_wis"]),
+        "crps_skill": _one_minus(_RELATIVE["relative_crps"]),
+        **_RELATIVE,
         "pinball": at_percent("pinball", Loss(_pinball, of_distributions=True)),
-        "wis": _of_distribution(Quantiles, _without_number(predictive.weighted_interval_score)),
+        "wis": _WIS,
         "overprediction": _part_of_wis("overprediction"),
         "underprediction": _part_of_wis("underprediction"),
         "dispersion": _part_of_wis("dispersion"),
-        "crps": _of_distribution((Ensemble, Normal), _without_number(predictive.crps)),
+        "crps": _CRPS,
         "fair_crps": _of_distribution(Ensemble, _without_number(predictive.fair_crps)),
         "coverage": at_percent("coverage", _of_interval(predictive.covered)),
         "quantile_coverage": at_percent(

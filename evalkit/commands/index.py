@@ -177,7 +177,7 @@ def listing(frame: pd.DataFrame) -> Html:
         "leads to their diff. "
     )
     note += "A report has one only if its data_date is clear, such as 2026-11-16 or October 2026."
-    return tables.whole("All reports", list(columns), rows, note)
+    return tables.unlimited_table("All reports", list(columns), rows, note)
 
 
 def _link(row: Mapping[str, Any]) -> Cell:

@@ -426,7 +426,7 @@ def _strip(strip: Strip) -> str:
     rows = []
     for row in strip.rows:
         drawn = _axis(axis, row.point, row.tone) if row.point else ""
-        estimate = escape(f"{row.estimate.text} {row.estimate.rest}")
+        estimate = escape(f"{row.estimate.text} {row.estimate.further_text}")
         colour = TONES.get(row.verdict, MUTED)
         verdict = f'<b style="color:{colour}">{escape(row.verdict)}</b>'
         rows.append([escape(row.system), drawn, estimate, escape(row.difference), verdict])

@@ -4,14 +4,27 @@ folds.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from evalkit.drawing import figures as marks, plots
 from evalkit.drawing.figures import characters
-from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, above, legend, note, said, short
+from evalkit.drawing.plots import (
+    COLOURS,
+    DARK,
+    GREY,
+    GRID,
+    MARKERS,
+    ZERO_LINE,
+    estimate_texts,
+    legend,
+    note,
+    panel_title,
+    rows_downwards,
+    shorten,
+)
 from evalkit.numbers import decimals, number, signed
 
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
@@ -19,16 +32,17 @@ HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 DIAGONAL = ((0.0, 1.0), (0.0, 1.0))
 FAINT: dict[str, Any] = {"color": "#bfc5cb", "linewidth": 0.8, "zorder": 1.5}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
-WORDS = 42  # characters that fit beside a panel
+YLABEL = 42  # characters that fit beside a panel
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-# cells of a confusion table stay so pale that this ink is read on them, in the dark too
-INK, PALE = (
-    "#000",
-    2.5,
-)
+INK = "#000"  # of the counts in a confusion table
+# the end of the shades of a confusion table: shares, at most 1, stay so pale that the ink is read
+# on them, in the dark too
+PALE = 2.5
+NAMED_CELLS = 15  # classes up to which there is room for counts in the cells
+FEW_CLASSES = 6  # classes up to which there is room for shares below the counts
+CLASS_NAME = 16  # characters of the name of a class
 GAP = 2  # characters between names below an axis
-FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
 
@@ -37,10 +51,11 @@ class Panel:
     """A panel of a figure of curves: lines, bands, marked points, a reference line, labels.
 
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating
-    points and others. reference: the ends of a dotted line. steps: how the points of a line are
-    joined, straight or in steps. keys: the words of each system in a legend of the panel's own;
-    none for that below the last panel. caption: of a figure of this panel alone. faint: the systems
-    whose lines are thin and grey, and not in the legend.
+    points and others. reference: the ends of a dotted line, as (x0, x1), (y0, y1). steps: how the
+    points of a line are joined, a `drawstyle` of matplotlib. keys: a text behind the name of each
+    system in a legend of the panel's own; empty for the legend below the last panel. caption: of a
+    figure of this panel alone. faint: the systems whose lines are thin and grey, and not in the
+    legend.
     """
 
     lines: pd.DataFrame
@@ -58,8 +73,8 @@ class Panel:
 
     @property
     def band_steps(self) -> str | None:
-        """How the edges of a band are joined: as the line that it belongs to point by point, else
-        straight.
+        """The option `step` of `fill_between` for the bands: that of the lines if both have the
+        same points, else None, straight.
         """
         if self.bands is self.lines and self.steps != "default":
             return self.steps.removeprefix("steps-")
@@ -67,8 +82,8 @@ class Panel:
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th system: told apart also without colour, and where a colour
-    comes again.
+    """Colour and dashes of the i-th system, as options of `ax.plot`: told apart also without
+    colour, and where a colour comes again.
 
     >>> look(0)["linestyle"], look(6)["linestyle"]
     ('-', '--')
@@ -77,8 +92,8 @@ def look(i: int) -> dict[str, Any]:
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
-    """One panel beside the other, the systems in the legend of the last, and of each with words of
-    its own.
+    """Draw each panel on its axes. A panel with `keys` has a legend of its own; otherwise the last
+    one has the legend, if there are several systems.
     """
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
     for panel, ax in zip(frames, axes.flat, strict=False):
@@ -88,134 +103,157 @@ def panels(frames: Sequence[Panel], axes: Any) -> Any:
     return axes
 
 
-def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
-    """Draw one panel; return its lines with their names."""
-    lines = []
-    for name, line in panel.lines.groupby("system", sort=False):
-        i = systems.index(str(name))
-        style = FAINT if name in panel.faint else look(i)
-        drawn = ax.plot(line["x"], line["y"], drawstyle=panel.steps, **style)[0]
-        marked = (str(name), marks.series(drawn, name))
-        lines += [] if name in panel.faint else [marked]
+def _panel(panel: Panel, ax: Any, systems: list[str]) -> dict[str, Any]:
+    """Draw one panel, and return the line of each system that the legend names.
+
+    systems: of all panels, so that a system looks the same in each.
+    """
+    lines = {}
+    for name, points in panel.lines.groupby("system", sort=False):
+        is_faint = name in panel.faint
+        style = FAINT if is_faint else look(systems.index(str(name)))
+        line = ax.plot(points["x"], points["y"], drawstyle=panel.steps, **style)[0]
+        marks.series(line, name)
+        if not is_faint:
+            lines[str(name)] = line
     if panel.bands is not None:
-        faint = marks.paleness(panel.bands["system"].nunique())
-        for name, band in panel.bands.groupby("system", sort=False):
-            colour = look(systems.index(str(name)))["color"]
-            drawn = ax.fill_between(
-                band["x"],
-                band["low"],
-                band["high"],
-                color=colour,
-                alpha=faint,
-                linewidth=0,
-                step=panel.band_steps,
-            )
-            marks.band(drawn, name)
-    for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
-        for row in (
-            ()
-            if rows is None
-            else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples()
-        ):
-            i = systems.index(row.system)
-            style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
-            marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
+        _bands(panel.bands, panel.band_steps, ax, systems)
+    if panel.points is not None:
+        _points(panel.points, SOLID, ax, systems)
+    if panel.circles is not None:
+        _points(panel.circles, HOLLOW, ax, systems)
     if panel.reference is not None:
-        (x0, x1), (y0, y1) = panel.reference
-        ax.plot([x0, x1], [y0, y1], **REFERENCE)
-    ax.set(xlabel=panel.xlabel, ylabel=short(panel.ylabel, WORDS), title=above(panel.title, ax))
+        x_ends, y_ends = panel.reference
+        ax.plot(x_ends, y_ends, **REFERENCE)
+    ylabel = shorten(panel.ylabel, YLABEL)
+    ax.set(xlabel=panel.xlabel, ylabel=ylabel, title=panel_title(panel.title, ax))
     ax.grid(**GRID)
     return lines
 
 
+def _bands(bands: pd.DataFrame, step: str | None, ax: Any, systems: list[str]) -> None:
+    """Draw the band of each system, from `low` to `high` along `x`, in the system's colour.
+
+    step: as in `fill_between`.
+    """
+    opacity = marks.paleness(bands["system"].nunique())
+    for name, band in bands.groupby("system", sort=False):
+        area = ax.fill_between(
+            band["x"],
+            band["low"],
+            band["high"],
+            color=look(systems.index(str(name)))["color"],
+            alpha=opacity,
+            linewidth=0,
+            step=step,
+        )
+        marks.band(area, name)
+
+
+def _points(points: pd.DataFrame, shape: dict[str, Any], ax: Any, systems: list[str]) -> None:
+    """Draw the points whose `x` and `y` are finite, in the colour and with the marker of their
+    system. shape: options of `ax.plot` that come before these.
+    """
+    is_finite = np.isfinite(points["x"]) & np.isfinite(points["y"])
+    for row in points[is_finite].itertuples():
+        i = systems.index(row.system)
+        style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
+        marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
+
+
 def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:
-    """A confusion table: shade by the share of the row, counts in the cells, and of few classes the
-    shares too.
+    """Draw a confusion table: each cell with its count, the darker the larger its share of the row;
+    of few classes with the share too.
+
+    table: counts of shape (n_classes, n_classes). classes: the names of rows and columns.
     """
     counts = np.asarray(table, float)
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax.pcolormesh(
-        np.arange(len(classes) + 1),
-        np.arange(len(classes) + 1),
-        share,
-        cmap="Blues",
-        vmin=0,
-        vmax=PALE,
-    )
-    if len(classes) <= 15:
+    row_totals = counts.sum(axis=1, keepdims=True)
+    share = counts / np.maximum(row_totals, 1)  # 0 in an empty row
+    edges = np.arange(len(classes) + 1)
+    ax.pcolormesh(edges, edges, share, cmap="Blues", vmin=0, vmax=PALE)
+    if len(classes) <= NAMED_CELLS:
         for i, j in np.ndindex(counts.shape):
-            words = (
-                f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}"
-                if len(classes) <= FEW
-                else f"{counts[i, j]:,.0f}"
-            )
-            ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=INK)
-    ticks = np.arange(len(classes)) + 0.5
-    names = [short(name, 16) for name in classes]
-    wide = sum(map(len, names)) + GAP * len(names) + max(map(len, names))
-    ax.set_xticks(ticks, names, rotation=0 if wide <= characters(plots.width(ax)) else 90)
-    ax.set_yticks(ticks, names)
-    ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)
+            text = f"{counts[i, j]:,.0f}"
+            if len(classes) <= FEW_CLASSES:
+                text += f"\n{share[i, j]:.0%}"
+            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", color=INK)
+    middles = np.arange(len(classes)) + 0.5
+    names = [shorten(name, CLASS_NAME) for name in classes]
+    lengths = [len(name) for name in names]
+    # names are centred below their columns: those at the ends reach out by half of their lengths
+    line = sum(lengths) + GAP * len(names) + max(lengths)
+    fits_level = line <= characters(plots.panel_width(ax))
+    ax.set_xticks(middles, names, rotation=0 if fits_level else 90)
+    ax.set_yticks(middles, names)
+    ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)  # the first class on top
     return ax
 
 
 def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
-    """A confusion table a system, side by side; labels: those of `matrix`."""
+    """Draw the confusion table of each system, one panel per system. labels: those of `matrix`."""
     for (name, table), ax in zip(tables.items(), axes.flat, strict=False):
-        matrix(table, ax, **labels).set_title(above(name, ax))
+        matrix(table, ax, **labels).set_title(panel_title(name, ax))
     return axes
 
 
 def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
-    """One panel per system: a value by tenths with its interval, around 0."""
-    for name, part, ax in _each(frame, axes, "decile of the forecast", ylabel):
-        ax.axhline(0, color="#444", linewidth=0.9)
-        marks.band(
-            ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6),
-            name,
-        )
-        points = ax.plot(
-            part["tenth"],
-            part["value"],
-            linestyle="none",
-            marker="o",
-            markersize=4,
-            color=COLOURS[0],
-        )[0]
-        texts = zip(part["tenth"], said(part, signed), strict=True)
-        marks.series(points, name, [f"{name}, decile {tenth}: {text}" for tenth, text in texts])
+    """Draw a value by decile of the forecast with its interval, around 0, one panel per system.
+
+    frame: system, tenth, value, low, high.
+    """
+    for panel in _system_panels(frame, axes, "decile of the forecast", ylabel):
+        ax = panel.ax
+        deciles = panel.rows
+        ax.axhline(0, **ZERO_LINE)
+        x = deciles["tenth"]
+        limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
+        marks.band(limits, panel.system)
+        dots = {"linestyle": "none", "marker": "o", "markersize": 4, "color": COLOURS[0]}
+        points = ax.plot(x, deciles["value"], **dots)[0]
+        texts = zip(x, estimate_texts(deciles, signed), strict=True)
+        says = [f"{panel.system}, decile {tenth}: {text}" for tenth, text in texts]
+        marks.series(points, panel.system, says)
     return axes
 
 
 def coverage(frame: pd.DataFrame, ax: Any) -> Any:
-    """The coverage of the intervals of each system by their level, with its interval, around the
-    diagonal. frame: system, nominal, value, low, high.
+    """Draw the share of actual values in the intervals of each system against the level of the
+    intervals, with the confidence interval of the share; on the diagonal both are equal.
+
+    frame: system, nominal, value, low, high.
     """
-    lines = []
+    lines = {}
     ax.plot([0, 1], [0, 1], **REFERENCE)
-    for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
+    for i, (name, levels) in enumerate(frame.groupby("system", sort=False)):
         style = look(i) | {"marker": MARKERS[i % len(MARKERS)], "markersize": 5}
-        line = ax.plot(part["nominal"], part["value"], **style)[0]
-        colour = style["color"]
-        limits = ax.vlines(part["nominal"], part["low"], part["high"], color=colour, alpha=0.5)
+        line = ax.plot(levels["nominal"], levels["value"], **style)[0]
+        limits = ax.vlines(
+            levels["nominal"], levels["low"], levels["high"], color=style["color"], alpha=0.5
+        )
         marks.band(limits, name)
-        lines.append((str(name), marks.series(line, name)))
+        lines[str(name)] = marks.series(line, name)
     if len(lines) > 1:
-        legend(ax, lines, {})
+        legend(ax, lines)
     ax.set(xlabel="level of the interval", ylabel="share of actual values in it")
     ax.grid(**GRID)
     return ax
 
 
 def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any) -> Any:
-    """Rows side by side: nested intervals as bars, the forecast and the actual value. intervals:
-    row, low, high, the widest first. points: row, forecast, actual.
+    """Draw rows side by side: nested intervals as bars, the narrower the darker, the forecast as a
+    white dot, the actual value as a filled one.
+
+    intervals: row, nominal (the level), low, high, the widest level first. points: row, forecast,
+    actual.
     """
     levels = intervals["nominal"].unique().tolist()
     for i, level in enumerate(levels):
-        part = intervals[intervals["nominal"] == level]
-        pale = 0.9 * (i + 1) / len(levels)
-        ax.vlines(part["row"], part["low"], part["high"], color=COLOURS[0], alpha=pale, linewidth=6)
+        bars = intervals[intervals["nominal"] == level]
+        opacity = 0.9 * (i + 1) / len(levels)
+        ax.vlines(
+            bars["row"], bars["low"], bars["high"], color=COLOURS[0], alpha=opacity, linewidth=6
+        )
     dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
     ax.plot(points["row"], points["forecast"], color=COLOURS[0], mfc="white", **dots)
     ax.plot(points["row"], points["actual"], color=COLOURS[1], **dots)
@@ -226,8 +264,9 @@ def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any) -> Any:
 
 # Scores -------------------------------------------------------------------------------------------
 
-BELOW = 0.2  # height of the histogram, of the axis of shares
-LEFT, HIGH = 0.4, 0.7  # left of which and above which the words in the corner stand
+BELOW = 0.2  # height of the histogram below 0, of which the axis of shares has 1
+CORNER_WIDTH = 0.4  # of the square: the text in its upper left corner reaches no farther right
+CORNER_FLOOR = 0.7  # height in the square above which that text stands
 CLASSES = {"positive": COLOURS[1], "negative": COLOURS[0]}
 SIDES = tuple(CLASSES)
 Words = Mapping[str, Sequence[str]]  # of each system, lines in the corner of its square
@@ -242,17 +281,19 @@ def reliability(
     ylabel: str,
     words: Words,
 ) -> Any:
-    """One square per system: the isotonic curve, the band around the diagonal, the histogram of
-    scores beneath.
+    """Draw a reliability diagram per system: the share of positives as an isotonic function of the
+    predicted probability, a band around the diagonal, and the histogram of scores beneath.
 
-    curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines
-    in the corner.
+    curve: system, x, y. bands: system, x, low, high. spread: the bins of scores, system, low, high,
+    rows. words: lines in the corner.
     """
-    for name, line, ax in _each(curve, axes, "predicted probability", ylabel):
+    for panel in _system_panels(curve, axes, "predicted probability", ylabel):
+        ax = panel.ax
         ax.plot([0, 1], [0, 1], **REFERENCE)
-        _isotonic(name, line, bands, ax)
-        _beneath(spread[spread["system"] == name], ax, -BELOW, BELOW - 0.03)
-        _corner(line, words[name], ax)
+        _isotonic(panel.system, panel.rows, bands, ax)
+        scores = spread[spread["system"] == panel.system]
+        _histogram_beneath(scores, ax, floor=-BELOW, height=BELOW - 0.03)
+        _corner_text(panel.rows, words[panel.system], ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(-BELOW - 0.03, 1.02))
         ax.set_yticks(np.linspace(0, 1, 6))
     for ax in list(axes.flat)[curve["system"].nunique() :]:
@@ -260,63 +301,62 @@ def reliability(
     return axes
 
 
-def _isotonic(name: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Any) -> None:
-    """The isotonic curve of a system over its band."""
+def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Any) -> None:
+    """Draw the isotonic curve of a system over its band. line: x, y. bands: of all systems."""
     if bands is not None:
-        band = bands[bands["system"] == name]
-        marks.band(
-            ax.fill_between(
-                band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0
-            ),
-            name,
+        band = bands[bands["system"] == system]
+        area = ax.fill_between(
+            band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0
         )
-    marks.series(ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0], name)
+        marks.band(area, system)
+    curve = ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0]
+    marks.series(curve, system)
 
 
-def _beneath(spread: pd.DataFrame, ax: Any, floor: float, height: float) -> None:
-    """A histogram that stands on the floor, its highest bar of this height."""
-    tops = height * spread["rows"] / max(spread["rows"].max(), 1) + floor
-    ax.stairs(
-        tops, _edges(spread), baseline=floor, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0
-    )
+def _histogram_beneath(bins: pd.DataFrame, ax: Any, *, floor: float, height: float) -> None:
+    """Draw the `rows` of bins as a histogram that stands at y = floor and is `height` high."""
+    most = max(bins["rows"].max(), 1)
+    tops = height * bins["rows"] / most + floor
+    style = {"fill": True, "color": COLOURS[0], "alpha": 0.55, "linewidth": 0}
+    ax.stairs(tops, _edges(bins), baseline=floor, **style)
 
 
-def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
-    """Words in the upper left corner, or at the lower right where the curve passes through the
-    upper left.
+def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Any) -> None:
+    """Write lines into the upper left corner, or into the lower right one if the curve passes
+    through the upper left.
     """
-    taken = np.interp(LEFT, line["x"], line["y"]) > HIGH
-    place: dict[str, Any] = (
-        {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
-    )
-    ax.text(
-        **{"va": "top"} | place, s="\n".join(words), fontsize=marks.small(), transform=ax.transAxes
-    )
+    corner: dict[str, Any] = {"x": 0.03, "y": 0.98, "va": "top"}
+    curve_is_there = np.interp(CORNER_WIDTH, curve["x"], curve["y"]) > CORNER_FLOOR
+    if curve_is_there:
+        corner = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"}  # above the histogram
+    _panel_text(ax, "\n".join(lines), **corner)
+
+
+def _panel_text(ax: Any, text: str, **style: Any) -> None:
+    """Write a small text. style: options of `ax.text`; x and y are shares of the panel."""
+    ax.text(s=text, fontsize=marks.small(), transform=ax.transAxes, **style)
 
 
 def histograms(
     frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
 ) -> Any:
-    """One square per system: the share of each class in bins, `low`, `high`, `positive`,
-    `negative`.
+    """Draw the histogram of scores of each class, one panel per system.
 
-    sides: what the two are called.
+    frame: system, low, high (the edges of the bin), and the shares of the class in it, positive,
+    negative. sides: what the two classes are called.
     """
-    for _, part, ax in _each(frame, axes, xlabel, ylabel):
-        edges = _edges(part)
-        drawn = [
-            (
-                shown,
-                marks.series(
-                    ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0),
-                    shown,
-                ),
+    for panel in _system_panels(frame, axes, xlabel, ylabel):
+        bins = panel.rows
+        edges = _edges(bins)
+        areas = {}
+        for (side, colour), name in zip(CLASSES.items(), sides, strict=True):
+            area = panel.ax.stairs(
+                bins[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0
             )
-            for (side, colour), shown in zip(CLASSES.items(), sides, strict=True)
-        ]
+            areas[name] = marks.series(area, name)
         for side, colour in CLASSES.items():
-            ax.stairs(part[side], edges, color=colour, linewidth=0.9)
-    legend(list(axes.flat)[-1], drawn)
+            panel.ax.stairs(bins[side], edges, color=colour, linewidth=0.9)  # over both areas
+    legend(list(axes.flat)[-1], areas)
     return axes
 
 
@@ -329,40 +369,45 @@ def distributions(
     ylabel: str,
     sides: Sequence[str] = SIDES,
 ) -> Any:
-    """One square per system: the distribution function of each class in steps, and where they are
-    farthest apart.
+    """Draw the distribution function of the scores of each class, one panel per system, and the
+    Kolmogorov-Smirnov distance, where the two are farthest apart.
+
+    frame: system, x, and the functions at x, positive, negative. distances: system, x, value (the
+    distance), positive, negative. sides: what the two classes are called.
     """
-    of_system = distances.set_index("system")
-    for name, part, ax in _each(frame, axes, xlabel, ylabel):
-        drawn = []
-        for side, shown, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
-            line = ax.plot(
-                part["x"], part[side], drawstyle="steps-post", color=CLASSES[side], linestyle=dashes
-            )[0]
-            drawn.append((shown, marks.series(line, shown)))
-        widest = of_system.loc[name]
-        ax.plot(
-            [widest["x"]] * 2,
-            [widest["negative"], widest["positive"]],
-            color="#444",
-            marker="_",
-            linewidth=1.2,
-        )
-        middle = (widest["negative"] + widest["positive"]) / 2
-        left = widest["x"] > sum(ax.get_xlim()) / 2
-        box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
-        note(
-            ax,
-            f"KS {number(widest['value'])}",
-            (widest["x"], middle),
-            (-4 if left else 4, 0),
-            ha="right" if left else "left",
-            va="center",
-            fontsize=marks.small(),
-            bbox=box,
-        )
-    legend(list(axes.flat)[-1], drawn)
+    distance_of = distances.set_index("system")
+    for panel in _system_panels(frame, axes, xlabel, ylabel):
+        x = panel.rows["x"]
+        lines = {}
+        for side, name, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
+            style = {"drawstyle": "steps-post", "color": CLASSES[side], "linestyle": dashes}
+            line = panel.ax.plot(x, panel.rows[side], **style)[0]
+            lines[name] = marks.series(line, name)
+        _mark_distance(distance_of.loc[panel.system], panel.ax)
+    legend(list(axes.flat)[-1], lines)
     return axes
+
+
+def _mark_distance(distance: Any, ax: Any) -> None:
+    """Draw the Kolmogorov-Smirnov distance as an upright line with its value.
+
+    distance: x, value, and the ends of the line, positive, negative.
+    """
+    x = distance["x"]
+    ends = [distance["negative"], distance["positive"]]
+    ax.plot([x, x], ends, color=DARK, marker="_", linewidth=1.2)
+    # the value stands on the side of the line where the panel has more room
+    stands_left = x > sum(ax.get_xlim()) / 2
+    note(
+        ax,
+        f"KS {number(distance['value'])}",
+        (x, sum(ends) / 2),
+        (-4 if stands_left else 4, 0),
+        ha="right" if stands_left else "left",
+        va="center",
+        fontsize=marks.small(),
+        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5},
+    )
 
 
 # Forecasts ----------------------------------------------------------------------------------------
@@ -374,99 +419,108 @@ BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside th
 
 
 def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square per system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the
-    diagonal.
+    """Draw rows by forecast and actual value as shaded cells around the diagonal, one panel per
+    system, all with the same limits.
+
+    frame: system, `x` and `y` (the lower left corner of a cell), `width`, `height`, and the number
+    of `rows` in it; the more, the darker.
     """
     most = frame["rows"].max()
     low = frame[["x", "y"]].min()
-    high = (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
-    ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
-    for _, part, ax in _each(frame, axes, xlabel, ylabel):
-        _shaded(part, most, ax)
-        ax.plot(ends, ends, **REFERENCE | {"color": "#444"})
-        ax.set(xlim=(low["x"], high["x"]), ylim=(low["y"], high["y"]))
+    sizes = frame[["width", "height"]].to_numpy()
+    high = (frame[["x", "y"]] + sizes).max()
+    diagonal = [min(low["x"], low["y"]), max(high["x"], high["y"])]
+    for panel in _system_panels(frame, axes, xlabel, ylabel):
+        _shaded_cells(panel.rows, most, panel.ax)
+        panel.ax.plot(diagonal, diagonal, **REFERENCE | {"color": DARK})
+        panel.ax.set(xlim=(low["x"], high["x"]), ylim=(low["y"], high["y"]))
     return axes
 
 
 def error_cells(
     frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, name: str, xlabel: str, ylabel: str
 ) -> Any:
-    """Cells of forecast and error of a system around 0, with the mean error by tenths and its
-    interval.
+    """Draw the rows of a system by forecast and error as shaded cells around 0, and over them the
+    mean error in each tenth of the forecasts with its interval.
+
+    frame: cells as of `cells`. tenths: forecast, bias (the mean error), low, high. name: the title.
     """
-    _shaded(frame, frame["rows"].max(), ax)
-    marks.band(
-        ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2),
-        MEAN,
-    )
-    means = ax.plot(
-        tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1
-    )[0]
-    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
+    _shaded_cells(frame, frame["rows"].max(), ax)
+    forecasts = tenths["forecast"]
+    limits = ax.vlines(forecasts, tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
+    marks.band(limits, MEAN)
+    style = {"marker": "o", "markersize": 4, "color": COLOURS[1], "linewidth": 1}
+    means = ax.plot(forecasts, tenths["bias"], **style)[0]
+    texts = zip(forecasts, estimate_texts(tenths, signed, "bias"), strict=True)
     marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
-    ax.axhline(0, color="#444", linewidth=0.9)
-    ax.set(title=above(name, ax), xlabel=xlabel, ylabel=ylabel)
+    ax.axhline(0, **ZERO_LINE)
+    ax.set(title=panel_title(name, ax), xlabel=xlabel, ylabel=ylabel)
     ax.grid(**GRID)
     return ax
 
 
-def _shaded(part: pd.DataFrame, most: float, ax: Any) -> None:
-    """Cells in shades by the logarithm of their rows, the darkest where there are most."""
-    share = np.log(np.maximum(part["rows"], 1)) / max(np.log(most), 1e-9)
-    for shade, some in part.groupby(np.minimum(share * SHADES, SHADES - 1).astype(int)):
-        _filled(some, ax, alpha=0.15 + 0.85 * float(str(shade)) / (SHADES - 1))
+def _shaded_cells(cells: pd.DataFrame, most: float, ax: Any) -> None:
+    """Draw cells in `SHADES` shades by the logarithm of their `rows`; the darkest have `most`."""
+    log_share = np.log(np.maximum(cells["rows"], 1)) / max(np.log(most), 1e-9)  # 0 to 1
+    shades = np.minimum(log_share * SHADES, SHADES - 1).astype(int)
+    for shade in range(SHADES):
+        shade_cells = cells[shades == shade]
+        if len(shade_cells):
+            opacity = 0.15 + 0.85 * shade / (SHADES - 1)  # the palest can still be seen
+            _fill_cells(shade_cells, ax, opacity)
 
 
-def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
-    """Cells as one path, those on top of each other in one piece."""
+def _fill_cells(cells: pd.DataFrame, ax: Any, opacity: float) -> None:
+    """Draw cells of one size as one path; those on top of each other are one rectangle, so that no
+    edge shows between them.
+    """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    part = part.sort_values(["x", "y"])
-    x = part["x"].to_numpy()
-    y = part["y"].to_numpy()
-    width = part["width"].iloc[0]
-    height = part["height"].iloc[0]
+    cells = cells.sort_values(["x", "y"])  # by column, from below
+    x = cells["x"].to_numpy()
+    y = cells["y"].to_numpy()
+    width = cells["width"].iloc[0]
+    height = cells["height"].iloc[0]
+    # a rectangle begins in another column, and where a cell is missing: the step is then at least
+    # two heights, otherwise one
     begins = np.append(True, (np.diff(x) != 0) | (np.diff(y) > 1.5 * height))
-    low = y[begins]
-    high = y[np.append(begins[1:], True)] + height
+    ends = np.append(begins[1:], True)
+    bottom = y[begins]
+    top = y[ends] + height
     left = x[begins]
-    right = x[begins] + width
-    corners = np.stack(
-        [[left, low], [right, low], [right, high], [left, high], [left, low]]
-    ).transpose(2, 0, 1)
+    right = left + width
+    corners = [[left, bottom], [right, bottom], [right, top], [left, top], [left, bottom]]
+    vertices = np.stack(corners).transpose(2, 0, 1).reshape(-1, 2)  # rectangle by rectangle
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
-    path = Path(corners.reshape(-1, 2), codes)
-    ax.add_patch(PathPatch(path, facecolor=COLOURS[0], alpha=alpha, linewidth=0))
+    patch = PathPatch(Path(vertices, codes), facecolor=COLOURS[0], alpha=opacity, linewidth=0)
+    ax.add_patch(patch)
 
 
 def errors(
     frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str
 ) -> Any:
-    """One square per system: the share of rows in bins of the error, `low`, `high`, `share`; means:
-    a line of each.
+    """Draw the histogram of errors around 0 and a line at their mean, one panel per system.
+
+    frame: system, low, high (the edges of the bin), share (of the rows in it). means: the mean
+    error by system, also as a text.
     """
     places = decimals(frame["high"] - frame["low"])
-    for name, part, ax in _each(frame, axes, xlabel, ylabel):
-        edges = _edges(part)
-        marks.series(
-            ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0),
-            name,
-        )
-        ax.axvline(0, color="#444", linewidth=0.9)
-        mean = means[name]
+    for panel in _system_panels(frame, axes, xlabel, ylabel):
+        ax = panel.ax
+        shares = panel.rows["share"]
+        edges = _edges(panel.rows)
+        area = ax.stairs(shares, edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
+        marks.series(area, panel.system)
+        ax.axvline(0, **ZERO_LINE)
+        mean = means[panel.system]
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
-        side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
-        ax.text(
-            side,
-            0.97,
-            f"mean {signed(mean, places)}",
-            fontsize=marks.small(),
-            ha="right" if side > 0.5 else "left",
-            va="top",
-            transform=ax.transAxes,
-        )
+        # the text stands in the upper corner away from the highest bar
+        corner = {"x": 0.02, "ha": "left"}
+        if np.argmax(shares) < len(shares) / 2:
+            corner = {"x": 0.98, "ha": "right"}
+        _panel_text(ax, f"mean {signed(mean, places)}", y=0.97, va="top", **corner)
         ax.set(xlim=(edges[0], edges[-1]))
     return axes
 
@@ -479,28 +533,24 @@ def means(
     *,
     words: Words,
 ) -> Any:
-    """One square per system: the isotonic mean, the band around the diagonal, the histogram of
-    forecasts beneath.
+    """Draw the mean actual value as an isotonic function of the forecast, one panel per system: a
+    band around the diagonal, and the histogram of forecasts beneath.
 
-    curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows.
-    words: in the corner.
+    curve: system, x, y. bands: system, x, low, high, or none. spread: the bins of forecasts,
+    system, low, high, rows. words: lines in the upper left corner.
     """
     left = spread["low"].min()
     right = spread["high"].max()
     bottom, top = _heights(curve, bands, spread)
+    # the histogram below has the share BENEATH of the height of both
     room = (top - bottom) * BENEATH / (1 - BENEATH)
-    for name, line, ax in _each(curve, axes, "forecast", "mean actual"):
+    for panel in _system_panels(curve, axes, "forecast", "mean actual"):
+        ax = panel.ax
         ax.plot([left, right], [left, right], **REFERENCE)
-        _isotonic(name, line, bands, ax)
-        _beneath(spread[spread["system"] == name], ax, bottom - room, 0.9 * room)
-        ax.text(
-            0.03,
-            0.98,
-            "\n".join(words[name]),
-            fontsize=marks.small(),
-            va="top",
-            transform=ax.transAxes,
-        )
+        _isotonic(panel.system, panel.rows, bands, ax)
+        forecasts = spread[spread["system"] == panel.system]
+        _histogram_beneath(forecasts, ax, floor=bottom - room, height=0.9 * room)
+        _panel_text(ax, "\n".join(words[panel.system]), x=0.03, y=0.98, va="top")
         ax.set(xlim=(left, right), ylim=(bottom - room, top))
         ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
     return axes
@@ -509,35 +559,44 @@ def means(
 def _heights(
     curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame
 ) -> tuple[float, float]:
-    """The ends of the axis: the diagonal, and the lines and bands over the bulk of the forecasts of
-    each system.
+    """The lowest and the highest y that the panels of `means` must show: the diagonal over all
+    forecasts, lines and bands over the bulk of them. At the ends few rows may make these jump.
     """
-    ends = [spread["low"].min(), spread["high"].max()]
-    for name, rows in spread.groupby("system", sort=False):
-        share = np.append(0, np.cumsum(rows["rows"])) / max(rows["rows"].sum(), 1)
-        first, last = np.interp(BULK, share, np.append(rows["low"], rows["high"].iloc[-1]))
+    heights = [spread["low"].min(), spread["high"].max()]
+    for name, bins in spread.groupby("system", sort=False):
+        edges = _edges(bins)
+        share_below = np.append(0, np.cumsum(bins["rows"])) / max(bins["rows"].sum(), 1)
+        first, last = np.interp(BULK, share_below, edges)
         x = np.linspace(first, last, 50)
         line = curve[curve["system"] == name]
-        ends += np.interp(x, line["x"], line["y"]).tolist()
-        if bands is None:
-            continue
-        band = bands[bands["system"] == name]
-        ends += [*np.interp(x, band["x"], band["low"]), *np.interp(x, band["x"], band["high"])]
-    return min(ends), max(ends)
+        heights += np.interp(x, line["x"], line["y"]).tolist()
+        if bands is not None:
+            band = bands[bands["system"] == name]
+            for edge in ("low", "high"):
+                heights += np.interp(x, band["x"], band[edge]).tolist()
+    return min(heights), max(heights)
 
 
-def _each(
+class SystemPanel(NamedTuple):
+    """A system, its rows of a frame, and the axes on which they are drawn."""
+
+    system: str
+    rows: pd.DataFrame
+    ax: Any
+
+
+def _system_panels(
     frame: pd.DataFrame, axes: Any, xlabel: str, ylabel: str
-) -> Iterator[tuple[str, pd.DataFrame, Any]]:
-    """Name, rows and square of each system."""
-    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
-        ax.set(title=above(str(name), ax), xlabel=xlabel, ylabel=ylabel)
+) -> Iterator[SystemPanel]:
+    """The panel of each `system` of the frame, with its title, labels and grid lines."""
+    for (name, rows), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
+        ax.set(title=panel_title(str(name), ax), xlabel=xlabel, ylabel=ylabel)
         ax.grid(**GRID)
-        yield str(name), part, ax
+        yield SystemPanel(str(name), rows, ax)
 
 
 def _edges(bins: pd.DataFrame) -> np.ndarray:
-    """The edges of bins from `low` to `high`."""
+    """The edges of adjoining bins, shape (n_bins + 1,), from their `low` and `high`."""
     return np.append(bins["low"], bins["high"].iloc[-1])
 
 
@@ -545,78 +604,84 @@ def _edges(bins: pd.DataFrame) -> np.ndarray:
 
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
-    """One bar per fold, its stretches coloured by what they do: `fold`, `kind`, `start`,
-    `width`.
+    """Draw one bar per fold, its stretches coloured by what their rows are used for.
+
+    frame: `fold`, `kind` (test, training, both), `start`, `width`. dated: True if x is a date.
     """
     folds = list(dict.fromkeys(frame["fold"]))
-    drawn = []
+    keys = {}
     for kind, colour in KINDS.items():
-        some = frame[frame["kind"] == kind]
+        of_kind = frame[frame["kind"] == kind]
         for i, fold in enumerate(folds):
-            part = some[some["fold"] == fold]
-            ax.broken_barh(
-                list(zip(part["start"], part["width"], strict=True)),
-                (i - 0.4, 0.8),
-                color=colour,
-                lw=0,
-            )
-        if len(some):
-            drawn.append((kind, ax.plot([], [], color=colour, linewidth=6)[0]))
+            stretches = of_kind[of_kind["fold"] == fold]
+            spans = list(zip(stretches["start"], stretches["width"], strict=True))
+            ax.broken_barh(spans, (i - 0.4, 0.8), color=colour, lw=0)
+        if len(of_kind):
+            keys[kind] = ax.plot([], [], color=colour, linewidth=6)[0]  # for the legend alone
     ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
-    ax.set(ylim=(len(folds) - 0.4, -0.6), ylabel="fold", xlabel=xlabel)
+    rows_downwards(ax, len(folds))
+    ax.set(ylabel="fold", xlabel=xlabel)
     if dated:
         ax.xaxis_date()
-    plots.legend(ax, drawn)
+    legend(ax, keys)
     return ax
 
 
 def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel: str) -> Any:
-    """One point a `system` and `fold`; the subject's `on_train` hollow."""
-    order = list(dict.fromkeys(frame["fold"]))
-    drawn = []
-    for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
-        x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
-        look = plots.style_of(i)
-        says = [
-            f"{name}, fold {fold}: {number(value)}"
-            for fold, value in zip(part["fold"], part[label], strict=True)
-        ]
-        drawn.append(
-            (
-                str(name),
-                marks.series(ax.plot(x, part[label], linestyle="none", **look)[0], name, says),
-            )
-        )
-        if name == subject and "on_train" in part:
-            on_train = ax.plot(
-                x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"})
-            )[0]
-            texts = zip(part["fold"], part["on_train"], strict=True)
-            marks.series(
-                on_train,
-                name,
-                [f"{name}, training rows of fold {fold}: {number(y)}" for fold, y in texts],
-            )
-    ax.set_xticks(range(len(order)), [str(fold) for fold in order])
+    """Draw the value of each `system` on the test rows of each `fold`, and as hollow points those
+    of one system on the training rows.
+
+    label: the column of the values, and the label of their axis. subject: the system whose column
+    `on_train` is drawn, if there is one.
+    """
+    folds = list(dict.fromkeys(frame["fold"]))
+    points = {}
+    for i, (name, values) in enumerate(frame.groupby("system", sort=False)):
+        x = [folds.index(fold) + 0.12 * i for fold in values["fold"]]  # systems side by side
+        style = plots.style_of(i)
+        dots = ax.plot(x, values[label], linestyle="none", **style)[0]
+        test = zip(values["fold"], values[label], strict=True)
+        says = [f"{name}, fold {fold}: {number(value)}" for fold, value in test]
+        points[str(name)] = marks.series(dots, name, says)
+        if name == subject and "on_train" in values:
+            hollow = style | {"markerfacecolor": "none"}
+            dots = ax.plot(x, values["on_train"], linestyle="none", **hollow)[0]
+            training = zip(values["fold"], values["on_train"], strict=True)
+            says = [
+                f"{name}, training rows of fold {fold}: {number(value)}" for fold, value in training
+            ]
+            marks.series(dots, name, says)
+    ax.set_xticks(range(len(folds)), [str(fold) for fold in folds])
     ax.set(xlabel=xlabel, ylabel=label)
-    ax.grid(axis="y", color="#ddd", linewidth=0.6)
-    plots.legend(ax, drawn)
+    ax.grid(axis="y", **GRID)
+    legend(ax, points)
     return ax
 
 
+GOLDEN_RATIO = 0.618  # its multiples, without their whole parts, spread evenly over 0 to 1
+
+
 def draw_strip(frame: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
-    """One row a `way`: its `value`s as points side by side where they coincide, and their mean."""
+    """Draw the `value`s of each `way` as one row of points, and a line at their mean.
+
+    The points are spread over the height of the row, so that equal ones do not hide each other.
+    """
     names = list(dict.fromkeys(frame["way"]))
     for i, name in enumerate(names):
         values = np.sort(frame[frame["way"] == name]["value"].dropna().to_numpy(float))
-        step = np.arange(values.size) * 0.618 % 1 - 0.5  # a fixed sequence that spreads evenly
-        heights = i + 0.55 * step * (values.size > 1)
-        points = ax.plot(values, heights, "o", color=COLOURS[0], markersize=3.2, alpha=0.55)[0]
+        y = np.full(values.size, float(i))
+        if values.size > 1:
+            # from −0.5 to 0.5, the same each time it is drawn
+            spread = np.arange(values.size) * GOLDEN_RATIO % 1 - 0.5
+            y = i + 0.55 * spread
+        points = ax.plot(values, y, "o", color=COLOURS[0], markersize=3.2, alpha=0.55)[0]
         marks.series(points, name, [f"{name}: {number(value)}" for value in values])
         if values.size:
-            ax.plot([values.mean()] * 2, [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)
+            mean = values.mean()
+            ax.plot([mean, mean], [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)
     counts = frame.groupby("way", sort=False).size()
     ax.set_yticks(range(len(names)), [f"{name} ({counts[name]})" for name in names])
-    ax.set(ylim=(len(names) - 0.4, -0.6), xlabel=xlabel)
-    ax.grid(axis="x", color="#ddd", linewidth=0.6)
+    rows_downwards(ax, len(names))
+    ax.set(xlabel=xlabel)
+    ax.grid(axis="x", **GRID)
     return ax

@@ -1,8 +1,9 @@
 """Figures as values: drawn as SVG for the page, on any axes in the reader's style, or saved in any
 size and format.
 
-A mark says which system an artist draws and what its points say, for whoever points at them on the
-page: it is remembered on the artist and stands in the SVG as attributes of the artist's group.
+A mark is what the page shows when a reader points at something drawn: the system, and a text for
+each point. It is an attribute of matplotlib's artist, and in the SVG `data-…` attributes of the
+artist's group.
 """
 
 import io
@@ -15,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from os import PathLike
 from typing import IO, Any, NamedTuple
@@ -50,10 +51,12 @@ PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four 
 BESIDE = 1.0  # inches of the names beside a panel
 LINE = 0.2  # inches of a line of a legend
 TITLE_LINE = 0.15  # inches of a line of a title
-MARK = "_evalkit_mark"
-OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
-EMPTY = re.compile(r'<g id="mark-\d+"/>')
-OF_PATH = re.compile(
+POINTS_PER_INCH = 72
+MARK = "_evalkit_mark"  # the attribute of an artist
+LEGEND_ROWS = "_evalkit_rows"  # the attribute of a legend below its axes: how many rows it has
+MARKED_GROUP = re.compile(r'<g id="mark-(\d+)"')
+EMPTY_GROUP = re.compile(r'<g id="mark-\d+"/>')
+MARKED_PATH = re.compile(
     r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)'
 )
 AXES = '<g class="axes"'
@@ -63,7 +66,7 @@ CLIP = re.compile(r'<clipPath id="(\w+)">(.*?)</clipPath>', re.S)
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Draw without the warnings that a reader cannot act on.
+    """Draw without the warnings of matplotlib that a reader cannot act on.
 
     The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
     """
@@ -75,10 +78,10 @@ def quiet() -> Iterator[None]:
 
 
 def skip_documentation() -> None:
-    """In a kernel that makes reports: let matplotlib not compose the help of each class of artists
-    as it is imported.
+    """In a kernel that makes reports, keep matplotlib from composing the help of each class of
+    artists as it is imported, which takes as long as two figures.
 
-    That takes as long as two figures. What is imported already keeps its help.
+    What is imported already keeps its help.
     """
     if os.environ.get(system.REPORTING):
         from matplotlib.artist import Artist
@@ -87,20 +90,21 @@ def skip_documentation() -> None:
 
 
 def _checked_size(size: Any) -> tuple[float, float]:
-    """Width and height. Raises ParameterError for anything but two numbers above 0."""
-    numbers = tuple(size) if isinstance(size, Iterable) else (size,)
-    if len(numbers) != 2 or not all(
-        isinstance(side, Real) and 0 < float(side) < math.inf for side in numbers
-    ):
+    """Width and height. Raises ParameterError for anything but two finite numbers above 0."""
+    sides = tuple(size) if isinstance(size, Iterable) else (size,)
+    are_lengths = [isinstance(side, Real) and 0 < float(side) < math.inf for side in sides]
+    if are_lengths != [True, True]:
         raise ParameterError(
             f"size must be width and height in inches, such as (3.3, 2.6), got {size!r}"
         )
-    return numbers
+    return sides
 
 
 class Page(NamedTuple):
-    """What the page has of a figure: its SVG, the figure of matplotlib, and the inches at which
-    each panel of a row that is cut apart begins and ends.
+    """A figure drawn for the page: its SVG, and matplotlib's figure.
+
+    ends: the left and the right end, in inches, of each panel of a row that is cut apart; empty for
+    other figures.
     """
 
     svg: str
@@ -110,14 +114,15 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figure(Displayed):
-    """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page,
-    drawn when it is first asked for.
+    """A figure: a function that draws it, what it draws, and a caption. The SVG of the page is made
+    when it is first needed.
 
-    alt: the alternative text. inches: width and height without legends below. panels: rows and
-    columns of axes, of which `draw` takes an array; None for single axes. cut: True if a narrow
-    screen moves panels below the others. summary: the line that opens a folded figure, "" for one
-    that is not folded. part: a function from the name of a slice and systems, None for all, to the
-    same figure of these, if a study draws it.
+    draw: called as `draw(*data, ax, **options)`. alt: the alternative text. inches: width and
+    height without legends below. panels: rows and columns of axes, of which `draw` takes an array;
+    None for single axes. cut: True if a narrow screen moves panels below the others. summary: the
+    line that opens a folded figure, "" for one that is not folded. part: takes the name of a slice
+    and the names of systems, None for all, and returns the same figure of these; None for a figure
+    that no study draws.
     """
 
     draw: Callable[..., Any]
@@ -155,19 +160,21 @@ class Figure(Displayed):
         import matplotlib as mpl
 
         if segment is not None or systems is not None:
-            return self._of(segment, systems)(ax, title=title, size=size)
+            return self._part(segment, systems)(ax, title=title, size=size)
         with _styled():
             if ax is None:
                 from matplotlib import pyplot
 
-                own = mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]
-                asked = mpl.rcParams["figure.figsize"] if own and size is None else size
-                axes = self._arranged(pyplot.figure, asked, title)
+                default: Mapping[Any, Any] = mpl.rcParamsDefault
+                figsize = mpl.rcParams["figure.figsize"]
+                if size is None and figsize != default["figure.figsize"]:
+                    size = figsize
+                axes = self._draw_new(pyplot.figure, size, title)
             else:
-                axes = self._checked(ax)
+                axes = self._axes_array(ax)
                 self._draw(axes)
-                _legends_inside(axes)
-                _entitle(axes, title)
+                _move_legends_inside(axes)
+                _set_title(axes, title)
         return axes if axes.size > 1 else axes.flat[0]
 
     def save(
@@ -187,32 +194,34 @@ class Figure(Displayed):
         dpi. A missing folder is created. Raises ParameterError for a path without a name, and for
         another size.
         """
-        from matplotlib.figure import Figure as Paper
+        from matplotlib.figure import Figure as MatplotlibFigure
 
         if segment is not None or systems is not None:
-            self._of(segment, systems).save(path, size=size, title=title, **options)
+            self._part(segment, systems).save(path, size=size, title=title, **options)
             return
         file = writable(path) if isinstance(path, str | PathLike) else path
         with _styled():
-            axes = self._arranged(Paper, size, title)
+            axes = self._draw_new(MatplotlibFigure, size, title)
             axes.flat[0].figure.savefig(file, **options)
 
     @cached_property
     def _page(self) -> Page:
-        svg, axes = _drawn(self.draw, self.data, self.options, self.inches, self.panels)
+        """The figure drawn for the page: one SVG, or one for each panel of a row that is cut
+        apart.
+        """
+        svg, axes = _render(self.draw, self.data, self.options, self.inches, self.panels)
         figure = axes.flat[0].figure
         label = f'role="img" aria-label="{escape(self.alt)}"'
         if not self.cut:
             return Page(svg.replace("<svg ", f"<svg {label} ", 1), figure, [])
         boxes = _boxes(axes)
         ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
-        return Page(
-            f'<div class="row" {label}>{"".join(_apart(svg, boxes, figure))}</div>', figure, ends
-        )
+        svgs = "".join(_cut_apart(svg, boxes, figure))
+        return Page(f'<div class="row" {label}>{svgs}</div>', figure, ends)
 
     @property
     def svg(self) -> str:
-        """The figure of the page, as an SVG element, or one for each panel."""
+        """The figure of the page in HTML: an SVG element, or a row of one for each panel."""
         return self._page.svg
 
     @cached_property
@@ -224,15 +233,15 @@ class Figure(Displayed):
 
     @property
     def html(self) -> str:
-        """The figure with its caption; folded if it has a summary."""
-        wide = " wide" if self.inches[0] > WIDTH and not self.cut else ""
-        box = f'<div class="scroll{wide}">{self.svg}</div>'
+        """The figure with its caption in HTML; folded if it has a summary."""
+        is_wide = self.inches[0] > WIDTH and not self.cut
+        box = f'<div class="{"scroll wide" if is_wide else "scroll"}">{self.svg}</div>'
         figure = f"<figure>{box}<figcaption>{escape(self.caption)}</figcaption></figure>"
         return folded(self.summary, Html(figure)).html if self.summary else figure
 
     @property
     def text(self) -> str:
-        """The text that replaces the figure where there are no images."""
+        """The alternative text, for where there are no images."""
         return self.alt
 
     @property
@@ -246,228 +255,294 @@ class Figure(Displayed):
         return (self,)
 
     def displays(self) -> list[Display]:
-        """The picture, and its caption below."""
-        look = {"width": self.png.width, "height": self.png.height, "alt": self.alt}
-        picture = {"image/png": self.png.content, "text/plain": self.alt}
-        caption = {"text/html": f"<p>{escape(self.caption)}</p>"}
-        return with_page(self.html, [Display(picture, {"image/png": look}), Display(caption, {})])
+        """The picture, and its caption below it, as outputs of a notebook."""
+        size = {"width": self.png.width, "height": self.png.height, "alt": self.alt}
+        picture = Display(
+            {"image/png": self.png.content, "text/plain": self.alt}, {"image/png": size}
+        )
+        caption = Display({"text/html": f"<p>{escape(self.caption)}</p>"}, {})
+        return with_page(self.html, [picture, caption])
 
     def folded(self, summary: str) -> "Figure":
         """The figure folded below a line that opens it."""
         return replace(self, summary=summary)
 
-    def _of(self, segment: str | None, systems: Any) -> "Figure":
-        """The same figure of a slice, or of some systems."""
-        if self.part is None:
-            name, asked = ("systems", systems) if segment is None else ("segment", segment)
-            raise ParameterError(
-                f"{name}: only a figure of study.plot can be drawn of some {name}, got {asked!r}"
-            )
-        return self.part(segment, systems)
+    def _part(self, segment: str | None, systems: Any) -> "Figure":
+        """The same figure of a slice, or of some systems. Raises ParameterError if no study draws
+        this one.
+        """
+        if self.part is not None:
+            return self.part(segment, systems)
+        name, value = ("systems", systems) if segment is None else ("segment", segment)
+        raise ParameterError(
+            f"{name}: only a figure of study.plot can be drawn of some {name}, got {value!r}"
+        )
 
     def _draw(self, axes: Any) -> None:
+        """Draw on axes, an array by row and column."""
         self.draw(*self.data, axes if self.panels else axes.flat[0], **self.options)
 
-    def _arranged(self, new: Callable[..., Any], size: Any, title: str) -> Any:
-        """The axes of a new figure: as on the page, or of another size with the largest letters
-        with which no text is cut or lies on another one; letters that the reader set stay.
+    def _draw_new(self, make_figure: Callable[..., Any], size: Any, title: str) -> Any:
+        """Draw on a new figure, and return its axes, an array of shape (1, n_panels).
+
+        make_figure: matplotlib's class, or pyplot's function. size: width and height in inches;
+        None: those of the page.
+        """
+        panels = math.prod(self.panels or (1, 1))
+        if size is not None:
+            return self._draw_fitted(make_figure, _checked_size(size), panels, title)
+        axes = _subplots(make_figure(figsize=self.inches, layout="constrained"), (1, panels))
+        self._draw(axes)
+        _set_title(axes, title)
+        _make_room(axes)
+        return axes
+
+    def _draw_fitted(
+        self,
+        make_figure: Callable[..., Any],
+        size: tuple[float, float],
+        panels: int,
+        title: str,
+    ) -> Any:
+        """Draw on a new figure of this size with the largest letters with which no text is cut or
+        lies on another one, and return its axes, an array of shape (1, n_panels).
         """
         import matplotlib as mpl
 
-        figsize = self.inches if size is None else _checked_size(size)
-        paper = new(figsize=figsize, layout="constrained")
-        panels = math.prod(self.panels or (1, 1))
-        rows, across = (1, panels) if size is None else _fitting(panels, *figsize)
-        tried = [letters()]
-        if size is not None and letters() == STYLE["font.size"]:
-            most = max(POINTS * figsize[0] / across, LETTERS[-1])
-            tried = [points for points in LETTERS if points <= most]
-        for points in tried:
-            paper.clear()
+        figure = make_figure(figsize=size, layout="constrained")
+        rows, columns = _rows_and_columns(panels, *size)
+        for points in _font_sizes(size[0] / columns):
             mpl.rcParams["font.size"] = points  # as long as this style lasts
-            axes = _subplots(paper, (rows, across))
+            figure.clear()
+            axes = _subplots(figure, (rows, columns))
             self._draw(axes)
-            _entitle(axes, title)
-            if size is None:
-                _make_room(axes)
-                break
-            _say_once(axes, panels)
-            _legend_below(axes)
-            if not crowded(paper):
+            _set_title(axes, title)
+            _share_labels(axes, panels)
+            _move_legend_below(axes)
+            if not crowded(figure):
                 break
         return axes.reshape(1, -1)[:, :panels]
 
-    def _checked(self, ax: Any) -> Any:
-        """The axes as an array of rows and columns."""
+    def _axes_array(self, ax: Any) -> Any:
+        """The reader's axes as an array by row and column. Raises ParameterError for another number
+        of them, and for anything that is not axes.
+        """
         axes = np.asarray(ax, dtype=object)
         rows, columns = self.panels or (1, 1)
-        if others := [panel for panel in axes.flat if not hasattr(panel, "transAxes")]:
+        not_axes = [panel for panel in axes.flat if not hasattr(panel, "transAxes")]
+        if not_axes:
             raise ParameterError(
-                f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}"
+                f"ax must be axes of matplotlib, such as plt.gca(), got "
+                f"{type(not_axes[0]).__name__}"
             )
         if axes.size != rows * columns:
-            wanted = (
-                "one"
-                if rows * columns == 1
-                else f"{rows * columns}, such as plt.subplots({rows}, {columns})[1]"
-            )
+            wanted = "one"
+            if rows * columns > 1:
+                wanted = f"{rows * columns}, such as plt.subplots({rows}, {columns})[1]"
             raise ParameterError(f"ax must be axes of matplotlib, {wanted}, got {axes.size}")
         return axes.reshape(rows, columns)
 
 
 # Figures of any size ------------------------------------------------------------------------------
 
-LETTERS = (9, 8, 7, 6, 5.5)  # points, tried in turn; what is small has no less than the last
-NARROWEST = 1.0  # inches of a panel
-CHARACTER = 0.6  # of the size of letters, on the average
-KEY = 8  # characters that a line of a legend and the room around it take
-ABOVE = 2.6  # lines that words above axes may take
-POINTS = 6  # of letters at the most for each inch of the width of a panel
-HEIGHT = 0.6  # share of the height of a panel that the label beside it may take
-LINES = 6  # of a name
-APART = (2, -1)  # pixels between two texts, across and up: lines of letters may touch
+FONT_SIZES = (9, 8, 7, 6, 5.5)  # points, tried in turn; what is small has no less than the last
+POINTS = 6  # of the font size, at most, for each inch of the width of a panel
+NARROWEST = 1.0  # inches of a panel, at least, in each direction
+CHARACTER = 0.6  # mean width of a character, as a share of the font size
+KEY = 8  # characters that the line of an entry of a legend and the room around it take
+TITLE_PAD = 2.6  # lines of words that may stand between axes and their title
+LABEL_SHARE = 0.6  # of the height of a panel that the label beside it may take
+NAME_LINES = 6  # of a name, at most
+# pixels added to each side of the box of a text, across and up: lines may touch, as the box is
+# higher than most letters
+PADDING = (2, -1)
 THINNEST = 0.3  # share of a panel's place that its axes must have
+BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def letters() -> float:
-    """The size of letters in points."""
+    """The font size in points."""
     import matplotlib as mpl
 
     return float(mpl.rcParams["font.size"])
 
 
 def small() -> float:
-    """The size in points of what matters less than other letters."""
-    return max(letters() / 1.2, min(letters(), LETTERS[-1]))
+    """The font size in points of what matters less: five sixths of the others, but not below the
+    least that is read, unless the others are.
+    """
+    return max(letters() / 1.2, min(letters(), FONT_SIZES[-1]))
 
 
 def characters(inches: float) -> int:
-    """How many characters fit into so many inches, on the average."""
-    return max(1, int(inches * 72 / (CHARACTER * letters())))
+    """How many characters of mean width fit into a line of so many inches, at least 1."""
+    return max(1, int(inches * POINTS_PER_INCH / (CHARACTER * letters())))
 
 
 def wrapped(name: str, width: int) -> str:
-    """A name in as many lines of so many characters as it needs, at most `LINES`; what stands in
-    brackets stays together.
+    """The name in lines of at most `width` characters, at most `NAME_LINES` of them; the words in
+    brackets stay on one line.
 
     >>> wrapped("housing rented from a relative", 16)
     'housing rented\\nfrom a relative'
     """
-    name = re.sub(r"\([^()]*\)", lambda match: match[0].replace(" ", "\u00a0"), name)
-    return "\n".join(
-        textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …")
-        or [name]
+    unbroken = BRACKETS.sub(lambda brackets: brackets[0].replace(" ", "\u00a0"), name)
+    lines = textwrap.wrap(
+        unbroken, width, break_on_hyphens=False, max_lines=NAME_LINES, placeholder=" …"
     )
+    return "\n".join(lines or [unbroken])
 
 
-def crowded(paper: Any) -> bool:
-    """True if a text of a figure is cut or lies on another one, or leaves no room for the axes."""
-    paper.draw_without_rendering()
-    boxes = [text.get_window_extent().padded(*APART) for text in _texts(paper)]
-    inside = paper.bbox
-    if any(inside.x0 > box.x0 or box.x1 > inside.x1 for box in boxes):
-        return True
-    if any(inside.y0 > box.y0 or box.y1 > inside.y1 for box in boxes):
-        return True
-    if any(box.overlaps(other) for i, box in enumerate(boxes) for other in boxes[:i]):
-        return True
-    columns = max(ax.get_subplotspec().get_gridspec().ncols for ax in paper.axes)
-    return min(ax.get_position().width for ax in paper.axes) < THINNEST / columns
+def crowded(figure: Any) -> bool:
+    """True if a text of a figure is cut or lies on another one, or if the texts leave the axes of a
+    panel less than the share `THINNEST` of its width.
+    """
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent().padded(*PADDING) for text in _texts(figure)]
+    paper = figure.bbox
+    for i, box in enumerate(boxes):
+        is_cut_across = box.x0 < paper.x0 or box.x1 > paper.x1
+        is_cut_up = box.y0 < paper.y0 or box.y1 > paper.y1
+        if is_cut_across or is_cut_up or any(box.overlaps(other) for other in boxes[:i]):
+            return True
+    columns = max(ax.get_subplotspec().get_gridspec().ncols for ax in figure.axes)
+    return min(ax.get_position().width for ax in figure.axes) < THINNEST / columns
 
 
-def _texts(paper: Any) -> Iterator[Any]:
-    """The texts that a figure shows; of numbers at ticks those within the axes."""
+def _texts(figure: Any) -> Iterator[Any]:
+    """The texts that a figure shows; of the numbers at ticks those within the axes."""
     from matplotlib.axis import Tick
     from matplotlib.text import Text
 
-    at_ticks = set[Any]()
-    for tick in paper.findobj(Tick):
-        at_ticks |= {tick.label1, tick.label2}
-    yield from (text for text in paper.findobj(Text) if text not in at_ticks and _shows(text))
-    for axis in (axis for ax in paper.axes if ax.axison for axis in (ax.xaxis, ax.yaxis)):
-        low, high = sorted(axis.get_view_interval())
-        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-            if low <= tick.get_loc() <= high:
-                yield from (label for label in (tick.label1, tick.label2) if _shows(label))
+    numbers = set[Any]()
+    for tick in figure.findobj(Tick):
+        numbers |= {tick.label1, tick.label2}
+    for text in figure.findobj(Text):
+        if text not in numbers and _is_shown(text):
+            yield text
+    for ax in figure.axes:
+        if ax.axison:
+            yield from _tick_texts(ax.xaxis)
+            yield from _tick_texts(ax.yaxis)
 
 
-def _shows(text: Any) -> bool:
+def _tick_texts(axis: Any) -> Iterator[Any]:
+    """The numbers that an axis shows; matplotlib also has ticks beyond its ends."""
+    low, high = sorted(axis.get_view_interval())
+    for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+        if low <= tick.get_loc() <= high:
+            yield from (label for label in (tick.label1, tick.label2) if _is_shown(label))
+
+
+def _is_shown(text: Any) -> bool:
+    """True if a text is visible and not blank."""
     return bool(text.get_visible() and text.get_text().strip())
 
 
-def _subplots(paper: Any, panels: tuple[int, int]) -> Any:
-    return paper.subplots(*panels, sharex=True, sharey=True, squeeze=False)
+def _subplots(figure: Any, panels: tuple[int, int]) -> Any:
+    """New axes that share their scales, an array of this many rows and columns."""
+    return figure.subplots(*panels, sharex=True, sharey=True, squeeze=False)
 
 
-def _entitle(axes: Any, title: str) -> None:
-    """Set the title of single axes, above the words on them, or of the figure of several panels."""
+def _set_title(axes: Any, title: str) -> None:
+    """Set the title of single axes, above the words on them, or of the figure of several panels; ""
+    sets none.
+    """
     if title and axes.size == 1:
         (ax,) = axes.flat
-        ax.set_title(title, pad=ABOVE * letters() if ax.texts else None)
+        ax.set_title(title, pad=TITLE_PAD * letters() if ax.texts else None)
     elif title:
         axes.flat[0].figure.suptitle(title)
 
 
-def _fitting(panels: int, width: float, height: float) -> tuple[int, int]:
-    """Rows and columns of panels on so many inches.
+def _rows_and_columns(panels: int, width: float, height: float) -> tuple[int, int]:
+    """How to arrange panels on so many inches: in as few rows as their least width allows, but in
+    no more than their least height does.
 
-    >>> _fitting(3, 3.3, 2.6), _fitting(10, 3.3, 2.6)
+    >>> _rows_and_columns(3, 3.3, 2.6), _rows_and_columns(10, 3.3, 2.6)
     ((1, 3), (2, 5))
     """
-    rows = max(1, int(height / NARROWEST))
-    return grid(panels, across=max(1, int(width / NARROWEST), -(-panels // rows)))
+    most_rows = max(1, int(height / NARROWEST))
+    most_columns = int(width / NARROWEST)
+    least_columns = math.ceil(panels / most_rows)
+    return grid(panels, across=max(1, most_columns, least_columns))
 
 
-def _say_once(axes: Any, panels: int) -> None:
+def _font_sizes(panel_width: float) -> list[float]:
+    """The font sizes to try for panels of this width in inches, in points, largest first; that of
+    rcParams alone if the reader has set it.
+    """
+    if letters() != STYLE["font.size"]:
+        return [letters()]
+    largest = max(POINTS * panel_width, FONT_SIZES[-1])
+    return [points for points in FONT_SIZES if points <= largest]
+
+
+def _share_labels(axes: Any, panels: int) -> None:
     """Leave the numbers of axes to the panels at the edges, and a label that all have to the
-    figure; panels beyond this number stay empty. Long labels have several lines.
+    figure. axes: by row and column; those beyond the first `panels` are hidden.
     """
     figure = axes.flat[0].figure
     rows, columns = axes.shape
     width, height = figure.get_size_inches()
     drawn = list(axes.flat)[:panels]
-    for i, ax in enumerate(drawn if panels > 1 else []):
-        ax.tick_params(labelbottom=i + columns >= panels, labelleft=i % columns == 0)
+    if panels > 1:
+        for i, ax in enumerate(drawn):
+            is_lowest = i + columns >= panels
+            is_leftmost = i % columns == 0
+            ax.tick_params(labelbottom=is_lowest, labelleft=is_leftmost)
     for ax in list(axes.flat)[panels:]:
         ax.set_axis_off()
-    for side, label, room in (
-        ("x", figure.supxlabel, width / columns),
-        ("y", figure.supylabel, HEIGHT * height / rows),
-    ):
-        words = [getattr(ax, f"get_{side}label")() for ax in drawn]
-        together = panels > 1 and len({*words} - {""}) == 1
-        if together:
-            label(max(words))
-        for ax, text in zip(drawn, words, strict=True):
-            shown = "" if together else wrapped(text, characters(room))
-            getattr(ax, f"{side}axis").label.set_text(shown)
+    _share_label([ax.xaxis for ax in drawn], figure.supxlabel, width / columns)
+    _share_label([ax.yaxis for ax in drawn], figure.supylabel, LABEL_SHARE * height / rows)
 
 
-def _legend_below(axes: Any) -> None:
-    """Move the only legend below the figure, in as many columns as it has room for; the label of
-    all x axes is its title, as both have one place.
+def _share_label(
+    axis_of_panels: Sequence[Any], label_figure: Callable[[str], Any], length: float
+) -> None:
+    """Label the figure in place of the panels if these have only one label; else break the label of
+    each into lines.
+
+    axis_of_panels: the x axis, or the y axis, of each panel. label_figure: sets the label of the
+    figure. length: of a line, in inches.
     """
-    legends = [legend for ax in axes.flat if (legend := ax.get_legend())]
+    labels = [axis.label.get_text() for axis in axis_of_panels]
+    different = {*labels} - {""}
+    is_shared = len(labels) > 1 and len(different) == 1
+    if is_shared:
+        label_figure(different.pop())
+    for axis, label in zip(axis_of_panels, labels, strict=True):
+        axis.label.set_text("" if is_shared else wrapped(label, characters(length)))
+
+
+def _move_legend_below(axes: Any) -> None:
+    """Move the only legend below the figure, in as many columns as it has room for; figures of more
+    legends stay as they are.
+
+    The label of all x axes would stand there too: it becomes the title of the legend.
+    """
+    legends = [ax.get_legend() for ax in axes.flat if ax.get_legend()]
     if len(legends) != 1:
         return
-    (old,) = legends
+    old = legends[0]
     figure = old.figure
-    words = [text.get_text() for text in old.get_texts()]
-    columns = characters(figure.get_figwidth()) // (max(map(len, words)) + KEY)
+    names = [text.get_text() for text in old.get_texts()]
+    entry = max(map(len, names)) + KEY
+    room = characters(figure.get_figwidth()) // entry
     handles = old.legend_handles
     old.remove()
     title = figure.get_supxlabel()
     figure.supxlabel("")
     figure.legend(
         handles,
-        words,
+        names,
         title=title,
         loc="outside lower center",
-        ncols=min(max(columns, 1), len(words)),
+        ncols=min(max(room, 1), len(names)),
     )
 
 
-def _legends_inside(axes: Any) -> None:
+def _move_legends_inside(axes: Any) -> None:
     """Move legends inside their axes: below there may be no room on a figure of the reader."""
     for ax in axes.flat:
         if old := ax.get_legend():
@@ -481,11 +556,11 @@ def page_style() -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    usual: Mapping[Any, Any] = mpl.rcParamsDefault
-    now: Mapping[Any, Any] = mpl.rcParams
-    looks = [name for name in usual if name not in ("backend", "interactive")]
+    default: Mapping[Any, Any] = mpl.rcParamsDefault
+    current: Mapping[Any, Any] = mpl.rcParams
+    looks = [name for name in default if name not in ("backend", "interactive")]
     with mpl.rc_context(), quiet():
-        if any(now[name] != usual[name] for name in looks):
+        if any(current[name] != default[name] for name in looks):
             mpl.rcdefaults()  # takes as long as a small figure
         mpl.rcParams.update(STYLE)
         yield
@@ -500,9 +575,9 @@ def _styled() -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    usual: Mapping[Any, Any] = mpl.rcParamsDefault
-    now: Mapping[Any, Any] = mpl.rcParams
-    style = {name: value for name, value in STYLE.items() if now[name] == usual[name]}
+    default: Mapping[Any, Any] = mpl.rcParamsDefault
+    current: Mapping[Any, Any] = mpl.rcParams
+    style = {name: value for name, value in STYLE.items() if current[name] == default[name]}
     with mpl.rc_context(style), quiet():
         yield
         interactive = mpl.is_interactive()
@@ -516,23 +591,24 @@ def grid(panels: int, *, across: int) -> tuple[int, int]:
     (2, 4)
     """
     columns = min(across, panels)
-    return -(-panels // columns), columns
+    return math.ceil(panels / columns), columns
 
 
-def beside(cells: int, each: float) -> int:
-    """How many panels stand side by side that have so many cells across, of so many inches, and
-    names beside them.
+def panels_in_row(cells: int, each: float) -> int:
+    """How many panels of so many cells across stand side by side: the most with which a cell has at
+    least `each` inches, beside the names of the rows; at least 1.
 
-    >>> beside(3, 0.42), beside(20, 0.42)
+    >>> panels_in_row(3, 0.42), panels_in_row(20, 0.42)
     (4, 1)
     """
-    return max(
-        (n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each), default=1
-    )
+    fitting = [n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each]
+    return max(fitting, default=1)
 
 
 def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:
-    """The height in inches of a figure: `head`, and `each` for every row."""
+    """The height of a figure with so many rows, in inches: `each` for every row, and `head` for
+    what is above and below them.
+    """
     return head + each * rows
 
 
@@ -546,10 +622,11 @@ def picture(
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Figure:
-    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are
-    named.
+    """The figure that `draw(*data, ax, **options)` makes.
 
-    says: what stands for the picture beside the caption. height, width: in inches.
+    caption, says: the text below the figure, and what it shows, together the alternative text.
+    height, width: in inches. panels: rows and columns of axes, of which `draw` then takes an array;
+    None for single axes.
     """
     alt = f"{caption} {says}".strip()
     return Figure(draw, data, options, caption, alt, (width, height), panels)
@@ -564,8 +641,8 @@ def row(
     height: float = 3.0,
     **options: Any,
 ) -> Figure:
-    """Panels side by side, of which the ones that a narrow screen has no room for move below:
-    `picture`, cut apart.
+    """The figure of so many panels side by side; those that a narrow screen has no room for move
+    below the others. The arguments are those of `picture`.
     """
     if panels == 1:
         return picture(
@@ -573,37 +650,39 @@ def row(
         )
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     alt = f"{caption} {says}".strip()
-    every = _labelled(draw)
-    return Figure(every, data, options, caption, alt, (width, height), (1, panels), cut=True)
+    draw_numbered = partial(_draw_numbered, draw)
+    return Figure(
+        draw_numbered, data, options, caption, alt, (width, height), (1, panels), cut=True
+    )
+
+
+def _draw_numbered(draw: Draw, *data_and_axes: Any, **options: Any) -> None:
+    """Draw with the numbers of the y axis on each panel, as each may move below another one."""
+    axes = data_and_axes[-1]
+    for ax in axes.flat:
+        ax.tick_params(labelleft=True)
+    draw(*data_and_axes, **options)
 
 
 def _boxes(axes: Any) -> list[Any]:
-    """What each panel covers, in the style in which it was drawn: in another there are other
-    ticks.
+    """The box in pixels that each panel takes with its labels, in the style in which it was drawn:
+    another style has other ticks.
     """
     with page_style():
         return [ax.get_tightbbox() for ax in axes.flat]
 
 
-def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """The drawing with the numbers of its axis on each panel."""
-
-    def draw_all(*data: Any, **options: Any) -> None:
-        for ax in data[-1].flat:
-            ax.tick_params(labelleft=True)
-        draw(*data, **options)
-
-    return draw_all
-
-
-def _drawn(
+def _render(
     draw: Draw,
     data: Sequence[Any],
     options: Mapping[str, Any],
     size: tuple[float, float],
     panels: tuple[int, int] | None,
 ) -> tuple[str, Any]:
-    """The figure as an SVG element, its marks on it, and its axes."""
+    """Draw a figure in the style of the page; return its SVG element, with the marks, and its axes.
+
+    The arguments are those of `Figure`; size: in inches.
+    """
     skip_documentation()
     from matplotlib import figure as canvas
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -615,11 +694,11 @@ def _drawn(
             ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
         _make_room(axes)
-        attributes = numbered(figure)
+        marks = number_marks(figure)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     _keep_places(figure)
-    return written(_embedded(buffer.getvalue()), attributes, list(axes.flat)), axes
+    return with_marks(_embedded(buffer.getvalue()), marks, list(axes.flat)), axes
 
 
 def _keep_places(figure: Any) -> None:
@@ -633,114 +712,153 @@ def _keep_places(figure: Any) -> None:
 
 
 def _make_room(axes: Any) -> None:
-    """Make the figure higher by the lines of legends below, and of long titles."""
+    """Make the figure higher by the lines of the longest legend below, and of long titles."""
     figure = axes.flat[0].figure
-    more = max(LINE * _lines_below(ax) + TITLE_LINE * _lines_above(ax) for ax in axes.flat)
-    figure.set_figheight(figure.get_figheight() + more)
+    added = [LINE * _legend_rows(ax) + TITLE_LINE * _further_title_lines(ax) for ax in axes.flat]
+    figure.set_figheight(figure.get_figheight() + max(added))
 
 
-def _lines_below(ax: Any) -> int:
-    """How many lines the legend below the axes has."""
-    legend = ax.get_legend()
-    lines = legend.get_label().removesuffix(" lines") if legend else ""
-    return int(lines) if lines.isdecimal() else 0
+def _legend_rows(ax: Any) -> int:
+    """How many rows the legend below the axes has; 0 without one."""
+    rows: int = getattr(ax.get_legend(), LEGEND_ROWS, 0)
+    return rows
 
 
-def _lines_above(ax: Any) -> int:
-    """How many lines the title has beyond three."""
-    return max(str(ax.get_title(loc="left")).count("\n") - 2, 0)
+def _further_title_lines(ax: Any) -> int:
+    """How many lines the title has beyond three, for which every figure has room."""
+    lines = str(ax.get_title(loc="left")).count("\n") + 1
+    return max(lines - 3, 0)
 
 
-def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
-    """An SVG element for each panel: its group of the figure, seen through a window around its box.
+def _cut_apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
+    """An SVG element for each panel of a figure: the panel's group, seen through a window of the
+    size of its box. boxes: in pixels.
 
-    What one of them defines the others may use, as they stand in one document.
+    The first element has all that the figure defines; the others refer to it, as all stand in one
+    document.
     """
     head, *groups = re.split(r'(?=<g class="axes")', svg)
-    point = 72 / figure.dpi
+    definitions = head[head.index(">") + 1 :]  # behind the tag <svg …>; it ends in an open <g>
+    points_per_pixel = POINTS_PER_INCH / figure.dpi
+    last = len(groups) - 1
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
-        # a browser sets letters a little higher than Agg
-        left = point * box.x0 - 1
-        width = point * box.width + 1
-        height = 72 * figure.get_figheight() - point * box.y0
+        # a browser sets letters a little higher than Agg: the upright label needs a point more
+        left = points_per_pixel * box.x0 - 1
+        width = points_per_pixel * box.width + 1
+        height = POINTS_PER_INCH * figure.get_figheight() - points_per_pixel * box.y0
         window = (
             f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} '
             f'{height:.1f}"'
         )
-        inner = head[head.index(">") + 1 :] if i == 0 else "<g>"
-        yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
+        before = definitions if i == 0 else "<g>"
+        end = "" if i == last else "</g></svg>"  # the last group has the end of the figure
+        yield f"<svg {window}>{before}{group}{end}"
 
 
 # Fewer bytes --------------------------------------------------------------------------------------
 
-ENDS = "stroke: #000000; stroke-width: 0.8; stroke-linejoin: miter; stroke-linecap: square"
-FREQUENT = {  # class of the elements with a style that a figure has often
+LINE_ENDS = "stroke: #000000; stroke-width: 0.8; stroke-linejoin: miter; stroke-linecap: square"
+FREQUENT = {  # the styles that many elements of a figure have, by the class that replaces them
     "txt-m": "font-size: 9px; text-anchor: middle",
     "txt-e": "font-size: 9px; text-anchor: end",
     "txt-s": "font-size: 9px; text-anchor: start",
-    "spine": f"fill: none; {ENDS}",
+    "spine": f"fill: none; {LINE_ENDS}",
 }
-SHARED = (
+FREQUENT_RULES = "".join(f".{name}{{{style}}}" for name, style in FREQUENT.items())
+RULES = (  # of the style sheet, in place of what matplotlib writes at each element
     "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: "
-    ".6}" + "".join(f".{name}{{{style}}}" for name, style in FREQUENT.items())
+    f".6}}{FREQUENT_RULES}"
 )
-GRID = re.compile(
+FONT_FAMILY = re.compile(r";? font-family: [^;\"]*(?=;|\")")
+GRID_STYLE = re.compile(
     r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: '
     r'square"'
 )
+NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
+TICK_STYLE = re.compile(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"')
 SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
+METADATA = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", re.S)
+ID = re.compile(r' id="([^"]*)"')
+USED_ID = re.compile(r"#([\w.-]+)")  # such as url(#clip) and href="#tick"
+PATH = re.compile(r' d="([^"]*)"')
+TAG = re.compile(r"<[^>]*>")
+LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+NAMESPACE = re.compile(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"')
 
 
-def _shared(svg: str) -> str:
-    """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of
-    one element.
+def _with_shared_styles(svg: str) -> str:
+    """The SVG with the styles that texts, grid lines and ticks have in common in its style sheet
+    alone, and without groups of one element.
     """
-    svg = re.sub(r";? font-family: [^;\"]*(?=;|\")", "", svg).replace(
-        "*{stroke", f"{SHARED}*{{stroke", 1
-    )
+    svg = FONT_FAMILY.sub("", svg)
+    svg = svg.replace("*{stroke", f"{RULES}*{{stroke", 1)  # before matplotlib's only rule
     for name, style in FREQUENT.items():
         svg = svg.replace(f' style="{style}"', f' class="{name}"')
-    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", GRID.sub(' class="grid"', svg))
-    # as the tick is defined
-    svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)
-    return SINGLE.sub(r"\1", SINGLE.sub(r"\1", svg))
+    svg = GRID_STYLE.sub(' class="grid"', svg)
+    svg = NO_ROTATION.sub("", svg)
+    svg = TICK_STYLE.sub(r"\1", svg)  # the mark that is used has this style already
+    svg = SINGLE.sub(r"\1", svg)
+    return SINGLE.sub(r"\1", svg)  # groups of one group
 
 
 def _embedded(svg: str) -> str:
-    """The SVG element alone, with the ids that something refers to and those of marks; groups of
-    axes have a class.
+    """The SVG that matplotlib writes as an element of HTML, in fewer bytes; groups of axes have the
+    class "axes".
     """
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
-    used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(
-        r' id="([^"]*)"', lambda m: m[0] if m[1] in used or m[1].startswith("mark-") else "", svg
-    )
-    svg = _shared(svg)
-    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{compact(path[1])}"', svg)
-    # Two decimals are enough for another coordinate; what stands between the tags is text and
-    # stays.
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace(
-        "xlink:href", "href"
-    )
+    svg = METADATA.sub("", svg)
+    svg = _without_unused_ids(svg)
+    svg = _with_shared_styles(svg)
+    svg = PATH.sub(lambda path: f' d="{compact(path[1])}"', svg)
+    # two decimals are enough for other coordinates; what stands between the tags is text and stays
+    svg = TAG.sub(lambda tag: LONG_NUMBER.sub(r"\1", tag[0]), svg)
+    svg = NAMESPACE.sub("", svg, count=3)  # HTML does without
+    svg = svg.replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
-    for name, clip in CLIP.findall(svg):  # matplotlib's names hang on the last bit of the numbers
+    return _with_lasting_names(svg).strip()
+
+
+def _without_unused_ids(svg: str) -> str:
+    """The SVG with the ids alone that something refers to, and those of marks."""
+    used = set(USED_ID.findall(svg))
+    return ID.sub(partial(_id_if_used, used), svg)
+
+
+def _id_if_used(used: set[str], attribute: re.Match[str]) -> str:
+    """The attribute of an id that is used or of a mark; "" for another one."""
+    id = attribute[1]
+    return attribute[0] if id in used or id.startswith("mark-") else ""
+
+
+def _with_lasting_names(svg: str) -> str:
+    """The SVG with clip paths named by a checksum of their text.
+
+    matplotlib's own names change with the last bit of a coordinate, which differs between machines.
+    """
+    for name, clip in CLIP.findall(svg):
         svg = svg.replace(name, f"p{zlib.crc32(clip.encode()):08x}")
-    return svg.strip()
+    return svg
 
 
 TOKEN = re.compile(r"[A-Za-z]|-?\d*\.?\d+(?:e-?\d+)?")
 PLACES = 10  # parts of a unit that are told apart
-COORDINATES = {"M": 2, "L": 2, "Q": 4, "C": 6, "z": 0}
+COORDINATES = {"M": 2, "L": 2, "Q": 4, "C": 6, "z": 0}  # numbers that follow a command
+Point = tuple[int, int]  # x and y in tenths
+
+
+class Command(NamedTuple):
+    """A command of a path, such as L for a straight line, with the points that follow it."""
+
+    name: str
+    points: list[Point]
 
 
 def compact(path: str) -> str:
-    """Return the same path, every point within half a tenth of where it was.
+    """Return the same path in fewer letters, every point within half a tenth of where it was.
 
-    Coordinates are rounded before they are subtracted, so errors do not add up. Steps of no length
-    are left out, but for the first of a line, which may be a point. A path with a command other
-    than M, L, Q, C and z stays as it is.
+    Points are rounded to tenths before steps between them are taken, so errors do not add up. Steps
+    of no length are left out, but for the first of a line, which may be a point. A path with a
+    command other than M, L, Q, C and z stays as it is.
 
     >>> compact("M 10 20 L 15.04 20 L 15.04 12.5 L 15.04 12.52 z")
     'M10 20h5v-7.5z'
@@ -748,34 +866,34 @@ def compact(path: str) -> str:
     'M0 0l1 1l1 2q0 0 2.5 2'
     """
     commands = list(_commands(path))
-    if any(name not in COORDINATES for name, _ in commands):
+    if any(command.name not in COORDINATES for command in commands):
         return path
     text = []
-    at = (0, 0)
-    start = (0, 0)
-    drawn = True
+    position = (0, 0)  # where the last command ended
+    start = (0, 0)  # of the line, to which z returns
+    is_first_step = False
     for name, points in commands:
         if name == "z":
             text.append("z")
-            at = start
+            position = start
             continue
-        last = points[-1]
-        if name == "L" and drawn and last == at:
+        end = points[-1]
+        if name == "L" and end == position and not is_first_step:
             continue
-        text.append(
-            f"M{_listed(last)}"
-            if name == "M"
-            else _step(name, [(x - at[0], y - at[1]) for x, y in points])
-        )
-        at = last
-        start = last if name == "M" else start
-        drawn = name != "M"
+        if name == "M":
+            text.append(f"M{_listed(end)}")
+            start = end
+        else:
+            steps = [(x - position[0], y - position[1]) for x, y in points]
+            text.append(_step(name, steps))
+        position = end
+        is_first_step = name == "M"
     return "".join(text)
 
 
-def _commands(path: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Each command with its points in tenths; the coordinates of several points after one letter
-    are several steps.
+def _commands(path: str) -> Iterator[Command]:
+    """Each command of a path with its points in tenths. A letter that is followed by the numbers of
+    several commands yields as many.
     """
     name = ""
     numbers = list[int]()
@@ -785,27 +903,33 @@ def _commands(path: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
             numbers = []
         else:
             numbers.append(round(float(token) * PLACES))
-        size = COORDINATES.get(name, 0)
-        if len(numbers) == size or name not in COORDINATES:
-            yield name, list(zip(numbers[::2], numbers[1::2], strict=False))
+        if len(numbers) == COORDINATES.get(name, 0) or name not in COORDINATES:
+            x = numbers[::2]
+            y = numbers[1::2]
+            yield Command(name, list(zip(x, y, strict=False)))
             numbers = []
 
 
-def _step(name: str, points: list[tuple[int, int]]) -> str:
+def _step(name: str, points: list[Point]) -> str:
+    """A command with points relative to where the last one ended: h for a level line, v for an
+    upright one, else its lower-case letter.
+    """
     x, y = points[-1]
     if name == "L" and not y:
         return f"h{_number(x)}"
     if name == "L" and not x:
         return f"v{_number(y)}"
-    return name.lower() + " ".join(_listed(point) for point in points).replace(" -", "-")
+    # a minus sign separates numbers as a space does
+    return name.lower() + " ".join(map(_listed, points)).replace(" -", "-")
 
 
-def _listed(point: tuple[int, int]) -> str:
+def _listed(point: Point) -> str:
+    """The two numbers of a point."""
     return f"{_number(point[0])} {_number(point[1])}".replace(" -", "-")
 
 
 def _number(tenths: int) -> str:
-    """A number of tenths without what a reader of SVG can do without.
+    """A number of tenths as SVG may write it: no zero before the decimal point, none at the end.
 
     >>> [_number(n) for n in (0, 20, 5, -15, 123)]
     ['0', '2', '.5', '-1.5', '12.3']
@@ -819,26 +943,29 @@ def _number(tenths: int) -> str:
 
 
 def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
-    """Mark what draws points of a system, and return it; what draws none stays without a mark. The
-    first such artist of its axes has the system as its label.
+    """Mark an artist that draws points of a system, and return it.
 
-    says: a line for each point, of which that of a point that is not finite is left out; without,
-    its place says it.
+    The first such artist of its axes gets the system as its label. says: the text of each point;
+    without one, the page shows its coordinates. An artist without a finite point is not marked, and
+    the texts of points that are not finite are left out.
     """
-    lines = [line.replace("\n", " ") for line in says]
+    texts = [text.replace("\n", " ") for text in says]
     labels = {other.get_label() for other in artist.axes.get_children()}
     if system and str(system) not in labels:
         artist.set_label(str(system))
-    drawn = _finite(artist)
-    if not drawn.any():
+    is_finite = _is_finite(artist)
+    if not is_finite.any():
         return artist
-    if lines and len(drawn) > 1:
-        lines = [line for line, there in zip(lines, drawn, strict=True) if there]
-    return _mark(artist, series=str(system), says="\n".join(lines))
+    if texts and len(is_finite) > 1:
+        texts = [text for text, finite in zip(texts, is_finite, strict=True) if finite]
+    attributes = {"series": str(system)}
+    if texts:
+        attributes["says"] = "\n".join(texts)
+    return _mark(artist, attributes)
 
 
-def _finite(artist: Any) -> Bools:
-    """Which points of a line are finite; an artist of another kind is drawn."""
+def _is_finite(artist: Any) -> Bools:
+    """Which points of a line are finite; one True for an artist that is not a line."""
     if not hasattr(artist, "get_xydata"):
         return np.ones(1, dtype=bool)
     finite: Bools = np.isfinite(np.asarray(artist.get_xydata(), float)).all(axis=1)
@@ -846,7 +973,8 @@ def _finite(artist: Any) -> Bools:
 
 
 def paleness(lines: int) -> float:
-    """The opacity of a band beside so many others, which together must not hide the lines.
+    """The opacity of each of so many bands: the more than four, the paler, as together they must
+    not hide the lines.
 
     >>> paleness(4), paleness(8)
     (0.12, 0.06)
@@ -855,85 +983,99 @@ def paleness(lines: int) -> float:
 
 
 def band(artist: Any, system: object) -> Any:
-    """Mark what draws the limits of a system, and return it."""
-    return _mark(artist, limits=str(system))
+    """Mark an artist that draws the limits of a system, and return it."""
+    return _mark(artist, {"limits": str(system)})
 
 
 def legend(artist: Any, system: object) -> Any:
-    """Mark what names a system in the legend, and return it."""
-    return _mark(artist, key=str(system))
+    """Mark an artist that stands for a system in the legend, and return it."""
+    return _mark(artist, {"key": str(system)})
 
 
-def _mark(artist: Any, **attributes: str) -> Any:
-    setattr(
-        artist, MARK, {name: text for name, text in attributes.items() if text or name != "says"}
-    )
+def _mark(artist: Any, attributes: Mapping[str, str]) -> Any:
+    """Remember the attributes of the artist's group in the SVG, by name without `data-`; return the
+    artist.
+    """
+    setattr(artist, MARK, attributes)
     return artist
 
 
-def numbered(figure: Any) -> list[str]:
-    """Give each marked artist a number in the SVG; return the attributes of each, by number."""
-    marked = [artist for ax in figure.axes for artist in _drawn_on(ax) if hasattr(artist, MARK)]
-    for number, artist in enumerate(marked):
-        artist.set_gid(f"mark-{number}")
-    return [_attributes(getattr(artist, MARK)) for artist in marked]
+def number_marks(figure: Any) -> list[str]:
+    """Give the i-th marked artist the id "mark-i" in the SVG; return the attributes of each."""
+    artists = [artist for ax in figure.axes for artist in _artists(ax) if hasattr(artist, MARK)]
+    for i, artist in enumerate(artists):
+        artist.set_gid(f"mark-{i}")
+    return [_attributes(getattr(artist, MARK)) for artist in artists]
 
 
-def _drawn_on(ax: Any) -> list[Any]:
-    """Lines, patches and collections of axes, and those of their legend.
+def _artists(ax: Any) -> list[Any]:
+    """Lines, patches and collections of axes, and the artists of their legend.
 
     matplotlib's `findobj` makes all ticks, before it is known which are needed.
     """
     key = ax.get_legend()
-    return [*ax.lines, *ax.patches, *ax.collections, *(key.findobj() if key else ())]
+    legend_artists = key.findobj() if key else []
+    return [*ax.lines, *ax.patches, *ax.collections, *legend_artists]
 
 
-def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
-    """The SVG with the attributes of marks on their groups, and the scales of axes on theirs."""
-    svg = EMPTY.sub("", svg)
-    svg = OF_GROUP.sub(lambda match: f"<g {marks[int(match[1])]}", svg)
-    svg = OF_PATH.sub(lambda match: match[1] + _sloped(match[2]), svg)
+def with_marks(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
+    """The SVG with the attributes of marks in place of their ids, and the scales of axes on the
+    groups of axes. marks: as `number_marks` returns them.
+    """
+    svg = EMPTY_GROUP.sub("", svg)
+    svg = MARKED_GROUP.sub(lambda group: f"<g {marks[int(group[1])]}", svg)
+    svg = MARKED_PATH.sub(lambda path: path[1] + _with_two_numbers(path[2]), svg)
     head, *groups = svg.split(AXES)
-    return head + "".join(
-        f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True)
-    )
+    scaled = [f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True)]
+    return head + "".join(scaled)
 
 
-def _sloped(path: str) -> str:
-    """The path without the short forms of level and upright lines, so that each step has two
-    numbers.
+def _with_two_numbers(path: str) -> str:
+    """The path with l in place of h and v, so that the page's script finds two numbers in each
+    step.
 
-    >>> _sloped("M0 1h5v-2l3 4")
+    >>> _with_two_numbers("M0 1h5v-2l3 4")
     'M0 1l5 0l0 -2l3 4'
     """
     return re.sub(r"h([^a-zA-Z]+)", r"l\1 0", path).replace("v", "l0 ")
 
 
-def _attributes(texts: dict[str, str]) -> str:
+def _attributes(texts: Mapping[str, str]) -> str:
+    """The attributes `data-NAME="TEXT"` of an element."""
     return " ".join(f'data-{name}="{escape(text)}"' for name, text in texts.items())
 
 
 def _scales(ax: Any) -> str:
-    """What each axis is; of linear ones the number at the edge of the figure, that of a point more,
-    the decimals.
+    """The attributes of a group of axes: `data-x-is` and `data-y-is`, the labels without their
+    units, and for linear axes `data-x` and `data-y`, from which the page's script computes the
+    number at a place; see `_scale`.
     """
-    box = ax.get_position()
-    width, height = 72 * ax.figure.get_size_inches()
-    ends = {
-        "x": (box.x0 * width, box.x1 * width),
-        "y": (height - box.y0 * height, height - box.y1 * height),
-    }
-    x = (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel())
-    y = (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel())
+    box = ax.get_position()  # in shares of the figure, y upwards; SVG has points, y downwards
+    width, height = POINTS_PER_INCH * ax.figure.get_size_inches()
     texts = {}
-    for name, (kind, limits, label) in (("x", x), ("y", y)):
-        if kind == "linear":
-            low, high = limits
-            start, end = ends[name]
-            step = (high - low) / (end - start)
-            texts[name] = (
-                f"{low - start * step:.7g} {step:.7g} "
-                f"{max(0, math.floor(1 - math.log10(abs(step))))}"
-            )
-        texts[f"{name}-is"] = re.sub(r" \([^()]*\)$", "", label)
+    if ax.get_xscale() == "linear":
+        texts["x"] = _scale(ax.get_xlim(), (box.x0 * width, box.x1 * width))
+    texts["x-is"] = _without_unit(ax.get_xlabel())
+    if ax.get_yscale() == "linear":
+        texts["y"] = _scale(ax.get_ylim(), (height - box.y0 * height, height - box.y1 * height))
+    texts["y-is"] = _without_unit(ax.get_ylabel())
     return _attributes(texts)
+
+
+def _scale(limits: tuple[float, float], places: tuple[float, float]) -> str:
+    """A linear axis as three numbers: its value at the edge of the figure, the difference of a
+    point further, and the decimals to print.
+
+    limits: the values at the ends of the axis. places: of the ends, in points from the edge.
+    """
+    low, high = limits
+    start, end = places
+    step = (high - low) / (end - start)
+    # a unit of the last decimal is less than a point, and at least a tenth of one
+    decimals = max(0, math.floor(1 - math.log10(abs(step))))
+    return f"{low - start * step:.7g} {step:.7g} {decimals}"
+
+
+def _without_unit(label: str) -> str:
+    """The label without the words in brackets at its end."""
+    return re.sub(r" \([^()]*\)$", "", label)

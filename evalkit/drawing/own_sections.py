@@ -1,4 +1,6 @@
-"""Sections of one's own: the cells of a notebook that see `study`, run where the page is made."""
+"""Sections that users add to a page: the cells of their notebooks, which see `study`, run when the
+page is made.
+"""
 
 import ast
 import base64
@@ -19,40 +21,48 @@ from evalkit.page.arrangement import ASKED, NOTEBOOK, SECTION
 
 @dataclass(frozen=True)
 class OwnSections(Displayed):
-    """What the cells of the notebooks show. asked: all sections that were asked for."""
+    """What the cells of users' notebooks show. asked: the parameter `sections`, all sections of the
+    page in order.
+    """
 
     asked: tuple[str, ...]
     outputs: tuple[Display, ...]
 
     def displays(self) -> list[Display]:
-        """What was asked for, of which a reader sees nothing, and the outputs."""
-        return [Display({"text/plain": ""}, {ASKED: [*self.asked]}), *self.outputs]
+        """An empty output whose metadata tell the page which sections it has, and the outputs of
+        the cells.
+        """
+        order = Display({"text/plain": ""}, {ASKED: [*self.asked]})
+        return [order, *self.outputs]
 
 
 class Failed(Exception):
-    """A section that cannot go on; the message says where and why."""
+    """A section cannot be run further; the message says where and why."""
 
 
 def run(study: Any) -> OwnSections:
-    """Run the notebooks that the parameter `sections` names; the error of one is shown in its
-    place, and kept for the end of the report. An earlier run does not count.
+    """Run the notebooks that the parameter `sections` names, and return what they show.
+
+    A notebook that fails shows its error in its place; the study remembers those of the last run
+    for `check_gate`. Raises ParameterError for a missing file.
     """
     names = [name for name in study.p.sections if name.endswith(NOTEBOOK)]
-    if missing := [name for name in names if not Path(name).expanduser().is_file()]:
+    missing = [name for name in names if not Path(name).expanduser().is_file()]
+    if missing:
         raise ParameterError(f"sections: there is no file {missing[0]}")
     failures: list[str] = []
     vars(study)[report.FAILED_SECTIONS] = failures
     outputs: list[Display] = []
     for name in names:
-        with _no_figures():
-            shown = [*_section(name, study, failures)]
-        outputs += [Display(data, {**metadata, SECTION: name}) for data, metadata in shown]
+        with _own_figures():
+            displays = list(_section(name, study, failures))
+        outputs += [Display(data, {**metadata, SECTION: name}) for data, metadata in displays]
     return OwnSections(study.p.sections, tuple(outputs))
 
 
 def _section(name: str, study: Any, failures: list[str]) -> Iterator[Display]:
-    """What the cells of a notebook show, up to the first that fails, whose message is added to the
-    failures.
+    """What the cells of a notebook show. After a cell that fails, none is run: its message is shown
+    and added to `failures`.
     """
     try:
         yield from _cells(name, study)
@@ -64,8 +74,8 @@ def _section(name: str, study: Any, failures: list[str]) -> Iterator[Display]:
 
 
 def _cells(name: str, study: Any) -> Iterator[Display]:
-    """What the cells of a notebook show. Raises Failed where one of them, its figure or the file
-    fails.
+    """Run the cells of a notebook, and yield what they show: Markdown, rich outputs and printed
+    text, and figures left open. Raises Failed if a cell, one of its figures or the file fails.
     """
     from IPython.utils.capture import capture_output
 
@@ -75,11 +85,14 @@ def _cells(name: str, study: Any) -> Iterator[Display]:
             yield Display({"text/markdown": cell.source}, {})
         if cell.cell_type != "code":
             continue
-        with capture_output(stdout=False, stderr=False) as displayed:
+        with capture_output(stdout=False, stderr=False) as captured:
             cell.source = _without_reading(cell.source)
             error = running.run_cell(cell, number, variables, f"{name}, ")
-        yield from (Display(rich.data, rich.metadata or {}) for rich in displayed.outputs)
-        yield from (_display(output) for output in cell.outputs if output.output_type != "error")
+        for rich in captured.outputs:
+            yield Display(rich.data, rich.metadata or {})
+        for output in cell.outputs:
+            if output.output_type != "error":
+                yield _display(output)
         try:
             yield from _figures()
         except Exception as undrawn:  # matplotlib reads a formula as it draws it
@@ -89,7 +102,7 @@ def _cells(name: str, study: Any) -> Iterator[Display]:
 
 
 def _read(name: str) -> Any:
-    """The notebook. Raises Failed for a file that is none."""
+    """The notebook in a file. Raises Failed if the file holds none."""
     try:
         return report.read(Path(name).expanduser())
     except Exception as error:  # nbformat raises errors of any kind for what is no notebook
@@ -97,43 +110,49 @@ def _read(name: str) -> Any:
 
 
 def _described(error: BaseException) -> str:
+    """The name of an error and its message."""
     return f"{type(error).__name__}: {error}"
 
 
 def _without_reading(source: str) -> str:
-    """The source without assignments of `study`, by which a notebook also runs alone."""
+    """The source of a cell without assignments of `study`: with these a notebook also runs alone,
+    but here it has the study of the page.
+    """
     try:
         body = ast.parse(source).body
     except SyntaxError:
         return source  # it is refused where it runs
-    kept = [node for node in body if not running.assigns_study(node)]
-    return source if len(kept) == len(body) else ast.unparse(ast.Module(kept, []))
+    other_statements = [node for node in body if not running.assigns_study(node)]
+    if len(other_statements) == len(body):
+        return source
+    return ast.unparse(ast.Module(other_statements, []))
 
 
 def _display(output: Any) -> Display:
+    """An output of a notebook's cell as a display; printed text as plain text."""
     if output.output_type == "stream":
         return Display({"text/plain": output.text}, {})
     return Display(dict(output.data), dict(output.metadata))
 
 
 @contextmanager
-def _no_figures() -> Iterator[None]:
-    """While a section runs, pyplot has no figures but its own: the reader's open ones stay as they
-    are.
+def _own_figures() -> Iterator[None]:
+    """While a section runs, let pyplot have the section's figures alone; afterwards the reader's
+    open figures are there again.
     """
     from matplotlib._pylab_helpers import Gcf
 
-    readers = Gcf.figs.copy()
+    readers_figures = Gcf.figs.copy()
     Gcf.figs.clear()
     try:
         yield
     finally:
         Gcf.destroy_all()  # what a section that failed left open
-        Gcf.figs.update(readers)
+        Gcf.figs.update(readers_figures)
 
 
 def _figures() -> Iterator[Display]:
-    """The figures of pyplot that a cell left open, as Jupyter shows them."""
+    """The figures of pyplot that a cell left open, as PNG as in Jupyter, and close them."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return

@@ -2,6 +2,7 @@
 returns it.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -11,12 +12,12 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.drawing import figures as marks
-from evalkit.drawing.figures import characters, letters, wrapped
+from evalkit.drawing.figures import POINTS_PER_INCH, characters, letters, wrapped
 from evalkit.metrics.distributions import Distribution
 from evalkit.numbers import Show, decimals, estimate, number, signed
 from evalkit.statistics.alternatives import Alternative
 
-# 5: no look comes again before 40 lines
+# 5 dashes and 8 colours have no common factor: no pair of them comes again before 40 lines
 DASHES = (
     "-",
     "--",
@@ -27,12 +28,17 @@ DASHES = (
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
 BETTER, WORSE = COLOURS[2], COLOURS[1]  # of differences
 GREY = "#767676"
+DARK = "#444"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MANY = 2000  # more points than a picture can show, thinned by their quantiles
+MAX_BARS = 2000  # more than this cannot be told apart in a picture
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
-WIDEST = 0.01  # inches that a character needs for each point of its size, wide ones among them
-NAMES = 0.45  # share of the width of a figure that names beside axes may take
-BELOW = (12, 2.4)  # points, and lines, between axes and the legend below
+ZERO_LINE: dict[str, Any] = {"color": DARK, "linewidth": 0.9}
+WIDEST = 0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
+LABEL_SHARE = 0.45  # of the width of a figure, at most, for the labels of its rows
+PANEL_NAME = 22  # characters of a system's name beside small panels
+# between the axes and a legend below are the numbers at ticks and the label of the axis:
+LEGEND_POINTS = 12  # their distances, and as many times the font size:
+LEGEND_LINES = 2.4
 Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the right
 
 
@@ -42,79 +48,88 @@ def colour(i: int) -> str:
     """
     import matplotlib as mpl
 
-    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    default: Mapping[Any, Any] = mpl.rcParamsDefault
     cycle = mpl.rcParams["axes.prop_cycle"]
-    colours = COLOURS if cycle == usual["axes.prop_cycle"] else cycle.by_key().get("color", COLOURS)
+    colours: Sequence[str] = COLOURS
+    if cycle != default["axes.prop_cycle"]:
+        colours = cycle.by_key().get("color", COLOURS)
     return str(colours[i % len(colours)])
 
 
 def style_of(i: int) -> dict[str, Any]:
-    """Colour and marker of the i-th system: told apart also without colour."""
-    return {
-        "color": colour(i),
-        "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-        "markersize": 5,
-    }
+    """Colour and marker of the i-th system, as options of `ax.plot`: told apart also without
+    colour.
+    """
+    # each round of the colours begins one marker later, so that no pair of them comes again soon
+    marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+    return {"color": colour(i), "marker": marker, "markersize": 5}
 
 
-def short(name: str, most: int = 32) -> str:
-    """The name, or its beginning and an ellipsis."""
+def shorten(name: str, most: int = 32) -> str:
+    """The name; one of more than `most` characters ends there in an ellipsis."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def beside(names: Iterable[str], ax: Any) -> list[str]:
-    """Names that stand beside the axes, in as many lines as the width of the figure needs."""
-    most = characters(NAMES * ax.figure.get_figwidth())
-    words = ((short(word, most) for word in name.split(" ")) for name in names)
-    return [wrapped(" ".join(name), most) for name in words]
+def row_labels(names: Iterable[str], ax: Any) -> list[str]:
+    """The names as labels of rows: broken into lines that take less than half of the figure's
+    width, a word that is longer than a line shortened.
+    """
+    line = characters(LABEL_SHARE * ax.figure.get_figwidth())
+    labels = []
+    for name in names:
+        words = [shorten(word, line) for word in name.split(" ")]
+        labels.append(wrapped(" ".join(words), line))
+    return labels
 
 
-def above(name: str, ax: Any) -> str:
-    """The title of a panel, in as many lines as its width needs."""
-    return wrapped(name, characters(width(ax)))
+def panel_title(name: str, ax: Any) -> str:
+    """The name as title of a panel, broken into lines that are no wider than the panel."""
+    return wrapped(name, characters(panel_width(ax)))
 
 
-def width(ax: Any) -> float:
-    """The inches that a panel has of the width of its figure."""
+def panel_width(ax: Any) -> float:
+    """The width of the figure that axes have, in inches, their labels among it."""
     spec = ax.get_subplotspec()
-    across = spec.get_gridspec().ncols if spec else 1
-    return float(ax.figure.get_figwidth()) / across
+    columns = spec.get_gridspec().ncols if spec else 1
+    return float(ax.figure.get_figwidth()) / columns
 
 
-def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **style: Any) -> None:
-    """Words beside a point, so many points of type away from it."""
-    ax.annotate(words, at, xytext=by, textcoords="offset points", **style)
+def note(
+    ax: Any, text: str, point: tuple[Any, Any], offset: tuple[float, float], **style: Any
+) -> None:
+    """Write a text beside a point of the data. offset: to the right and up, in points of type."""
+    ax.annotate(text, point, xytext=offset, textcoords="offset points", **style)
 
 
 def legend(
-    ax: Any, lines: Sequence[tuple[str, Any]], words: Mapping[str, str] = MappingProxyType({})
+    ax: Any, artists: Mapping[str, Any], remarks: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with
-    an underscore.
+    """Add a legend below the axes, in two columns if the panel is wide enough.
 
-    words: what stands behind a name.
+    artists: what is drawn of each system, by its name. remarks: a text behind the name of a system,
+    by its name.
     """
     from matplotlib.transforms import ScaledTranslation
 
-    named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
-    room = characters(width(ax))
-    columns = 2 if 2 * (max(map(len, named)) + marks.KEY) <= room else 1
-    for (_, line), label in zip(lines, named, strict=True):
-        line.set_label(label)
-    points, rows = BELOW
-    down = (points + rows * letters()) / 72
-    below = ScaledTranslation(0, -down, ax.figure.dpi_scale_trans)
-    drawn = ax.legend(
-        [line for _, line in lines],
-        [str(i) for i in range(len(lines))],
+    texts = [f"{shorten(name)}{remarks.get(name, '')}" for name in artists]
+    for artist, text in zip(artists.values(), texts, strict=True):
+        artist.set_label(text)  # also for a reader's own `ax.legend()`
+    entry = max(map(len, texts)) + marks.KEY
+    columns = 2 if 2 * entry <= characters(panel_width(ax)) else 1
+    distance = (LEGEND_POINTS + LEGEND_LINES * letters()) / POINTS_PER_INCH
+    downwards = ScaledTranslation(0, -distance, ax.figure.dpi_scale_trans)
+    box = ax.legend(
+        list(artists.values()),
+        # matplotlib leaves out names that begin with "_": these numbers get their texts below
+        [str(i) for i in range(len(artists))],
         ncol=columns,
         loc="upper center",
-        bbox_to_anchor=(0.5, 0),
-        bbox_transform=ax.transAxes + below,
+        bbox_to_anchor=(0.5, 0),  # the middle of the lower edge of the axes
+        bbox_transform=ax.transAxes + downwards,
     )
-    drawn.set_label(f"{-(-len(lines) // columns)} lines")
-    for text, handle, shown, (name, _) in zip(
-        drawn.get_texts(), drawn.legend_handles, named, lines, strict=True
+    setattr(box, marks.LEGEND_ROWS, math.ceil(len(artists) / columns))
+    for text, shown, handle, name in zip(
+        box.get_texts(), texts, box.legend_handles, artists, strict=True
     ):
         marks.legend(text, name).set_text(shown)
         marks.legend(handle, name)
@@ -123,64 +138,102 @@ def legend(
 def intervals(
     frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Sides | None = None
 ) -> Any:
-    """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from
-    top to bottom.
+    """Draw one row per result, from top to bottom: a point at its value, a line for its interval.
+
+    frame: `name`, `value`, `low`, `high`, and `colour` if not all have the same; a row whose value
+    is not finite stays empty. label: of the x axis. zero: True for differences, which have a line
+    at 0 and are printed with their sign. sides: words to the left and to the right of 0, "" for
+    none.
     """
-    known = np.flatnonzero(np.isfinite(frame["value"]))
-    rows = list(frame.itertuples())
-    for i, text in zip(known, said(frame.iloc[known], signed if zero else number), strict=True):
-        row = rows[i]
-        colour = row.colour if "colour" in frame else COLOURS[0]
-        low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-        marks.band(ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")[0], row.name)
-        point = ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")[
-            0
-        ]
-        marks.series(point, row.name, [f"{row.name}: {text}"])
+    row_numbers = np.flatnonzero(np.isfinite(frame["value"]))
+    results = frame.iloc[row_numbers]
+    texts = estimate_texts(results, signed if zero else number)
+    for y, result, text in zip(row_numbers, results.itertuples(), texts, strict=True):
+        colour = result.colour if "colour" in frame else COLOURS[0]
+        limits = ax.plot(_limits(result), [y, y], color=colour, solid_capstyle="butt")[0]
+        marks.band(limits, result.name)
+        point = ax.plot(
+            [result.value], [y], marker="o", markersize=6, color=colour, linestyle="none"
+        )[0]
+        marks.series(point, result.name, [f"{result.name}: {text}"])
     if zero:
-        ax.axvline(0, color="#444", linewidth=0.9)
+        ax.axvline(0, **ZERO_LINE)
     if sides:
-        above: dict[str, Any] = {
-            "xycoords": ("data", "axes fraction"),
-            "fontsize": marks.small(),
-            "color": "#444",
-        }
-        if sides[0]:
-            note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
-        if sides[1]:
-            note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
-    ax.set_yticks(range(len(frame)), beside(frame["name"], ax), linespacing=1)
-    ax.set(ylim=(len(frame) - 0.4, -0.6))
-    if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more
-        ax.locator_params(axis="x", nbins=4)
-    ax.grid(axis="x", color="#ddd", linewidth=0.6)
-    ax.set_xlabel(short(label, 64), loc="right")
+        _name_sides(ax, sides)
+    ax.set_yticks(range(len(frame)), row_labels(frame["name"], ax), linespacing=1)
+    rows_downwards(ax, len(frame))
+    if np.ptp(ax.get_xlim()) < 0.05:
+        ax.locator_params(axis="x", nbins=4)  # the numbers have four decimals or more: few fit
+    ax.grid(axis="x", **GRID)
+    ax.set_xlabel(shorten(label, 64), loc="right")
     return ax
 
 
-def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list[str]:
-    """The values of a frame with their intervals, in words, all with the same decimals."""
+def _limits(result: Any) -> list[float]:
+    """The ends of the line of a result's interval; where a limit is not finite, the line ends at
+    the value. result: a row with `value`, `low` and `high`.
+    """
+    low = result.low if np.isfinite(result.low) else result.value
+    high = result.high if np.isfinite(result.high) else result.value
+    return [low, high]
+
+
+def _name_sides(ax: Any, sides: Sides) -> None:
+    """Write above the axes, to the left and to the right of x = 0, what these sides mean."""
+    left, right = sides
+    above_axes: dict[str, Any] = {
+        "xycoords": ("data", "axes fraction"),
+        "fontsize": marks.small(),
+        "color": DARK,
+    }
+    if left:
+        note(ax, f"← {left}", (0, 1), (-5, 2), ha="right", **above_axes)
+    if right:
+        note(ax, f"{right} →", (0, 1), (5, 2), ha="left", **above_axes)
+
+
+def rows_downwards(ax: Any, rows: int) -> None:
+    """Let y run from row 0 on top to the last below, with room of 0.6 rows before and behind."""
+    ax.set_ylim(rows - 0.4, -0.6)  # the last row is rows − 1
+
+
+def estimate_texts(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list[str]:
+    """Each row's value with its interval, as "0.79 [0.75, 0.81]", all with the same decimals.
+
+    frame: `low`, `high`, and the column that `value` names. show: writes a number.
+    """
     columns = [frame[name].tolist() for name in (value, "low", "high")]
     places = decimals(*columns)
-    return [estimate(x, low, high, show, places) for x, low, high in zip(*columns, strict=True)]
+    return [
+        estimate(number, low, high, show, places)
+        for number, low, high in zip(*columns, strict=True)
+    ]
 
 
 def curves(
     frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False
 ) -> Any:
-    """One line a `system` with its band from `low` to `high`."""
-    lines = []
-    faint = marks.paleness(frame["system"].nunique())
-    for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
-        look = style_of(i)
+    """Draw one line per `system`, column `y` against column `x`, with its band from `low` to
+    `high`. log: put x on a log scale, with a tick at each of its values.
+    """
+    lines = {}
+    opacity = marks.paleness(frame["system"].nunique())
+    for i, (name, points) in enumerate(frame.groupby("system", sort=False)):
+        style = style_of(i)
+        texts = estimate_texts(points, value=y)
         says = [
-            f"{name}, {x} {place:g}: {text}"
-            for place, text in zip(line[x], said(line, value=y), strict=True)
+            f"{name}, {x} {position:g}: {text}"
+            for position, text in zip(points[x], texts, strict=True)
         ]
-        drawn = ax.plot(line[x], line[y], linestyle=DASHES[i % len(DASHES)], **look)[0]
-        lines.append((str(name), marks.series(drawn, name, says)))
+        line = ax.plot(points[x], points[y], linestyle=DASHES[i % len(DASHES)], **style)[0]
+        lines[str(name)] = marks.series(line, name, says)
         limits = ax.fill_between(
-            line[x], line["low"], line["high"], color=look["color"], alpha=faint, linewidth=0
+            points[x],
+            points["low"],
+            points["high"],
+            color=style["color"],
+            alpha=opacity,
+            linewidth=0,
         )
         marks.band(limits, name)
     if log:
@@ -197,66 +250,77 @@ def curves(
 def bars(
     values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS
 ) -> Any:
-    """Sorted numbers, one bar per unit: above 0 in the first colour, below in the second; the mean
-    as a line.
+    """Draw the values of units as bars, lowest first, and a line at their mean.
+
+    colours: of values above 0, and of those below. Of more than `MAX_BARS` units the bars are
+    quantiles. Without values nothing is drawn.
     """
-    every = np.sort(np.asarray(values, float))
-    if not len(every):
+    ascending = np.sort(np.asarray(values, float))
+    units = len(ascending)
+    if not units:
         return ax
-    kept = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
-    place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
-    edges = np.arange(len(kept) + 1) * len(every) / len(kept)
+    heights = ascending
+    if units > MAX_BARS:
+        heights = np.quantile(ascending, np.linspace(0, 1, MAX_BARS))
+    # the x axis counts units also where there are fewer bars
+    edges = np.arange(len(heights) + 1) * units / len(heights)
     for sign, colour in ((1, colours[0]), (-1, colours[1])):
-        bar = ax.stairs(
-            np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0
-        )
-        marks.series(bar, "")
-    ax.axhline(0, color="#444", linewidth=0.9)
-    mean = float(every.mean())
-    show = signed if every.min(initial=0) < 0 else number
-    ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--", label="mean")
-    note(ax, f"mean {show(mean)}", (place[0], mean), (2, 3))
+        of_sign = np.where(sign * heights > 0, heights, 0.0)
+        marks.series(ax.stairs(of_sign, edges, fill=True, color=colour, linewidth=0), "")
+    ax.axhline(0, **ZERO_LINE)
+    mean = float(ascending.mean())
+    show = signed if ascending[0] < 0 else number
+    ax.axhline(mean, color=DARK, linewidth=1.2, linestyle="--", label="mean")
+    middle_of_first_bar = 0.5 * units / len(heights)
+    note(ax, f"mean {show(mean)}", (middle_of_first_bar, mean), (2, 3))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
 def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
-    """One panel a `slice`, same axes: each `system` as a point with its interval, n in the
-    title.
+    """Draw one panel per `slice`, with a point and an interval for each `system`, its place the
+    same in all panels.
+
+    frame: `slice`, `system`, `value`, `low`, `high`, and `n`, the number of units, which stands in
+    the title. label: of the x axis, below the lowest panels.
     """
     systems = list(dict.fromkeys(frame["system"]))
-    frame = frame.assign(text=said(frame))  # with the digits of the table of the slices
-    widest = WIDEST * letters()
-    names = widest * max(len(short(name, 22)) for name in systems)
-    most = int((axes.flat[0].figure.get_figwidth() - names) / axes.shape[1] / widest)
-    for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
-        for row in part.itertuples():
-            i = systems.index(row.system)
-            low, high = (
-                value if np.isfinite(value) else row.value for value in (row.low, row.high)
-            )
-            marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
-            point = ax.plot([row.value], [i], linestyle="none", **style_of(i))[0]
-            marks.series(point, row.system, [f"{row.system}, {name}: {row.text}"])
-        ax.set_title(f"{wrapped(str(name), most)}\nn = {part['n'].max():,}")
-        ax.grid(axis="x", color="#ddd", linewidth=0.6)
-    _lowest(axes, frame["slice"].nunique(), label)
-    axes.flat[0].set_yticks(range(len(systems)), [short(name, 22) for name in systems])
-    axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
+    names = [shorten(name, PANEL_NAME) for name in systems]
+    frame = frame.assign(text=estimate_texts(frame))  # with the digits of the table of the slices
+    # the names stand beside the first column of panels; titles share the rest of the width
+    character = WIDEST * letters()
+    names_width = character * max(map(len, names))
+    title_width = (axes.flat[0].figure.get_figwidth() - names_width) / axes.shape[1]
+    title_characters = int(title_width / character)
+    for ax, (name, results) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
+        for result in results.itertuples():
+            i = systems.index(result.system)
+            limits = ax.plot(_limits(result), [i, i], color=colour(i))[0]
+            marks.band(limits, result.system)
+            point = ax.plot([result.value], [i], linestyle="none", **style_of(i))[0]
+            marks.series(point, result.system, [f"{result.system}, {name}: {result.text}"])
+        ax.set_title(f"{wrapped(str(name), title_characters)}\nn = {results['n'].max():,}")
+        ax.grid(axis="x", **GRID)
+    _label_lowest(axes, frame["slice"].nunique(), label)
+    axes.flat[0].set_yticks(range(len(systems)), names)
+    axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)  # the first system on top
     return axes
 
 
-def _lowest(axes: Any, panels: int, label: str) -> None:
-    """The lowest of so many panels in each column have the numbers and the label of the axis."""
+def _label_lowest(axes: Any, panels: int, label: str) -> None:
+    """Give the lowest panel of each column the numbers and the label of the x axis, and hide the
+    axes that are left over. axes: by row and column; the first `panels` are drawn on.
+    """
     for i, ax in enumerate(axes.flat):
+        has_none_below = i + axes.shape[1] >= panels
         if i >= panels:
             ax.set_axis_off()
-        elif i + axes.shape[1] >= panels:
+        elif has_none_below:
             ax.tick_params(labelbottom=True)
             ax.set(xlabel=label)
 
 
-BINS = 40  # even: none straddles 0
+BINS = 40  # of a histogram around 0; even, so that none holds numbers of both signs
 MISSED = "#c1272d"
 TICKS = {10**2: "100", 10**3: "1k", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10**7: "10M"}
 
@@ -264,28 +328,30 @@ TICKS = {10**2: "100", 10**3: "1k", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10
 def forest(
     frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, sides: Sides | None = None
 ) -> Any:
-    """Differences with their intervals around 0, and the margin inside which they are equivalent as
-    a band.
+    """Draw differences with their intervals around 0, as `intervals`, and as a band the differences
+    that count as equivalent, from −margin to margin.
     """
     if margin:
         ax.axvspan(-margin, margin, color=COLOURS[4], alpha=0.16, linewidth=0)
-        note(ax, f"±{margin:g}", (margin, -0.55), (3, 0), color=GREY, va="top")
+        top_of_rows = -0.55  # row 0 is the first, and y grows downwards
+        note(ax, f"±{margin:g}", (margin, top_of_rows), (3, 0), color=GREY, va="top")
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
 def histogram(
     values: Distribution, ax: Any, *, xlabel: str, ylabel: str, direction: int = 1
 ) -> Any:
-    """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and
-    median as lines.
+    """Draw a histogram of differences per unit: better ones green, worse ones orange, those of 0 as
+    a hatched bar of their own; lines at the mean and the median.
 
-    direction: 1 if higher values are better, −1 if lower ones are, 0 if nothing says it.
+    direction: 1 if higher values are better, −1 if lower ones are, 0 if neither is known to be.
     """
     reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
-    zeros = values.zeros
+    bin_width = edges[1] - edges[0]
     counts = values.histogram(edges).astype(np.int64)
-    counts[np.searchsorted(edges, 0.0, side="right") - 1] -= zeros
+    bin_of_zero = np.searchsorted(edges, 0.0, side="right") - 1
+    counts[bin_of_zero] -= values.zeros  # they have the hatched bar
     middle = (edges[1:] + edges[:-1]) / 2
     above = below = COLOURS[0]
     if direction > 0:
@@ -293,86 +359,80 @@ def histogram(
     elif direction < 0:
         above, below = WORSE, BETTER
     for side, colour in ((middle > 0, above), (middle < 0, below)):
-        drawn = ax.bar(
-            middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0
-        )
-        for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
-            marks.series(
-                bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"]
-            )
-    if zeros:
-        ax.bar(
-            [0],
-            [zeros],
-            width=(edges[1] - edges[0]) / 2,
-            color="none",
-            edgecolor=GREY,
-            hatch="////",
-            linewidth=0.8,
-        )
-        top = min(zeros, 1.6 * max(counts.max(), 1))
-        ax.set(ylim=(0, 1.08 * max(top, counts.max())))
-        cut = " (bar cut off)" if zeros > top else ""
-        note(ax, f"{zeros:,} equal{cut}", (0, top), (7, -3), color=GREY, va="top")
-    ax.axvline(
-        values.mean,
-        color="#444",
-        linestyle="--",
-        linewidth=1.2,
-        label=f"mean {signed(values.mean)}",
-    )
-    ax.axvline(
-        values.median,
-        color="#444",
-        linestyle=":",
-        linewidth=1.2,
-        label=f"median {signed(values.median)}",
-    )
+        side_bars = ax.bar(middle[side], counts[side], width=bin_width, color=colour, linewidth=0)
+        for bar, low, count in zip(side_bars, edges[:-1][side], counts[side], strict=True):
+            text = f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"
+            marks.series(bar, "", [text])
+    if values.zeros:
+        _zero_bar(values.zeros, bin_width / 2, int(counts.max()), ax)
+    style = {"color": DARK, "linewidth": 1.2}
+    ax.axvline(values.mean, linestyle="--", label=f"mean {signed(values.mean)}", **style)
+    ax.axvline(values.median, linestyle=":", label=f"median {signed(values.median)}", **style)
     ax.legend(loc="upper left")
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
-def null_edges(draws: Floats, observed: float) -> Floats:
-    """The edges of the bars of `null_distribution`."""
-    reach = 1.08 * max(float(np.abs(draws).max(initial=0.0)), abs(observed)) or 1.0
-    return np.linspace(-reach, reach, 2 * BINS)
+def _zero_bar(zeros: int, width: float, highest: int, ax: Any) -> None:
+    """Draw the number of differences that are 0 as a hatched bar with its number.
 
-
-def far(draws: Floats, observed: float, alternative: Alternative) -> Bools:
-    """The draws at least as far from 0 as the observed mean, or of a one-sided question as far in
-    the direction that counts.
+    highest: the count of the highest other bar. The axis is cut at 1.6 times that, so that many
+    zeros do not make the others too low to read.
     """
+    hatched: dict[str, Any] = {"color": "none", "edgecolor": GREY, "hatch": "////"}
+    ax.bar([0], [zeros], width=width, linewidth=0.8, **hatched)
+    visible = min(zeros, 1.6 * max(highest, 1))
+    ax.set(ylim=(0, 1.08 * max(visible, highest)))
+    remark = " (bar cut off)" if zeros > visible else ""
+    note(ax, f"{zeros:,} equal{remark}", (0, visible), (7, -3), color=GREY, va="top")
+
+
+def null_edges(draws: Floats, observed: float) -> Floats:
+    """The edges of the bars of `null_distribution`: around 0, with 8 % of room beyond the draws and
+    the observed mean; an odd number of bars, so that one has 0 in its middle.
+    """
+    reach = 1.08 * max(float(np.abs(draws).max(initial=0.0)), abs(observed)) or 1.0
+    bars = 2 * BINS - 1
+    return np.linspace(-reach, reach, bars + 1)
+
+
+def at_least_as_far(draws: Floats, observed: float, alternative: Alternative) -> Bools:
+    """True for the draws that are as strong evidence against the null as the observed mean, or
+    stronger: their share is the p-value.
+    """
+    # sums of the same differences in another order may differ in their last digits
     rounding = 1e-9 * abs(observed)
-    beyond: Bools = alternative.evidence(draws) >= alternative.evidence(observed) - rounding
-    return beyond
+    as_far: Bools = alternative.evidence(draws) >= alternative.evidence(observed) - rounding
+    return as_far
 
 
 def null_distribution(
     draws: Floats, ax: Any, *, observed: float, alternative: Alternative, xlabel: str, ylabel: str
 ) -> Any:
-    """Means under random signs; the share of those that are `far` is p and drawn red."""
+    """Draw the histogram of means under random signs, as shares, and lines at the observed mean
+    and, of a two-sided test, at its opposite. Red: the draws `at_least_as_far`, whose share is p.
+    """
     edges = null_edges(draws, observed)
-    weight = np.full(draws.size, 1 / max(draws.size, 1))
-    red = far(draws, observed, alternative)
+    share = np.full(draws.size, 1 / max(draws.size, 1))
+    red = at_least_as_far(draws, observed, alternative)
     ax.hist(
         [draws[~red], draws[red]],
         edges,
-        weights=[weight[~red], weight[red]],
+        weights=[share[~red], share[red]],
         stacked=True,
         color=[GREY, MISSED],
     )
     ax.axvline(observed, color=COLOURS[0], linestyle="-", linewidth=1.6, label="observed")
     if not alternative.one_sided:
         ax.axvline(-observed, color=COLOURS[0], linestyle=":", linewidth=1.6, label="opposite")
-    outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room
-    side = "right" if (observed > 0) != outward else "left"
-    top = 1.15 * ax.get_ylim()[1]
+    # the text stands away from the line at −observed, unless there is no room outside
+    has_room_outside = abs(observed) < edges[-1] / 2
+    to_the_right = (observed > 0) == has_room_outside
+    style: dict[str, Any] = {"ha": "left" if to_the_right else "right", "va": "top"}
+    offset = (4 if to_the_right else -4, -2)
+    top = 1.15 * ax.get_ylim()[1]  # room for the text above the bars
     ax.set_ylim(top=top)
-    by = (-4 if side == "right" else 4, -2)
-    note(
-        ax, f"observed {signed(observed)}", (observed, top), by, ha=side, va="top", color=COLOURS[0]
-    )
+    note(ax, f"observed {signed(observed)}", (observed, top), offset, color=COLOURS[0], **style)
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -381,14 +441,18 @@ def null_distribution(
 def null_shares(
     k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str
 ) -> Any:
-    """The probability of each number of successes under the null; red: those that p adds up."""
-    kept = chance > 1e-6 * chance.max()
-    here = k == seen
-    kept |= here
-    width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8
-    for part, colour in ((~counted, GREY), (counted, MISSED)):
-        ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
-    note(ax, f"observed: {seen:,}", (seen, chance[here][0]), (0, 4), ha="center")
+    """Draw the probability of each number of successes under the null.
+
+    k: numbers of successes, ascending. chance: the probability of each. seen: the observed number.
+    counted: True where the p-value adds up the probability, which is drawn red.
+    """
+    is_observed = k == seen
+    is_visible = (chance > 1e-6 * chance.max()) | is_observed
+    width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8  # of the distance of bars
+    for group, colour in ((~counted, GREY), (counted, MISSED)):
+        drawn = is_visible & group
+        ax.bar(k[drawn], chance[drawn], width=width, color=colour, linewidth=0)
+    note(ax, f"observed: {seen:,}", (seen, chance[is_observed][0]), (0, 4), ha="center")
     ax.set(xlabel=xlabel, ylabel="probability under the null")
     return ax
 
@@ -404,87 +468,109 @@ def duality(
     sided: str,
     label: str,
 ) -> Any:
-    """p against the mean under the null: where it is at least α is the interval, and at 0 stands
-    the test's p.
+    """Draw the p-value of the test that the mean is `mean`, as a curve over such means: the
+    interval holds those whose p is at least α, and the p of the test is the curve at 0.
+
+    curve: `mean`, `p`. observed, p_of_observed: the observed mean, where p is highest. limits: the
+    ends of the interval. sided: such as "two-sided". label: of the x axis.
     """
-    marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0], label="p")[0], "")
+    mean = curve["mean"]
+    p = curve["p"]
+    marks.series(ax.plot(mean, p, color=COLOURS[0], label="p")[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1, label="α")
-    inside = curve["p"] >= alpha
-    ax.fill_between(
-        curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0
-    )
-    ax.axvline(0, color="#444", linewidth=0.9)
+    ax.fill_between(mean, 0, p, where=p >= alpha, color=COLOURS[0], alpha=0.14, linewidth=0)
+    ax.axvline(0, **ZERO_LINE)
     for limit in limits:
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
     ax.plot([observed], [p_of_observed], marker="o", color=COLOURS[0])
-    note(ax, f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), (2, 3))
+    note(ax, f"α = {alpha:.4g}", (mean.iloc[0], alpha), (2, 3))
     ax.set(ylim=(0, 1.1), xlabel=label, ylabel=f"{sided} p")
     return ax
 
 
-def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
-    """One panel a `method`: intervals of many samples against the true value; red and thick: those
-    that miss it.
+def sample_intervals(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
+    """Draw the intervals of many samples beside a line at the true value, one panel per `method`;
+    those that miss it are red and thick, and their number stands in the title.
+
+    frame: `method`, `sample`, `low`, `high`, and `covers`, True if the interval holds the truth.
     """
-    for ax, (name, part) in zip(axes.flat, frame.groupby("method", sort=False), strict=False):
+    for ax, (name, results) in zip(axes.flat, frame.groupby("method", sort=False), strict=False):
         for covers, colour, width in ((True, GREY, 0.8), (False, MISSED, 1.8)):
-            some = part[part["covers"] == covers]
-            ax.vlines(some["sample"], some["low"], some["high"], color=colour, linewidth=width)
+            rows = results[results["covers"] == covers]
+            ax.vlines(rows["sample"], rows["low"], rows["high"], color=colour, linewidth=width)
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
-        ax.set(
-            title=above(f"{name}: {int((~part['covers']).sum())} of {len(part)} miss", ax),
-            xlabel="sample",
-            ylabel=label,
-        )
+        misses = int((~results["covers"]).sum())
+        title = panel_title(f"{name}: {misses} of {len(results)} miss", ax)
+        ax.set(title=title, xlabel="sample", ylabel=label)
     return axes
 
 
+BAR_STEP = 0.45  # height of a bar of `critical_difference` and the room below it
+NAME_STEP = 0.9  # height of a name and the room below it
+RANK_AXIS = 0.6  # height of the axis of ranks above 0, where the bars begin
+
+
 def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float, label: str) -> Any:
-    """Mean ranks on a line, best left; bars join systems whose ranks differ by less than the
-    critical difference.
+    """Draw mean ranks on an axis, best left, and a bar below the systems whose ranks differ by less
+    than the critical difference: a diagram of critical differences.
+
+    ranks: by system. distance: the critical difference. label: of the axis. The better half of the
+    names stands on the left, the best one on top; the others on the right, the worst one on top.
+    Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html.
     """
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     k = len(ordered)
     worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
     bars = cliques([rank for _, rank in ordered], distance)
-    left = (k + 1) // 2
+    names_top = -(BAR_STEP * len(bars) + 0.5)  # the names begin below the bars
+    on_the_left = math.ceil(k / 2)
+    scale = names_top - NAME_STEP * on_the_left - 0.4  # y of the critical difference itself
+    _rank_axis(ax, worst, math.ceil(worst / k), label)
+    ax.set(ylim=(scale - 0.4, RANK_AXIS))
+    end = min(1 + distance, worst)
+    ax.plot([1, end], [scale, scale], color=DARK, linewidth=2, solid_capstyle="butt")
+    note(ax, f"critical difference {distance:.2f}", (end, scale), (6, 0), va="center")
+    for i, (first, last) in enumerate(bars):
+        y = -BAR_STEP * (i + 1)
+        ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]  # a little beyond the ranks
+        ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
+    for i, (name, rank) in enumerate(ordered):
+        is_left = i < on_the_left
+        row = i if is_left else k - 1 - i
+        _rank_name(ax, name, rank, names_top - NAME_STEP * row, edge=1 if is_left else worst)
+    return ax
+
+
+def _rank_axis(ax: Any, worst: int, step: int, label: str) -> None:
+    """Make the upper edge the axis of ranks from 1 to the worst; the other edges are not drawn."""
     ax.set(xlim=(1, worst))
-    bottom = -(0.45 * len(bars) + 0.9 * left + 0.9)
-    ax.set(ylim=(bottom - 0.4, 0.6))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set(xlabel=label)
-    ax.set_xticks(range(1, worst + 1, -(-worst // k)))
+    ax.set_xticks(range(1, worst + 1, step))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.spines["top"].set_visible(True)
-    end = min(1 + distance, worst)
-    ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
-    note(ax, f"critical difference {distance:.2f}", (end, bottom), (6, 0), va="center")
-    for i, (first, last) in enumerate(bars):
-        y = -0.45 * (i + 1)
-        ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
-        ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
-    for i, (name, rank) in enumerate(ordered):
-        row = i if i < left else k - 1 - i
-        y = -(0.45 * len(bars) + 0.5 + 0.9 * row)
-        edge, side = (0.0, "right") if i < left else (1.0, "left")
-        ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
-        corner = 1 if i < left else worst
-        ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        by = (-4 if side == "right" else 4, 0)
-        note(
-            ax,
-            f"{name} {rank:.2f}",
-            (edge, y),
-            by,
-            ha=side,
-            va="center",
-            xycoords=ax.get_yaxis_transform(),
-            annotation_clip=False,
-        )
-    return ax
+
+
+def _rank_name(ax: Any, name: str, rank: float, y: float, *, edge: int) -> None:
+    """Draw a line from a rank on the axis down to y and on to the edge of the axes, 1 or the worst
+    rank, and write name and rank behind it.
+    """
+    ax.plot([rank, rank], [RANK_AXIS, y], color=GREY, linewidth=0.8, clip_on=False)
+    ax.plot([rank, edge], [y, y], color=GREY, linewidth=0.8)
+    is_left = edge == 1
+    note(
+        ax,
+        f"{name} {rank:.2f}",
+        (0.0 if is_left else 1.0, y),  # x as a share of the width, y in the data
+        (-4 if is_left else 4, 0),
+        ha="right" if is_left else "left",
+        va="center",
+        xycoords=ax.get_yaxis_transform(),
+        annotation_clip=False,
+    )
 
 
 def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
@@ -496,8 +582,11 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
     """
     runs: list[tuple[int, int]] = []
     for first, low in enumerate(ordered):
-        last = max(i for i, rank in enumerate(ordered) if rank - low < distance or i == first)
-        if last > first and not any(last <= end for _, end in runs):
+        last = first
+        while last + 1 < len(ordered) and ordered[last + 1] - low < distance:
+            last += 1
+        is_part_of_another = any(last <= end for _, end in runs)
+        if last > first and not is_part_of_another:
             runs.append((first, last))
     return runs
 
@@ -505,54 +594,65 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
 def power(
     frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str
 ) -> Any:
-    """The chance to show a true difference, a line for each number of `units`; marks: what was
-    seen, the margin.
+    """Draw the power of the test against the true difference, one line per number of `units`, with
+    lines at 80 % power, at the observed difference and at the margin.
+
+    frame: `units`, `difference`, `power`. A difference beyond the axis has no line.
     """
-    lines = []
-    for i, (units, line) in enumerate(frame.groupby("units")):
+    lines = {}
+    for i, (units, curve) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
         name = f"n = {units:,}"
-        drawn = ax.plot(
-            line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name
+        line = ax.plot(
+            curve["difference"], curve["power"], color=COLOURS[i], linestyle=style, label=name
         )[0]
-        lines.append((name, marks.series(drawn, name)))
-    far = float(frame["difference"].max())
+        lines[name] = marks.series(line, name)
+    farthest = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
-    places = [(abs(observed), "observed"), (margin or np.inf, "margin")]
-    for line_above, (at, name) in enumerate(places):
-        if at <= far:
-            ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
-            note(ax, name, (at, 1.02), (0, 2 + 9 * line_above), ha="center")
-    ax.set(ylim=(0, 1.02), xlim=(0, far), xlabel=xlabel, ylabel="power")
+    reference_lines = [(abs(observed), "observed", ":")]
+    if margin:
+        reference_lines.append((margin, "margin", "-."))
+    for i, (difference, name, style) in enumerate(reference_lines):
+        if difference <= farthest:
+            ax.axvline(difference, color=DARK, linewidth=1, linestyle=style)
+            # the second name stands a line of 9 points higher, as both may be at one place
+            note(ax, name, (difference, 1.02), (0, 2 + 9 * i), ha="center")
+    ax.set(ylim=(0, 1.02), xlim=(0, farthest), xlabel=xlabel, ylabel="power")
     ax.grid(**GRID)
     legend(ax, lines)
     return ax
 
 
 def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
-    """One line a `system`, `error` against `users`, and the counted points of `groups` in its
-    colour.
+    """Draw the probability that an experiment shows the wrong sign against its number of users, one
+    fitted line per `system` and its counted points in the same colour.
+
+    curves, groups: the lines and the points, each `system`, `users`, `error`.
     """
-    lines = []
-    for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
-        look = style_of(i)
-        dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        style = {"color": look["color"], "linestyle": dash, "label": str(name)}
-        drawn = ax.plot(line["users"], line["error"], **style)[0]
-        lines.append((str(name), marks.band(drawn, name)))
+    lines = {}
+    for i, (name, curve) in enumerate(curves.groupby("system", sort=False)):
+        style = style_of(i)
+        dashes = "--" if i % 2 else "-"  # two curves that lie on each other both show
+        line = ax.plot(
+            curve["users"],
+            curve["error"],
+            color=style["color"],
+            linestyle=dashes,
+            label=str(name),
+        )[0]
+        lines[str(name)] = marks.band(line, name)
         counted = groups[groups["system"] == name]
-        points = ax.plot(counted["users"], counted["error"], linestyle="none", **look)[0]
+        points = ax.plot(counted["users"], counted["error"], linestyle="none", **style)[0]
         pairs = zip(counted["users"], counted["error"], strict=True)
-        marks.series(
-            points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
-        )
-    ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
+        says = [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
+        marks.series(points, name, says)
+    ax.axhline(0.05, color=DARK, linewidth=0.9, linestyle="--")
     note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
     ax.set_xticks(list(TICKS), list(TICKS.values()))
     ax.minorticks_off()
     ax.set(
-        ylim=(0, 0.55),
+        ylim=(0, 0.55),  # without a difference half of the experiments have the wrong sign
         xlabel="users in the experiment (log scale)",
         ylabel="probability of the wrong sign",
     )
@@ -562,39 +662,54 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
 
 
 def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
-    """One panel a pair of columns: preference across, lift in percent up, with the least-squares
-    line.
+    """Draw rankers by preference and lift, one panel per title, with the least-squares line.
+
+    points: of each panel an array of shape (n_rankers, 2): the user share − ½, and the lift as a
+    share, which is drawn in percent.
     """
-    for ax, words, xy in zip(axes.flat, titles, points, strict=False):
-        x = xy[:, 0]
-        y = 100 * xy[:, 1]
-        ax.axhline(0, color="#444", linewidth=0.8)
-        ax.axvline(0, color="#444", linewidth=0.8)
-        points = ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5, label="rankers")[0]
-        marks.series(points, "")
-        fit = np.polyval(np.polyfit(x, y, 1), x)
-        ax.plot(x, fit, color=GREY, linewidth=1.0, label="least squares")
+    for ax, title, rankers in zip(axes.flat, titles, points, strict=False):
+        preference = rankers[:, 0]
+        lift = 100 * rankers[:, 1]
+        _zero_cross(ax)
+        dots = ax.plot(preference, lift, "o", color=COLOURS[0], markersize=4.5, label="rankers")[0]
+        marks.series(dots, "")
+        line = np.polyfit(preference, lift, 1)
+        fitted = np.polyval(line, preference)
+        ax.plot(preference, fitted, color=GREY, linewidth=1.0, label="least squares")
         ax.set(
-            title=above(words, ax),
-            xlabel=f"user share − ½ (n = {len(x)} rankers)",
+            title=panel_title(title, ax),
+            xlabel=f"user share − ½ (n = {len(rankers)} rankers)",
             ylabel="lift in plays, %",
         )
         ax.grid(**GRID)
     return axes
 
 
+def _zero_cross(ax: Any) -> None:
+    """Draw the lines y = 0 and x = 0."""
+    ax.axhline(0, color=DARK, linewidth=0.8)
+    ax.axvline(0, color=DARK, linewidth=0.8)
+
+
 def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
-    """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
+    """Draw the true lift of rankers against their user share − ½, one panel for `plays` and one for
+    `hours`, with a marker per `family` and the least-squares line of the first family.
+
+    frame: `family`, `share`, and the lifts as shares, which are drawn in percent.
+    """
     for ax, lift in zip(axes.flat, ("plays", "hours"), strict=False):
-        ax.axhline(0, color="#444", linewidth=0.8)
-        ax.axvline(0, color="#444", linewidth=0.8)
-        for i, (family, rows) in enumerate(frame.groupby("family", sort=False)):
+        _zero_cross(ax)
+        for i, (family, rankers) in enumerate(frame.groupby("family", sort=False)):
             if i == 0:
-                line = np.polyfit(rows["share"], 100 * rows[lift], 1)
-                across = np.array([frame["share"].min(), frame["share"].max()])
-                ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
+                line = np.polyfit(rankers["share"], 100 * rankers[lift], 1)
+                ends = np.array([frame["share"].min(), frame["share"].max()])
+                ax.plot(ends, np.polyval(line, ends), color=GREY, linewidth=1.0)
             points = ax.plot(
-                rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i)
+                rankers["share"],
+                100 * rankers[lift],
+                linestyle="none",
+                label=family,
+                **style_of(i),
             )[0]
             marks.series(points, family)
         ax.set(

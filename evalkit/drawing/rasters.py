@@ -12,14 +12,14 @@ import numpy.typing as npt
 SCREEN = 96  # pixels of an inch of a page
 SCALE = 2  # pixels of the picture to one of the screen, in each direction
 DPI = SCREEN * SCALE  # pixels of an inch of the picture
-COLOURS = 64  # at most, so that files stay small
-WIDEST = 10.1  # inches of a row of panels
-GAP = 0.1  # inches between them
+MAX_COLOURS = 64  # so that files stay small
+WIDEST = 10.1  # inches of a row of panels, at most
+GAP = 0.1  # inches between two panels
 Pixels = npt.NDArray[np.uint8]
 
 
 class Png(NamedTuple):
-    """A picture, encoded in base64, and its size on the screen."""
+    """A picture as PNG in base64, and its size in pixels of the screen."""
 
     content: str
     width: int
@@ -27,10 +27,10 @@ class Png(NamedTuple):
 
 
 def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
-    """The PNG of a figure of matplotlib that was drawn before and keeps the places of its parts.
+    """The PNG of a figure of matplotlib, which was drawn before: its parts keep their places.
 
-    panels: where each panel of a row begins and ends, in inches; those that the screen has no room
-    for move to a further row. Empty for a figure that is left as it is.
+    panels: the left and the right end of each panel of a row, in inches; those that the screen has
+    no room for move to a further row. Empty for a figure that stays as it is. style: rcParams.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -48,31 +48,35 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:
         pixels = _rows([_panel(pixels, left, right) for left, right in panels])
-    # quantize tells fewer colours apart in an image of four channels
+    # without the fourth channel, of opacity, quantize tells more colours apart
     image = Image.fromarray(pixels).convert("RGB")
-    few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    reduced = image.quantize(MAX_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
-    few.save(file, "png")
+    reduced.save(file, "png")
     content = base64.b64encode(file.getvalue()).decode("ascii")
     return Png(content, image.width // SCALE, image.height // SCALE)
 
 
 def _scale_labels(figure: Any, scale: float) -> None:
-    """Keep the distance of labels from their axes, which matplotlib has in pixels."""
+    """Move the labels of axes as far as the resolution grows: matplotlib keeps their distance from
+    the axes in pixels. scale: the new resolution by the old one.
+    """
     for ax in figure.axes:
-        x, below = ax.xaxis.label.get_position()
-        ax.xaxis.label.set_position((x, below * scale))
-        beside, y = ax.yaxis.label.get_position()
-        ax.yaxis.label.set_position((beside * scale, y))
+        x, y_pixels = ax.xaxis.label.get_position()
+        ax.xaxis.label.set_position((x, y_pixels * scale))
+        x_pixels, y = ax.yaxis.label.get_position()
+        ax.yaxis.label.set_position((x_pixels * scale, y))
 
 
 def _panel(pixels: Pixels, left: float, right: float) -> Pixels:
-    first, last = (round(end * DPI) for end in (left, right))
-    return _widened(pixels[:, max(first, 0) : last], round(GAP * DPI))
+    """The part of the pixels between two ends in inches, and the gap to the next panel."""
+    first = max(round(left * DPI), 0)
+    last = round(right * DPI)
+    return _widened(pixels[:, first:last], round(GAP * DPI))
 
 
 def _rows(panels: Sequence[Pixels]) -> Pixels:
-    """Panels side by side, in as many rows as they need.
+    """The pixels of panels side by side, in as many rows as they need, none wider than `WIDEST`.
 
     >>> [_rows([np.zeros((3, width, 4), np.uint8)] * 3).shape for width in (500, 900)]
     [(3, 1500, 4), (6, 1800, 4)]
@@ -83,11 +87,11 @@ def _rows(panels: Sequence[Pixels]) -> Pixels:
         if rows[-1] and width > WIDEST * DPI:
             rows.append([])
         rows[-1].append(panel)
-    joined = [np.concatenate(row, axis=1) for row in rows]
-    widest = max(row.shape[1] for row in joined)
-    return np.concatenate([_widened(row, widest - row.shape[1]) for row in joined])
+    pixels = [np.concatenate(row, axis=1) for row in rows]
+    width = max(row.shape[1] for row in pixels)
+    return np.concatenate([_widened(row, width - row.shape[1]) for row in pixels])
 
 
 def _widened(pixels: Pixels, columns: int) -> Pixels:
-    """The pixels with this number of white columns to their right."""
+    """The pixels with so many white columns more to their right."""
     return np.pad(pixels, ((0, 0), (0, columns), (0, 0)), constant_values=255)

@@ -1,12 +1,12 @@
-"""What a study shows of itself: `plot`, `tables` and `save`, from its page, and findings as the
-page shows them.
+"""What every study can show: figures (`plot`), `tables`, a `summary` and files (`save`), all from
+its page; and findings in the HTML of the page.
 """
 
 import importlib
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -24,39 +24,48 @@ from evalkit.drawing.tables import Html, escape, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean, texts
 
-# what leads to another place of the page
+# links of a page to another place of it, which a notebook does not have
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')
-DOCUMENTED = (
-    *(
-        "estimates",
-        "comparisons",
-        "by_segment",
-        "differences",
-        "findings",
-        "units",
-        "order",
-        "systems",
-        "log",
-        "users",
-        "planning",
-    ),
-    *("plot", "tables", "segment", "reread", "to_frame", "summary", "save"),
-    *("check", "check_gate", "p"),
-)
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
+DOCUMENTED = (  # what `dir` of a study lists, as far as the study has it
+    "estimates",
+    "comparisons",
+    "by_segment",
+    "differences",
+    "findings",
+    "units",
+    "order",
+    "systems",
+    "log",
+    "users",
+    "planning",
+    "plot",
+    "tables",
+    "segment",
+    "reread",
+    "to_frame",
+    "summary",
+    "save",
+    "check",
+    "check_gate",
+    "p",
+)
 Shape = TypeVar("Shape", Figure, Html)
 
 
 def page(report: str) -> Any:
-    """The module of a report's page: its PIECES in order, and the SUMMARY of them that a study
-    shows of itself.
+    """The module of a report's page. Its PIECES are functions from a study to a figure, a table or
+    words, in order; its SUMMARY are those of them that a study prints.
     """
     return importlib.import_module(f"evalkit.pages.{report}_page")
 
 
 @dataclass(frozen=True, repr=False)
 class Offer(Generic[Shape]):
-    """The figures or the tables of a study, by name; `dir` lists them."""
+    """The figures or the tables of a study as attributes, `study.plot.roc`; `dir` lists them.
+
+    shape: Figure or Html.
+    """
 
     study: "Shown"
     shape: type[Shape]
@@ -71,33 +80,34 @@ class Offer(Generic[Shape]):
             raise AttributeError(
                 f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}"
             )
-        kept = vars(self.study).setdefault("_offered", {})
+        cache = vars(self.study).setdefault("_offered", {})
         key = (self.shape, name)
-        if key not in kept:
-            made = pieces[name](self.study)
-            if isinstance(made, Figure):
-                made = replace(made, part=lambda *part: getattr(self.study.part(*part).plot, name))
-            kept[key] = made
-        made = kept[key]
-        if not isinstance(made, self.shape):
-            raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
-        return made
+        if key not in cache:
+            piece = pieces[name](self.study)
+            if isinstance(piece, Figure):
+                piece = replace(piece, part=partial(_figure_of_part, self.study, name))
+            cache[key] = piece
+        piece = cache[key]
+        if not isinstance(piece, self.shape):
+            reason = getattr(piece, "text", "") or "this study has none"
+            raise InputError(f"{name}: {reason}")
+        return piece
 
     def _pieces(self) -> dict[str, Callable[..., Any]]:
-        """The pieces of this shape by name; `_plot` at the end of a name goes without saying.
+        """The pieces of the page that return this shape, by name without `_plot` at its end.
 
-        Of two with one name the second is called after its module too: `experiment_estimates`.
+        If the name is taken, that of the piece's module comes before it: `experiment_estimates`.
         """
-        named: dict[str, Callable[..., Any]] = {}
+        pieces: dict[str, Callable[..., Any]] = {}
         for piece in page(self.study.report).PIECES:
+            if _shape_of(piece) is not self.shape:
+                continue
             name = piece.__name__.removesuffix("_plot")
-            module = piece.__module__.split(".")[-1].removesuffix("_page")
-            returned = piece.__annotations__["return"]
-            if self.shape is (
-                Figure if Figure in getattr(returned, "__args__", (returned,)) else Html
-            ):
-                named[f"{module}_{name}" if name in named else name] = piece
-        return named
+            if name in pieces:
+                module = piece.__module__.split(".")[-1].removesuffix("_page")
+                name = f"{module}_{name}"
+            pieces[name] = piece
+        return pieces
 
     def __dir__(self) -> list[str]:
         return list(self._pieces())
@@ -106,14 +116,29 @@ class Offer(Generic[Shape]):
         return f"<{', '.join(self.__dir__())}>"
 
 
-class Shown(Displayed):
-    """What `read` of a report returns. It prints itself, and gives the page's figures and tables
-    for other uses.
+def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
+    """Figure for a piece whose annotation says that it returns one, alone or in a union with a text
+    in its place; Html for other pieces.
+    """
+    returned = piece.__annotations__["return"]
+    members = getattr(returned, "__args__", (returned,))
+    return Figure if Figure in members else Html
 
-    report: the name of the notebook. p: its parameters, checked. gate: the results of the rules
-    that were set, None without rules. write_units: writes the units.
-    sliced: makes the study of a slice with these parameters, if a study has slices. of_systems:
-    that of some systems.
+
+def _figure_of_part(study: "Shown", name: str, segment: str | None, systems: Any) -> Figure:
+    """The figure of this name of a slice of the study, or of some of its systems."""
+    figure: Figure = getattr(study.part(segment, systems).plot, name)
+    return figure
+
+
+class Shown(Displayed):
+    """The base of every study, which `read` of a report returns. It prints its summary, and has
+    the page's figures and tables for other uses.
+
+    report: the name of the report, such as "ranking". p: its checked parameters. gate: the results
+    of the rules that were set, None without rules. write_units: writes the values per unit to a
+    path. sliced: returns the study of a slice, from the slice and parameters, if a study has
+    slices. of_systems: returns that of some systems.
     """
 
     report: ClassVar[str]
@@ -145,7 +170,7 @@ class Shown(Displayed):
 
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
         """Write the page of the report (.html), its executed notebook (.ipynb), its results (.json)
-        or .units.parquet.
+        or the values per unit (.units.parquet): the suffix of the path decides.
 
         A missing folder is created. notebook: an adapted copy; None: the bundled one. Raises
         ParameterError for another suffix, if the folder cannot be created, and if the units are not
@@ -154,11 +179,9 @@ class Shown(Displayed):
         if Path(path).name.endswith(report.UNITS):
             running.save_units(Path(path), self.write_units)
             return
-        source = (
-            system.bundled_notebooks() / f"{self.report}.ipynb"
-            if notebook is None
-            else Path(notebook)
-        )
+        if notebook is None:
+            notebook = system.bundled_notebooks() / f"{self.report}.ipynb"
+        source = Path(notebook)
         running.save(Path(path), report.read(source), self, self.p.given)
 
     def segment(self, name: str) -> Self:
@@ -167,17 +190,18 @@ class Shown(Displayed):
 
         Rows are read again. Raises ParameterError for an unknown slice.
         """
-        known = {part.name: part for part in getattr(self, "slices", ())}
-        if name not in known:
-            there = ", ".join(known) or "none; set segments to a column"
+        slices = {part.name: part for part in getattr(self, "slices", ())}
+        if name not in slices:
+            names = ", ".join(slices) or "none; set segments to a column"
             raise ParameterError(
-                f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}"
+                f"segment: there is no slice {name!r}{did_you_mean(name, slices)}, there are "
+                f"{names}"
             )
-        return self.sliced(known[name], replace(self.p, segment=name))
+        return self.sliced(slices[name], replace(self.p, segment=name))
 
     @property
     def system_names(self) -> Sequence[str]:
-        """The systems that `part` knows."""
+        """The systems that `part` can choose from."""
         return list(self.systems)
 
     def part(self, segment: str | None = None, systems: Any = None) -> Self:
@@ -196,11 +220,11 @@ class Shown(Displayed):
                 )
         if not names:
             return study
-        kept = vars(study).setdefault("_parts", {})
+        cache = vars(study).setdefault("_parts", {})
         key = frozenset(names)
-        if key not in kept:
-            kept[key] = study.of_systems(names)
-        return kept[key]
+        if key not in cache:
+            cache[key] = study.of_systems(names)
+        return cache[key]
 
     def reread(self, **changes: Any) -> Any:
         """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
@@ -212,12 +236,14 @@ class Shown(Displayed):
         return study.segment(self.p.segment) if self.p.segment else study
 
     def own_sections(self) -> OwnSections | None:
-        """What the notebooks show that the parameter `sections` names, run with this `study`."""
+        """What the notebooks of the parameter `sections` show, run with this `study`; None if there
+        are none.
+        """
         return own_sections.run(self) if self.p.sections else None
 
     def check_gate(self) -> None:
-        """Raise `evalkit.report.GateFailed`, with the reason, if the gate failed or was not
-        decided, or `SectionFailed` if a section of one's own failed.
+        """Raise `evalkit.report.SectionFailed` if a section of one's own failed, or `GateFailed`,
+        with the reason, if a rule failed or could not be decided.
 
         The last cell of a notebook does so: papermill then ends with an exit status that is not 0.
         """
@@ -231,9 +257,11 @@ class Shown(Displayed):
         """What to know before the numbers, one row each: code, name, severity, count, of, message,
         advice, rows.
         """
-        return pd.DataFrame([found.record() for found in self._found()], columns=RECORDED)
+        records = [finding.record() for finding in self._ordered_findings()]
+        return pd.DataFrame(records, columns=RECORDED)
 
-    def _found(self) -> list[Finding]:
+    def _ordered_findings(self) -> list[Finding]:
+        """All findings of the page, the most important first."""
         return list(ordered(page(self.report).every_finding(self)))
 
     def to_frame(self) -> pd.DataFrame:
@@ -245,20 +273,27 @@ class Shown(Displayed):
         answer.
         """
         pieces = [piece(self) for piece in page(self.report).SUMMARY]
-        said = "".join(piece.text for piece in pieces)
-        against = [found for found in self._found() if found.matters and str(found) not in said]
-        return stack([*pieces, findings(against, "of-")] if against else pieces)
+        text = "".join(piece.text for piece in pieces)
+        missing = [
+            finding
+            for finding in self._ordered_findings()
+            if finding.matters and str(finding) not in text
+        ]
+        if missing:
+            pieces.append(findings(missing, "of-"))
+        return stack(pieces)
 
     def __dir__(self) -> list[str]:
         """The documented names that this study has."""
         return [name for name in DOCUMENTED if hasattr(type(self), name) or name in vars(self)]
 
     def displays(self) -> list[Display]:
-        """The summary without its links, whose places are on the page alone."""
-        return [
-            Display({kind: _unlinked(text) for kind, text in data.items()}, metadata)
-            for data, metadata in self.summary().displays()
-        ]
+        """The summary as outputs of a notebook, without links to places of the page."""
+        outputs = []
+        for data, metadata in self.summary().displays():
+            unlinked = {kind: _unlinked(text) for kind, text in data.items()}
+            outputs.append(Display(unlinked, metadata))
+        return outputs
 
     def _repr_html_(self) -> str:
         return self.displays()[0].data["text/html"]
@@ -268,6 +303,9 @@ class Shown(Displayed):
 
 
 def _unlinked(html: str) -> str:
+    """The HTML with the texts of links to places of the page in place of the links; links to the
+    evidence, which have no text of their own, are left out.
+    """
     return LINK.sub(r"\1", EVIDENCE.sub("", html))
 
 
@@ -275,124 +313,130 @@ def _unlinked(html: str) -> str:
 
 TOP = 2  # findings beside the answer
 STRIP = "strip"  # the place of the count of all
-READ = ("EK1", "EK2")  # the codes of findings about the input and the sample
+READ = ("EK1", "EK2")  # how the codes of findings about the input and the sample begin
 UNFOLDED = 2  # notes of a section that are not folded
-ALIKE = 3  # findings of one kind that are read one by one
+ALIKE = 3  # findings of one kind that are not folded
 WARN = ' class="warn"'
 
 
-def findings(items: Iterable[Finding], part: str = "") -> Html:
-    """What was found, each with its code; one that could change the answer with what to do.
+def findings(items: Iterable[Finding], prefix: str = "") -> Html:
+    """Findings in HTML, each with its code; one that could change the answer with its advice.
 
-    Each stands between marks of its place, to which the page moves it, and so does a count of all,
-    which opens to their names as links; elsewhere, as in JupyterLab, they stand together. part:
-    begins the ids, of one of several.
+    Those for a section of the page stand between marks of its place, to which the page moves them,
+    and so does the list of all, with links; elsewhere, as in JupyterLab, they stand together.
+    prefix: of the ids, if the page shows findings more than once; then there is no list of all.
     """
-    several = ordered(items)
-    beside = [finding for finding in several if finding.matters and finding.touches_answer]
-    top = beside[:TOP]
-    rest = [finding for finding in several if finding not in top]
-    shown = "" if part else placed(STRIP, _counted(several))
-    shown += placed(VERDICT, notes(top, part))
-    places = dict.fromkeys(_place(finding) for finding in rest)
-    for place in places:
-        there = [finding for finding in rest if _place(finding) == place]
-        shown += placed(place, _in_section(there, part))
-    return Html(shown, "\n".join(map(str, several)))
+    in_order = ordered(items)
+    beside_answer = [item for item in in_order if item.matters and item.touches_answer]
+    top = beside_answer[:TOP]
+    sections: dict[str, list[Finding]] = {}
+    for item in in_order:
+        if item not in top:
+            sections.setdefault(_place(item), []).append(item)
+    html = "" if prefix else placed(STRIP, _list_of_all(in_order))
+    html += placed(VERDICT, notes(top, prefix))
+    for place, section in sections.items():
+        html += placed(place, _in_section(section, prefix))
+    return Html(html, "\n".join(map(str, in_order)))
 
 
 def placed(place: str, markup: str) -> str:
-    """A piece between marks of the place to which the page moves it; "" for where it stands."""
+    """HTML between marks of the place to which the page moves it; without marks for the place
+    "".
+    """
     return f"<!--at {place}-->{markup}<!--/at-->" if place and markup else markup
 
 
 def _place(finding: Finding) -> str:
-    """The section of a finding that does not stand on top; "" for where all of them are shown."""
-    if _is_reading(finding):
+    """The place of the section to which a finding belongs; "" for the section of all findings."""
+    if _is_on_input(finding):
         return ""
-    return next((place for place in finding.kind.at if place != VERDICT), "")
+    sections = [place for place in finding.kind.at if place != VERDICT]
+    return sections[0] if sections else ""
 
 
-def _is_reading(finding: Finding) -> bool:
-    """True for a note on what was read."""
+def _is_on_input(finding: Finding) -> bool:
+    """True for a note, which does not change the answer, on what was read."""
     return not finding.matters and finding.kind.code.startswith(READ)
 
 
-def _in_section(several: Sequence[Finding], part: str) -> str:
-    """The findings of a section, below them folded the notes on what was read, and of many notes
-    all.
+def _in_section(items: Sequence[Finding], prefix: str) -> str:
+    """The findings of a section in HTML. Below them are folded the notes on what was read, and all
+    notes if there are more than `UNFOLDED`.
     """
-    many = len([finding for finding in several if not finding.matters]) > UNFOLDED
-    notes_below = [f for f in several if _is_reading(f) or (many and not f.matters)]
-    beside = notes(tuple(finding for finding in several if finding not in notes_below), part)
-    if not notes_below:
-        return beside
-    what = " on what was read" if all(map(_is_reading, notes_below)) else ""
-    summary = f"{numbers.counted(len(notes_below), 'note')}{what}"
-    return beside + folded(summary, Html(notes(notes_below, part)), "noted").html
+    has_many_notes = len([item for item in items if not item.matters]) > UNFOLDED
+    below = [item for item in items if _is_on_input(item) or (has_many_notes and not item.matters)]
+    html = notes([item for item in items if item not in below], prefix)
+    if below:
+        subject = " on what was read" if all(map(_is_on_input, below)) else ""
+        summary = f"{numbers.counted(len(below), 'note')}{subject}"
+        html += folded(summary, Html(notes(below, prefix)), "noted").html
+    return html
 
 
-def _counted(several: Sequence[Finding]) -> str:
-    """How many findings there are, folded over the severity and the sentence of the first of each
-    kind, which leads to it; nothing of a single one.
+def _list_of_all(items: Sequence[Finding]) -> str:
+    """The number of findings in HTML, folded over a list with one line per kind: the severity, and
+    the sentence of its first finding as a link to it; "" for less than two findings.
     """
-    warned = len([finding for finding in several if finding.matters])
-    many = Counter(finding.kind for finding in several)
-    first = {finding.kind: finding for finding in reversed(several)}
-    names = (
-        f"<li{WARN if first[kind].matters else ''}>{first[kind].severity}: "
-        f"{numbers.link(first[kind].message, kind.code)}{f' ({n} such)' if n > 1 else ''}</li>"
-        for kind, n in many.items()
-    )
+    if len(items) < 2:
+        return ""
+    kinds: dict[Any, list[Finding]] = {}
+    for item in items:
+        kinds.setdefault(item.kind, []).append(item)
+    lines = []
+    for kind, of_kind in kinds.items():
+        first = of_kind[0]
+        link = numbers.link(first.message, kind.code)
+        number = f" ({len(of_kind)} such)" if len(of_kind) > 1 else ""
+        style = WARN if first.matters else ""
+        lines.append(f"<li{style}>{first.severity}: {link}{number}</li>")
+    warned = len([item for item in items if item.matters])
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
-    summary = f"<summary>{numbers.counted(len(several), 'finding')}{warnings}</summary>"
-    if several[1:]:
-        return f'<details class="found">{summary}<ul class="notes">{"".join(names)}</ul></details>'
-    return ""
+    summary = f"<summary>{numbers.counted(len(items), 'finding')}{warnings}</summary>"
+    return f'<details class="found">{summary}<ul class="notes">{"".join(lines)}</ul></details>'
 
 
-def notes(several: Sequence[Finding], part: str) -> str:
-    """Findings as a list in HTML, those of one kind together."""
-    rows = "".join(
-        _alike(list(alike), part)
-        for _, alike in groupby(several, key=lambda finding: finding.kind.code)
-    )
+def notes(items: Sequence[Finding], prefix: str) -> str:
+    """Findings as a list in HTML, those of one kind, which follow each other, together.
+
+    prefix: of the ids.
+    """
+    kinds = groupby(items, key=lambda item: item.kind.code)
+    rows = "".join(_of_one_kind(list(of_kind), prefix) for _, of_kind in kinds)
     return f'<ul class="notes">{rows}</ul>' if rows else ""
 
 
-def _alike(findings: list[Finding], part: str) -> str:
-    """Findings of one kind, the first with the id of the kind; of many the first ones, the others
-    folded.
+def _of_one_kind(items: list[Finding], prefix: str) -> str:
+    """Findings of one kind as entries of a list, the first with the code of the kind as its id;
+    those after `ALIKE` are folded.
     """
-    rows = [
-        _finding(found, f' id="{part}{found.kind.code}"' if i == 0 else "")
-        for i, found in enumerate(findings)
-    ]
-    first = "".join(rows[:ALIKE])
-    rest = "".join(rows[ALIKE:])
-    if not rest:
-        return first
-    summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"
-    return (
-        f"{first}<li><details><summary>{summary}</summary><ul "
-        f'class="notes">{rest}</ul></details></li>'
-    )
+    code = items[0].kind.code
+    entries = [_entry(items[0], f' id="{prefix}{code}"')]
+    entries += [_entry(item) for item in items[1:]]
+    html = "".join(entries[:ALIKE])
+    further = entries[ALIKE:]
+    if further:
+        summary = f"<summary>{len(further):,} more of {code}</summary>"
+        inner = f'<ul class="notes">{"".join(further)}</ul>'
+        html += f"<li><details>{summary}{inner}</details></li>"
+    return html
 
 
-def _finding(finding: Finding, id: str) -> str:
-    text = escape(finding.message)
+def _entry(finding: Finding, id: str = "") -> str:
+    """A finding as an entry of a list: its message, its advice if it could change the answer, and
+    its code. id: an attribute of HTML, or "".
+    """
+    message = escape(finding.message)
     if not finding.matters:
-        return f"<li{id}>{text} {code(finding)}</li>"
-    # what stands between two marks is code
-    advice = enumerate(escape(finding.kind.advice).split("`"))
-    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in advice)
-    return f"<li{id}{WARN}>{text} {marked} {code(finding)}</li>"
+        return f"<li{id}>{message} {code(finding)}</li>"
+    # of the pieces between back quotes every second one is code
+    pieces = escape(finding.kind.advice).split("`")
+    pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
+    return f"<li{id}{WARN}>{message} {''.join(pieces)} {code(finding)}</li>"
 
 
 def code(finding: Finding) -> str:
-    """The code of a finding as HTML, with its name and what to do under the pointer."""
+    """The code of a finding in HTML; its name and its advice show under the pointer."""
     kind = finding.kind
-    return (
-        f'<span class="muted" title="{escape(kind.name)}: '
-        f'{escape(kind.advice.replace("`", ""))}">{kind.code}</span>'
-    )
+    advice = escape(kind.advice.replace("`", ""))
+    return f'<span class="muted" title="{escape(kind.name)}: {advice}">{kind.code}</span>'

@@ -1,8 +1,8 @@
-"""The strip of results: a row for each system, its estimate as dot and whisker on one axis that all
-rows share.
+"""The strip of results: a table with a row for each system, and in each row its estimate as a dot
+and its interval as a line, on one axis that all rows share.
 
-It is a table, so that it is read without the picture, with an SVG in each row whose places are
-percentages of the axis: it needs no script, has any width, and takes the colours of the page.
+As a table it is read without the picture too. The SVG of a row has its places as percentages of the
+axis: it needs no script, has any width, and takes the colours of the page.
 """
 
 import math
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from evalkit.drawing.tables import Cell, Head, Html, cell, escape, table
 from evalkit.numbers import number
 
-EDGE = 5  # per cent of the axis on each side, for the ends of whiskers and of the numbers below
-TICKS = 4  # steps of the axis, about
+EDGE = 5  # per cent of the axis left free on each side, for dots and for the numbers below
+TICKS = 4  # steps of the axis, at most
 FAR = 1  # times the span of the results: a reference farther out is only marked at the edge
 REFERENCE = "constant"  # the tone of the row of the reference
-LETTERS = 110  # more in a row leave no room for the axis, and what stands below stays there
+LETTERS = 110  # of a row: with more, second lines of cells stay below, to leave the axis room
 HEIGHT = 18  # pixels of a row of the axis, where the page has no style
 OUTSIDE_BELOW = '<text y="70%" stroke="none">◂ outside</text>'
 OUTSIDE_ABOVE = '<text x="100%" y="70%" text-anchor="end" stroke="none">outside ▸</text>'
@@ -25,10 +25,10 @@ Point = tuple[float, float, float]  # value, low, high
 
 @dataclass(frozen=True)
 class Result:
-    """A row of the strip: a name, the points drawn, each with its limits and its name, and the
-    cells beside the axis.
+    """A row of the strip.
 
-    tone: what gives the row its colour, a verdict; "" for none.
+    name: of the row. points: the name and the estimate of each dot. cells: those beside the axis.
+    tone: the verdict that gives the row its colour, `REFERENCE`, or "".
     """
 
     name: Cell
@@ -39,8 +39,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Axis:
-    """The part of a metric that a strip shows; reference: where all rows have a dotted line, NaN
-    for none.
+    """The values that a strip shows, from `low` to `high`. reference: the value at which all rows
+    have a dotted line, NaN for none.
     """
 
     low: float
@@ -49,28 +49,36 @@ class Axis:
 
     @classmethod
     def of(cls, points: Sequence[Point], reference: float) -> "Axis":
-        """The axis of all points with their limits, and of the reference where that is not far from
-        them.
+        """The axis that has all points with their limits, and the reference if that is not farther
+        from them than their span; see `FAR`.
         """
         ends = [end for point in points for end in point if math.isfinite(end)] or [0.0]
         low = min(ends)
         high = max(ends)
+        # of equal values a tenth of their size, of zeros 1
         span = high - low or abs(high) / 10 or 1.0
-        if not low - FAR * span <= reference <= high + FAR * span:
+        is_near = low - FAR * span <= reference <= high + FAR * span
+        if not is_near:  # or NaN
             return cls(low, low + span)
         low = min(low, reference)
         high = max(high, reference)
         return cls(low, max(high, low + span), reference)
 
     def at(self, value: float) -> str:
-        """Where a value lies, as a percentage of the width; what is beyond the ends lies on the
-        edge.
+        """Where a value lies, as a percentage of the width; values far beyond the ends lie at 0 %
+        or 100 %.
 
         >>> Axis(0.5, 1.0).at(0.75), Axis(0.5, 1.0).at(math.inf)
         ('50%', '100%')
         """
         share = (value - self.low) / (self.high - self.low)
-        return f"{min(max(EDGE + (100 - 2 * EDGE) * share, 0), 100):.4g}%"
+        percent = EDGE + (100 - 2 * EDGE) * share
+        return f"{min(max(percent, 0), 100):.4g}%"
+
+    @property
+    def has_reference(self) -> bool:
+        """True if all rows have a dotted line."""
+        return not math.isnan(self.reference)
 
     @property
     def ticks(self) -> list[float]:
@@ -85,63 +93,64 @@ class Axis:
 
     @property
     def step(self) -> float:
-        """The distance of two ticks: 1, 2 or 5 times a power of ten."""
+        """The distance of two ticks: 1, 2 or 5 times a power of ten, the least with which the axis
+        has at most `TICKS` steps.
+        """
         least = (self.high - self.low) / TICKS
-        size = 10.0 ** math.floor(math.log10(least))
-        return next(size * times for times in (1, 2, 5, 10) if size * times >= least)
+        power = 10.0 ** math.floor(math.log10(least))
+        return next(power * times for times in (1, 2, 5, 10) if power * times >= least)
 
     @property
     def lines(self) -> str:
-        """The lines that every row has: one at each tick, and the reference."""
-        grid = "".join(_line(self.at(tick), ' stroke-opacity=".15"') for tick in self.ticks)
-        dotted = (
-            _line(self.at(self.reference), ' stroke-dasharray="2"')
-            if self.reference == self.reference
-            else ""
-        )
-        return grid + dotted
+        """The lines that every row has, as SVG: one at each tick, and a dotted one at the
+        reference.
+        """
+        lines = [_line(self.at(tick), ' stroke-opacity=".15"') for tick in self.ticks]
+        if self.has_reference:
+            lines.append(_line(self.at(self.reference), ' stroke-dasharray="2"'))
+        return "".join(lines)
 
     @property
     def numbers(self) -> str:
-        """The numbers at the ticks, as an SVG below all rows."""
-        places = max(0, -math.floor(math.log10(self.step)))
-        texts = (
+        """The numbers at the ticks, as an SVG that stands below all rows."""
+        places = max(0, -math.floor(math.log10(self.step)))  # the decimals of the step
+        texts = "".join(
             f'<text x="{self.at(tick)}" y="12">{number(tick, places)}</text>' for tick in self.ticks
         )
         return (
             f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" '
-            f'text-anchor="middle">{"".join(texts)}</svg>'
+            f'text-anchor="middle">{texts}</svg>'
         )
 
 
 def _line(x: str, style: str) -> str:
-    """A line from the top to the bottom of a row."""
+    """An upright line through a row, as SVG. x: a percentage. style: attributes."""
     return f'<line x1="{x}" x2="{x}" y2="100%"{style}/>'
 
 
 def strip(
     caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan
 ) -> Html:
-    """The strip as a table: the name, the axis, and a column for each further head; in notebooks
-    without the axis.
+    """The strip as a table: name, axis, and the cells of the results; without the axis in
+    notebooks.
+
+    heads: of the names, and of each column of cells. reference: the value of a dotted line through
+    all rows, NaN for none.
     """
     systems = [result for result in results if result.tone != REFERENCE]
     axis = Axis.of([point for result in systems for _, point in result.points], reference)
     first, *others = map(cell, heads)
     rows = [[result.name, *map(cell, result.cells)] for result in results]
     plain = table(caption, [first, *others], rows)
-    head = "".join(
-        f'<th scope="col">{column.markup or escape(column.text)}</th>' for column in others
-    )
-    head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>{head}'
-    body = "".join(map(_row, results, [axis] * len(results)))
-    foot = (
-        f"<tfoot><tr><td></td><td "
-        f'class="axis">{axis.numbers}</td>{"<td></td>" * len(others)}</tr></tfoot>'
-    )
+    head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>'
+    for column in others:
+        head += f'<th scope="col">{column.markup or escape(column.text)}</th>'
+    body = "".join(_row(result, axis) for result in results)
+    empty_cells = "<td></td>" * len(others)
+    foot = f'<tr><td></td><td class="axis">{axis.numbers}</td>{empty_cells}</tr>'
     inner = (
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody>{foot}"
+        f"<tbody>{body}</tbody><tfoot>{foot}</tfoot>"
     )
     widths = [max(map(len, column)) for column in zip(*plain.tables[0].lines, strict=True)]
     kind = "scroll strip long" if sum(widths) > LETTERS else "scroll strip"
@@ -150,32 +159,30 @@ def strip(
 
 
 def _row(result: Result, axis: Axis) -> str:
-    """A row of the strip as HTML."""
-    drawn = (
+    """A row of the strip in HTML."""
+    drawing = (
         f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" stroke="currentColor" '
-        f'fill="currentColor">'
+        f'fill="currentColor">{axis.lines}{"".join(_marks(result, axis))}</svg>'
     )
-    drawn += f"{axis.lines}{''.join(_marks(result, axis))}</svg>"
-    cells = "".join(f"<td>{cell(each).html}</td>" for each in result.cells)
+    cells = "".join(f"<td>{cell(content).html}</td>" for content in result.cells)
     tone = f' class="{result.tone.replace(" ", "-")}"' if result.tone else ""
-    return (
-        f'<tr{tone}><th scope="row">{result.name.html}</th><td '
-        f'class="axis">{drawn}</td>{cells}</tr>'
-    )
+    name = f'<th scope="row">{result.name.html}</th>'
+    return f'<tr{tone}>{name}<td class="axis">{drawing}</td>{cells}</tr>'
 
 
 def _marks(result: Result, axis: Axis) -> Iterator[str]:
-    """The dot of each point with its name, and of a single one its whisker."""
+    """A dot for each point of a row, as SVG, and the interval of a single one. In place of the dot
+    the row of the reference has words if that lies outside the axis.
+    """
+    is_outside = result.tone == REFERENCE and not axis.has_reference
     for name, (value, low, high) in result.points:
         if len(result.points) == 1 and not math.isnan(low):
             yield (
                 f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" '
                 f'stroke-width="3"/>'
             )
-        if result.tone == REFERENCE and axis.reference != axis.reference:
+        if is_outside:
             yield OUTSIDE_BELOW if value < axis.low else OUTSIDE_ABOVE
         elif math.isfinite(value):
-            yield (
-                f'<circle cx="{axis.at(value)}" cy="50%" '
-                f'r="5"><title>{escape(name)}</title></circle>'
-            )
+            title = f"<title>{escape(name)}</title>"
+            yield f'<circle cx="{axis.at(value)}" cy="50%" r="5">{title}</circle>'

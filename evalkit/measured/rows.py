@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import Sample
 from evalkit.metrics.summaries import Bundle
 from evalkit.metrics.tallies import ValueCounts
-from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
+from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of_rows
 from evalkit.statistics.summed import MomentStatistic, SampledMedian, Squares, has_units
 from evalkit.system import cached
 
@@ -43,8 +43,7 @@ class RowsInMemory:
     @property
     def layout(self) -> Layout:
         """The layout of the sample: whether rows have units, and weights."""
-        rows = next(iter(self.rows.values()))
-        return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
+        return layout_of_rows(next(iter(self.rows.values())))
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system on some rows. member: a mask, or a Python slice for all rows.

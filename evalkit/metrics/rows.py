@@ -31,7 +31,8 @@ class Rows:
     independent. columns: further ones by name, for own metrics. redraw: if the threshold was chosen
     on these rows, a function that returns the counts on bootstrap samples with the threshold chosen
     anew on each; else None. predictive: the predictive distributions beside the forecasts; None
-    without them.
+    without them. steps_ahead: if `unit` is the place in time, how many steps ahead each row looks;
+    else None.
     """
 
     actual: np.ndarray
@@ -44,6 +45,7 @@ class Rows:
     columns: Mapping[str, Floats] = field(default_factory=dict)
     redraw: Callable[[], RechosenCounts] | None = None
     predictive: Predictive | None = None
+    steps_ahead: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.actual)
@@ -60,6 +62,7 @@ class Rows:
             columns={name: column[member] for name, column in self.columns.items()},
             redraw=None,
             predictive=None if self.predictive is None else self.predictive.take(member),
+            steps_ahead=_taken(self.steps_ahead, member),
         )
 
     def at_threshold(
@@ -96,6 +99,13 @@ class Rows:
     def plain(self) -> bool:
         """True if rows are independent and unweighted."""
         return self.weight is None and self.unit is None
+
+    @property
+    def lags(self) -> int:
+        """How many times back errors of rows in time order depend on others: the longest horizon
+        less 1.
+        """
+        return 0 if self.steps_ahead is None else max(int(self.steps_ahead.max(initial=1)) - 1, 0)
 
     @property
     def weights(self) -> Floats:

@@ -31,7 +31,8 @@ def load(path: str, name: str, kind: str) -> Any:
     """Return the estimator at an import path: a class is called without arguments, an instance is
     used as it is.
 
-    The module may be in the working directory. Raises ParameterError if it cannot be imported, is
+    The module may be in the working directory. name: of the parameter, for errors. kind: of the
+    target, "classes" or "number". Raises ParameterError if it cannot be imported, is
     not an estimator (other objects are not called), or does not predict targets of this kind.
 
     >>> load("sklearn.dummy.DummyClassifier", "estimator", "classes")
@@ -42,15 +43,17 @@ def load(path: str, name: str, kind: str) -> Any:
         _add_working_directory()
         imported = getattr(import_module(module), attribute)
     except Exception as error:  # importing a module can raise anything
-        raise ParameterError(f"{name}: cannot import {path!r}: {_first(str(error))}") from None
-    if not (
-        callable(getattr(imported, "fit", None)) and callable(getattr(imported, "predict", None))
-    ):
-        what = "a class without them" if isinstance(imported, type) else type(imported).__name__
+        line = _first_line(str(error))
+        raise ParameterError(f"{name}: cannot import {path!r}: {line}") from None
+    is_class = isinstance(imported, type)
+    has_fit = callable(getattr(imported, "fit", None))
+    has_predict = callable(getattr(imported, "predict", None))
+    if not (has_fit and has_predict):
+        got = "a class without them" if is_class else type(imported).__name__
         raise ParameterError(
-            f"{name}: {path!r} must be an estimator, with fit and predict, got {what}"
+            f"{name}: {path!r} must be an estimator, with fit and predict, got {got}"
         )
-    estimator = _called(imported, path, name) if isinstance(imported, type) else imported
+    estimator = _instance(imported, path, name) if is_class else imported
     _refuse_unsuitable(estimator, path, name, kind)
     return estimator
 
@@ -65,35 +68,41 @@ def _add_working_directory() -> None:
 
 
 def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
-    """Raise ParameterError if it cannot be cloned, is a regressor for classes, or a classifier for
-    numbers.
+    """Raise ParameterError for an estimator that cannot be cloned, a clusterer, a regressor for
+    classes, or a classifier for numbers. The other parameters are those of `load`.
     """
     from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
+    if kind == CLASSES:
+        predicts, target = ("numbers", "classes")
+        is_of_other_kind = is_regressor
+    else:
+        predicts, target = ("classes", "numbers")
+        is_of_other_kind = is_classifier
     try:
         clone(estimator)
-        clusters = is_clusterer(estimator)
-        wrong = (is_regressor if kind == CLASSES else is_classifier)(estimator)
+        predicts_no_target = is_clusterer(estimator)
+        is_unsuitable = is_of_other_kind(estimator)
     except (TypeError, AttributeError, RuntimeError):
         got = type(estimator).__name__
         raise ParameterError(
             f"{name}: {path!r} must be what scikit-learn's BaseEstimator is, got {got}"
         ) from None
-    if clusters:
+    if predicts_no_target:
         raise ParameterError(f"{name}: {path!r} is a clusterer, which predicts no target")
-    if wrong:
-        predicts, target = ("numbers", "classes") if kind == CLASSES else ("classes", "numbers")
+    if is_unsuitable:
         raise ParameterError(
             f"{name}: {path!r} predicts {predicts}, but the target holds {target}; task= says which"
         )
 
 
-def _called(estimator: type, path: str, name: str) -> Any:
+def _instance(estimator: type, path: str, name: str) -> Any:
+    """An instance of the class. Raises ParameterError if it needs arguments."""
     try:
         return estimator()
     except Exception as error:
         raise ParameterError(
-            f"{name}: {path!r} cannot be called without arguments: {_line(error)}"
+            f"{name}: {path!r} cannot be called without arguments: {_error_line(error)}"
         ) from None
 
 
@@ -118,30 +127,38 @@ def dummy(kind: str) -> Any:
 
 
 def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
-    """Return a pipeline of the usual preprocessing and the estimator, with all unset random states
-    set to the seed.
+    """Return a pipeline of the usual preprocessing and the estimator, not fitted, with all unset
+    random states set to the seed.
 
     Numbers: missing values are replaced by the median, then scaled to mean 0 and standard deviation
     1. Text: one column per value. A pipeline gets no further preprocessing.
     """
-    from sklearn import base, compose, impute, pipeline, preprocessing
+    from sklearn import base, pipeline
 
     if not hasattr(estimator, "steps"):
-        imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
-        numbers = pipeline.make_pipeline(imputer, preprocessing.StandardScaler())
-        select = compose.make_column_selector
-        encoded = (
-            preprocessing.OneHotEncoder(handle_unknown="ignore"),
-            select(dtype_exclude="number"),
-        )
-        columns = compose.make_column_transformer(
-            (numbers, select(dtype_include="number")), encoded
-        )
-        text = features.select_dtypes(exclude="number").shape[1]
-        estimator = pipeline.make_pipeline(columns if text else numbers, estimator)
-    unset = (key for key, value in estimator.get_params().items() if value is None)
-    states = {key: seed for key in unset if key.split("__")[-1] == "random_state"}
+        estimator = pipeline.make_pipeline(_preprocessing(features), estimator)
+    states = {
+        key: seed
+        for key, value in estimator.get_params().items()
+        if value is None and key.split("__")[-1] == "random_state"
+    }
     return base.clone(estimator).set_params(**states)
+
+
+def _preprocessing(features: pd.DataFrame) -> Any:
+    """The transformer of `prepared`; that of numbers alone if no column is text."""
+    from sklearn import compose, impute, pipeline, preprocessing
+
+    imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
+    of_numbers = pipeline.make_pipeline(imputer, preprocessing.StandardScaler())
+    has_text = features.select_dtypes(exclude="number").shape[1] > 0
+    if not has_text:
+        return of_numbers
+    of_text = preprocessing.OneHotEncoder(handle_unknown="ignore")
+    select = compose.make_column_selector
+    return compose.make_column_transformer(
+        (of_numbers, select(dtype_include="number")), (of_text, select(dtype_exclude="number"))
+    )
 
 
 # Fits
@@ -149,9 +166,10 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A fit to make: the system, its training and test rows; `place` names the fit in errors.
+    """A fit to make, of the estimator of a system.
 
-    on_train: predict the training rows too. columns: the features that this fit uses, None for all.
+    train, test: numbers of the rows. place: the name of the fit in errors. on_train: True to
+    predict the training rows too. columns: the features that this fit uses, None for all.
     """
 
     system: str
@@ -164,8 +182,8 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Predictions for the test rows, for the training rows if the job asks for them, and the
-    warnings of a fit.
+    """The predictions of a fit for the test rows, and for the training rows if the job asks for
+    them. warned: the warnings that the estimator gave, a line each.
     """
 
     test: Rows
@@ -175,8 +193,8 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """Estimators by system, and the rows to learn from. label: class numbers, or any numbers if
-    classes is 0.
+    """Estimators by system, and the rows to learn from. label: class numbers from 0. classes: how
+    many there are, or 0 if labels are any numbers.
     """
 
     estimators: dict[str, Any]
@@ -185,7 +203,9 @@ class Learner:
     classes: int
 
     def fit(self, job: Job) -> Fit:
-        """Make one fit. Raises InputError with the message of the estimator if it fails."""
+        """Make one fit. Raises InputError with the message of the estimator if it fails, or if
+        training rows have one class alone.
+        """
         from sklearn.base import clone
 
         y = self.label
@@ -196,48 +216,62 @@ class Learner:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                x = self.features if job.columns is None else self.features[list(job.columns)]
-                model = clone(self.estimators[job.system]).fit(x.iloc[job.train], y[job.train])
-                test = self._predicted(model, x.iloc[job.test], job.test)
-                train = (
-                    self._predicted(model, x.iloc[job.train], job.train) if job.on_train else None
-                )
+                features = self.features
+                if job.columns is not None:
+                    features = features[list(job.columns)]
+                estimator = clone(self.estimators[job.system])
+                model = estimator.fit(features.iloc[job.train], y[job.train])
+                test = self._predict(model, features, job.test)
+                train = None
+                if job.on_train:
+                    train = self._predict(model, features, job.train)
             except Exception as error:
                 raise InputError(
-                    f"estimator {job.system} fails on {job.place}: {_line(error)}"
+                    f"estimator {job.system} fails on {job.place}: {_error_line(error)}"
                 ) from None
-        return Fit(
-            test, train, tuple(f"{w.category.__name__}: {_first(str(w.message))}" for w in caught)
-        )
+        warned = [f"{w.category.__name__}: {_first_line(str(w.message))}" for w in caught]
+        return Fit(test, train, tuple(warned))
 
-    def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Rows:
+    def _predict(self, model: Any, features: pd.DataFrame, rows: Ints) -> Rows:
+        """The labels and the predictions of some rows: numbers, or decisions and scores of classes.
+        model: fitted. Raises ValueError for a prediction that is not finite.
+
+        The score is the probability of class 1 of two, the probabilities of all of more, or else
+        the decision function for class 1 of two; None for a classifier that has neither.
+        """
+        x: Any = features.iloc[rows]
         if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
-            x = model[:-1].transform(x) if len(model.steps) > 1 else x
+            if len(model.steps) > 1:
+                x = model[:-1].transform(x)
             model = model[-1]
-        decision = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
-        if not np.isfinite(decision).all():
-            raise ValueError(f"it predicts {decision[~np.isfinite(decision)][0]}")
+        prediction = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
+        if not np.isfinite(prediction).all():
+            raise ValueError(f"it predicts {prediction[~np.isfinite(prediction)][0]}")
         if not self.classes:
-            return Rows(self.label[rows], decision)
-        decided = decision.astype(np.int64)
-        said: dict[str, Any] = {
-            "actual": self.label[rows],
-            "decision": decided,
-            "classes": self.classes,
-        }
+            return Rows(self.label[rows], prediction)
+        score = None
         if hasattr(model, "predict_proba"):
+            # a class that no training row has gets probability 0
             p = np.zeros((len(rows), self.classes))
             p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
-            return Rows(score=p[:, 1] if self.classes == 2 else p, **said)
-        binary = self.classes == 2 and hasattr(model, "decision_function")
-        return Rows(score=np.asarray(model.decision_function(x)) if binary else None, **said)
+            score = p[:, 1] if self.classes == 2 else p
+        elif self.classes == 2 and hasattr(model, "decision_function"):
+            score = np.asarray(model.decision_function(x))
+        return Rows(
+            actual=self.label[rows],
+            score=score,
+            decision=prediction.astype(np.int64),
+            classes=self.classes,
+        )
 
 
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {_first(str(error))}"
+def _error_line(error: BaseException) -> str:
+    """The type of an error and the first line of its message."""
+    return f"{type(error).__name__}: {_first_line(str(error))}"
 
 
-def _first(text: str) -> str:
+def _first_line(text: str) -> str:
+    """The first line that is not empty, at most 200 characters."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[0].strip()[:200] if lines else "no message"
 
@@ -255,65 +289,81 @@ def run(
     into `seconds`.
 
     Work of up to `second_process` seconds is done by one process, because starting another takes
-    seconds. Linear algebra uses one thread: on small tables its threads wait for each other.
+    seconds. Linear algebra uses one thread: on small tables its threads wait for each other. clock:
+    the time in seconds.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    start = clock()
     fits = list[Fit]()
-
-    def unfinished() -> bool:
-        return len(fits) < len(jobs) and (len(fits) < required or clock() - start <= seconds)
-
-    def pays_for_two() -> bool:
-        if len(fits) < PROBED:
-            return False
-        left = _work_left(len(fits), len(jobs), required, seconds, clock() - start)
-        return left > second_process
-
+    budget = TimeBudget(len(jobs), required, seconds, clock, clock())
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
-        while unfinished() and not pays_for_two():
+        while budget.allows_another(len(fits)) and not (
+            len(fits) >= PROBED and budget.work_left(len(fits)) > second_process
+        ):
             fits.append(learner.fit(jobs[len(fits)]))
             draw(len(fits))
-        if unfinished():
-            with Parallel(n_jobs=CORES) as parallel:
-                while unfinished():
-                    end = (
-                        len(fits) + CHUNK
-                        if len(fits) >= required
-                        else min(len(fits) + CHUNK, required)
-                    )
-                    fits += parallel(delayed(learner.fit)(job) for job in jobs[len(fits) : end])
-                    draw(len(fits))
+        if not budget.allows_another(len(fits)):
+            return fits
+        with Parallel(n_jobs=CORES) as parallel:
+            while budget.allows_another(len(fits)):
+                end = len(fits) + CHUNK
+                if len(fits) < required:
+                    end = min(end, required)  # then look whether there is time for optional fits
+                fits += parallel(delayed(learner.fit)(job) for job in jobs[len(fits) : end])
+                draw(len(fits))
     return fits
 
 
-def _work_left(fits: int, jobs: int, required: int, seconds: float, spent: float) -> float:
-    """Expected seconds of work left: the required fits, and as many of the others as `seconds`
-    allow.
+@dataclass(frozen=True)
+class TimeBudget:
+    """How long fits may take: the first `required` of the jobs as long as they need, the others
+    until `seconds` have passed since `start`.
     """
-    each = spent / fits
-    optional = min(each * (jobs - max(required, fits)), max(seconds - spent, 0.0))
-    return each * max(required - fits, 0) + optional
+
+    jobs: int
+    required: int
+    seconds: float
+    clock: Callable[[], float]
+    start: float
+
+    def allows_another(self, fits: int) -> bool:
+        """True if another fit is to be made after this number of fits."""
+        if fits >= self.jobs:
+            return False
+        return fits < self.required or self.clock() - self.start <= self.seconds
+
+    def work_left(self, fits: int) -> float:
+        """The expected seconds of the fits still to be made, judged by the mean time of those made:
+        the required ones, and as many of the others as `seconds` allow.
+        """
+        spent = self.clock() - self.start
+        per_fit = spent / fits
+        required = per_fit * max(self.required - fits, 0)
+        optional = per_fit * (self.jobs - max(self.required, fits))
+        return required + min(optional, max(self.seconds - spent, 0.0))
 
 
 def steps(estimator: Any) -> list[str]:
-    """The steps of an estimator as text."""
+    """The steps of an estimator as text; preprocessing of `prepared` in words."""
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
-    first = estimator.steps[0][1]
+    transformer = estimator.steps[0][1]
     words = {
         "ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded",
         "Pipeline": "missing numbers set to the median, scaled",
     }
-    steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
-    return [words.get(type(first).__name__, repr(first)), *steps]
+    first = words.get(type(transformer).__name__, repr(transformer))
+    others = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
+    return [first, *others]
 
 
 def error_632(apparent: float, out_of_bag: float) -> float:
-    """0.368 × error on the training rows + 0.632 × error out of bag. Efron 1983,
-    doi:10.1080/01621459.1983.10477973.
+    """The .632 bootstrap estimate of the error: 0.368 × error on the training rows + 0.632 × error
+    out of bag. Efron 1983, doi:10.1080/01621459.1983.10477973.
+
+    The error on training rows is too low, that out of bag too high: a bootstrap sample holds
+    1 − 1/e = 0.632 of the rows.
 
     >>> round(1 - error_632(0.0, 0.5), 3)
     0.684
@@ -322,8 +372,8 @@ def error_632(apparent: float, out_of_bag: float) -> float:
 
 
 def error_632_plus(apparent: float, out_of_bag: float, no_information: float) -> float:
-    """The .632 error with a larger weight for the error out of bag, the larger the rate of
-    overfitting.
+    """The .632+ bootstrap estimate of the error: the larger the rate of overfitting, the larger
+    the weight of the error out of bag.
 
     apparent: the error of the model fitted to *all* rows, on these rows. no_information: from the
     predictions of this model. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
@@ -332,30 +382,26 @@ def error_632_plus(apparent: float, out_of_bag: float, no_information: float) ->
     0.5
     """
     capped = min(out_of_bag, no_information)
-    rate = (
-        (capped - apparent) / (no_information - apparent)
-        if min(capped, no_information) > apparent
-        else 0.0
-    )
-    weight = 0.632 / (1 - 0.368 * rate)
+    overfitting = 0.0  # 0 for none, 1 if the model predicts no better than without information
+    if capped > apparent:
+        overfitting = (capped - apparent) / (no_information - apparent)
+    weight = 0.632 / (1 - 0.368 * overfitting)  # from 0.632 to 1
     return (1 - weight) * apparent + weight * capped
 
 
 def no_information(label: ArrayLike, predicted: ArrayLike) -> float:
-    """Error rate if predictions were independent of labels: Σ over classes of share × (1 −
-    predicted share).
+    """The error rate if predictions were independent of labels: 1 − Σ over classes of the share of
+    labels × the share of predictions.
 
     >>> no_information([0, 0, 1, 1], [0, 1, 1, 1])
     0.5
     """
     same_length(label=label, predicted=predicted)  # type: ignore[arg-type]
-    number, _ = codes(np.concatenate([np.asarray(label), np.asarray(predicted)]))
-    half = number.size // 2
-    share = [
-        np.bincount(side, minlength=number.max() + 1) / half
-        for side in (number[:half], number[half:])
-    ]
-    return float(1 - np.dot(*share))
+    class_index, classes = codes(np.concatenate([np.asarray(label), np.asarray(predicted)]))
+    labels, predictions = np.split(class_index, 2)
+    share_of_labels = np.bincount(labels, minlength=classes.size) / labels.size
+    share_of_predictions = np.bincount(predictions, minlength=classes.size) / labels.size
+    return float(1 - np.dot(share_of_labels, share_of_predictions))
 
 
 @dataclass(frozen=True)
@@ -371,7 +417,7 @@ class Bootstrap:
     error_632_plus: float
 
     def accuracy(self, rate: str) -> float:
-        """1 − an error rate."""
+        """1 − an error rate. rate: the name of its field."""
         return 1.0 - float(getattr(self, rate))
 
 
@@ -391,21 +437,28 @@ def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> li
 
     numbers = features.select_dtypes("number")
     text = features.select_dtypes(exclude="number")
-    f: dict[str, float] = {}
+    f_of_column: dict[str, float] = {}
     if numbers.shape[1]:
+        # the median of a column without any number is missing too
         filled = numbers.fillna(numbers.median()).fillna(0.0)
-        f |= dict(zip(numbers, _f(filled.to_numpy(np.float64), label, kind), strict=True))
+        values = _f_statistics(filled.to_numpy(np.float64), label, kind)
+        f_of_column |= dict(zip(numbers, values, strict=True))
     for name in text:
-        f[name] = _f(OneHotEncoder().fit_transform(text[[name]]), label, kind).max()
-    best = np.argsort([-f[name] for name in features], kind="stable")[:k]
-    return [features.columns[place] for place in np.sort(best)]
+        one_hot = OneHotEncoder().fit_transform(text[[name]])
+        f_of_column[name] = _f_statistics(one_hot, label, kind).max()
+    largest_first = np.argsort([-f_of_column[name] for name in features], kind="stable")
+    selected = np.sort(largest_first[:k])  # in the order of the table
+    return [features.columns[place] for place in selected]
 
 
-def _f(columns: Any, label: ArrayLike, kind: str) -> Floats:
-    """The F statistic of each column, −1 for constant columns."""
+def _f_statistics(columns: Any, label: ArrayLike, kind: str) -> Floats:
+    """The F statistic of each column of a matrix, which may be sparse, against the label; −1 for
+    constant columns.
+    """
     from sklearn.feature_selection import f_classif, f_regression
 
+    f_test = f_classif if kind == CLASSES else f_regression
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of constant columns
-        value = (f_classif if kind == CLASSES else f_regression)(columns, np.asarray(label))[0]
-    return np.nan_to_num(value, nan=-1.0)
+        f, _ = f_test(columns, np.asarray(label))
+    return np.nan_to_num(f, nan=-1.0)

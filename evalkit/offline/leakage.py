@@ -7,7 +7,7 @@ Every check takes the folds and columns aligned with their rows, and returns a `
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severit
 from evalkit.metrics import counts
 from evalkit.offline.splits import Folds
 
-EXAMPLES = 5
+EXAMPLES = 5  # rows that a finding names
 # a numeric label with more values than this is not a class; of more classes the most common are
 # checked
 MANY = 20
@@ -28,23 +28,25 @@ BY_CHANCE = 1000
 
 
 def finding(
-    kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = "", **facts: Any
+    kind: Kind, severity: Severity, rows: NDArray, checked: int, form: str = "", **facts: Any
 ) -> Finding | None:
-    """Return a finding on these rows out of `of`, None without rows; form and facts: as in
+    """A finding on these rows, None without rows.
+
+    rows: may repeat. checked: the number of rows checked. form, facts: of the sentence, as in
     `Kind.rated`.
     """
     rows = np.unique(rows)
+    if not rows.size:
+        return None
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    if rows.size:
-        return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples)
-    return None
+    return replace(kind.rated(severity, rows.size, form, **facts), of=checked, rows=examples)
 
 
 def single_features(
     features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator
 ) -> Iterable[Finding | None]:
-    """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning
-    from 0.95.
+    """Yield columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a
+    warning from 0.95.
 
     Both directions are checked, and missingness too; text is coded by the label mean in the other
     half of the rows. With more than 20 classes only the 20 most common are used. If labels have
@@ -53,24 +55,30 @@ def single_features(
     """
     target = np.asarray(label)
     half = rng.permutation(len(features)) % 2
-    number, _ = codes(target)
-    common = np.argsort(-np.bincount(number), kind="stable")[:MANY]
+    class_index, _ = codes(target)
+    common_classes = np.argsort(-np.bincount(class_index), kind="stable")[:MANY]
     measure = "AUC" if is_class(label) else "rank correlation"
-    worst = SEVERE if _beyond_chance(number, features.shape[1], measure) else WARNING
+    highest_severity = WARNING
+    if _is_beyond_chance(class_index, features.shape[1], measure):
+        highest_severity = SEVERE
     for name in features:
         column = features[name]
         if is_class(label):
-            value = float(np.mean([_separates(column, number == c, half) for c in common]))
+            aucs = [_separation(column, class_index == c, half) for c in common_classes]
+            value = float(np.mean(aucs))
         else:
             amount = finite("label", target)
-            known = numeric(column) if _is_number(column) else _coded(column, amount, half)
-            value = abs(_rank_correlation(known, amount))
+            if _is_number(column):
+                predictor = numeric(column)
+            else:
+                predictor = _label_means(column, amount, half)
+            value = abs(_rank_correlation(predictor, amount))
         if value >= 0.95:
-            severity = worst if value >= 0.995 else WARNING
-            found = kinds.SINGLE_FEATURE.rated(
+            severity = highest_severity if value >= 0.995 else WARNING
+            leak = kinds.SINGLE_FEATURE.rated(
                 severity, target.size, name=name, measure=measure, value=value
             )
-            yield replace(found, of=target.size)
+            yield replace(leak, of=target.size)
 
 
 def is_class(label: ArrayLike) -> bool:
@@ -79,48 +87,70 @@ def is_class(label: ArrayLike) -> bool:
     return values.dtype.kind not in "fiub" or np.unique(values).size <= MANY
 
 
-def _beyond_chance(number: Ints, columns: int, measure: str) -> bool:
-    """True if one of this number of uninformative columns is almost never in the order of the
-    label.
+def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
+    """True if it is almost impossible that one of so many uninformative columns has the order of
+    the label. class_index: of each row.
     """
-    rarest = int(np.bincount(number).min()) if measure == "AUC" else number.size // 2
-    return 2 * columns * BY_CHANCE < comb(number.size, rarest)
+    rows = class_index.size
+    smaller_side = rows // 2  # a correlation is treated as an AUC of two halves
+    if measure == "AUC":
+        smaller_side = int(np.bincount(class_index).min())
+    # A random order puts the rows of one class first, or last, with probability 2 / comb(rows,
+    # smaller_side): the expected number of such columns must be below 1 / BY_CHANCE.
+    return 2 * columns * BY_CHANCE < comb(rows, smaller_side)
 
 
-def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
-    values = [auc(column.isna().to_numpy(np.float64), positive)]
-    if _is_number(column):
-        values.append(auc(numeric(column), positive))
-    both = [max(value, 1 - value) for value in values]
-    by_value = not _is_number(column) or column.nunique(dropna=False) <= MANY
-    return max([*both, auc(_coded(column, positive, half), positive)] if by_value else both)
+def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
+    """The largest AUC with which the column separates the rows of one class from the others: by its
+    missing values or its numbers, in either direction, or by the label means of its values.
+
+    half: 0 or 1 for each row, as in `_label_means`.
+    """
+    is_number = _is_number(column)
+    aucs = [auc(column.isna().to_numpy(np.float64), positive)]
+    if is_number:
+        aucs.append(auc(numeric(column), positive))
+    separations = [max(value, 1 - value) for value in aucs]
+    if not is_number or column.nunique(dropna=False) <= MANY:
+        separations.append(auc(_label_means(column, positive, half), positive))
+    return max(separations)
 
 
-def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
-    """Mean label of each value among the rows of the other half; the overall mean if there are
-    none.
+def _label_means(column: pd.Series, label: NDArray, half: Ints) -> Floats:
+    """For each row the mean label of the rows of the other half that have its value; the mean of
+    all rows if there are none. half: 0 or 1 for each row.
+
+    So a row's own label does not predict it.
     """
     value = levels(column)
-    size = value.max() + 1
-    sides = [(value[side], label[side]) for side in (half == 0, half == 1)]
-    share = [
-        ratio(np.bincount(some, own, size), np.bincount(some, minlength=size))
-        for some, own in sides
-    ]
-    return np.nan_to_num(np.stack(share)[1 - half, value], nan=float(label.mean()))
+    values = value.max() + 1
+    means = []  # of both halves, by value
+    for number in (0, 1):
+        is_in_half = half == number
+        total = np.bincount(value[is_in_half], label[is_in_half], values)
+        count = np.bincount(value[is_in_half], minlength=values)
+        means.append(ratio(total, count))
+    other_half = 1 - half
+    return np.nan_to_num(np.stack(means)[other_half, value], nan=float(label.mean()))
 
 
 def numeric(column: pd.Series) -> Floats:
-    """The numbers, or for text the code of each value; missing values are below all others."""
-    if _is_number(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)
-    return levels(column).astype(np.float64)
+    """The numbers of a column, with missing values below all others; of text the codes of
+    `levels`.
+    """
+    if not _is_number(column):
+        return levels(column).astype(np.float64)
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    below_all = np.nanmin(values, initial=0.0) - 1
+    return np.where(np.isnan(values), below_all, values)
 
 
 def levels(column: pd.Series) -> Ints:
-    """Code of each row's value in sorted order; missing is a value too."""
-    return pd.factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
+    """The index of each row's value among the sorted distinct values; missing is a value too, the
+    last.
+    """
+    code, _ = pd.factorize(column, sort=True, use_na_sentinel=False)
+    return code.astype(np.int64)
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -128,53 +158,77 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def ranks(values: ArrayLike) -> Floats:
-    """Ranks from 1; ties have their mean rank."""
+    """Ranks from 1; ties have their mean rank.
+
+    >>> ranks([30, 10, 30])
+    array([2.5, 1. , 2.5])
+    """
     _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
+    last_rank = np.cumsum(count)  # of each distinct value; its first rank is last_rank - count + 1
+    mean_rank = last_rank - (count - 1) / 2
+    return mean_rank[place]
 
 
 def auc(score: ArrayLike, positive: Bools) -> float:
-    """AUC by ranks, a tie counting one half; NaN if one class is absent."""
-    m = int(positive.sum())
-    return float(ratio(ranks(score)[positive].sum() - m * (m + 1) / 2, m * (positive.size - m)))
+    """The area under the ROC curve, a tie counting one half; NaN if one class is absent.
+
+    By the Mann-Whitney statistic: the sum of the ranks of the positives, less its smallest value.
+    """
+    positives = int(positive.sum())
+    rank_sum = ranks(score)[positive].sum()
+    u = rank_sum - positives * (positives + 1) / 2
+    return float(ratio(u, positives * (positive.size - positives)))
 
 
 def _rank_correlation(x: Floats, y: Floats) -> float:
-    a, b = (rank - rank.mean() for rank in (ranks(x), ranks(y)))
+    """Spearman's rank correlation; 0 if x or y does not vary."""
+    rank_x = ranks(x)
+    rank_y = ranks(y)
+    a = rank_x - rank_x.mean()
+    b = rank_y - rank_y.mean()
     return float(np.nan_to_num(ratio(a @ b, np.sqrt((a @ a) * (b @ b)))))
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Columns of whole numbers or text that are almost unique: a model can memorise the rows by
-    them.
+    """Yield columns of whole numbers or text that are almost unique (99 %): a model can memorise
+    the rows by them. Tables of fewer than 50 rows have none.
     """
     for name in features:
         column = features[name]
         values = numeric(column)
-        whole = bool((values == np.round(values)).all())
-        if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
-            form = "growing" if (np.diff(values) > 0).all() else ""
-            yield replace(
-                kinds.ID_LIKE.warning(int(column.nunique()), form, name=name), of=len(features)
-            )
+        is_whole = bool((values == np.round(values)).all())
+        distinct = int(column.nunique())
+        if is_whole and len(features) >= 50 and distinct >= 0.99 * len(features):
+            is_growing = (np.diff(values) > 0).all()  # such as a number of the row
+            form = "growing" if is_growing else ""
+            yield replace(kinds.ID_LIKE.warning(distinct, form, name=name), of=len(features))
 
 
 def gives_away(c: counts.Counts) -> Finding | None:
-    """A score that separates two classes without error: severe if it has only two values, else a
-    warning.
+    """A finding if a score separates two classes without error: severe if it has only two values,
+    so that it is a copy of the label, else a warning.
     """
-    mixed = (c.positive > 0) & (c.negative > 0)
-    if mixed.any() or counts.auc(c) not in (0.0, 1.0):
+    has_both_classes = (c.positive > 0) & (c.negative > 0)  # at each distinct score
+    if has_both_classes.any() or counts.auc(c) not in (0.0, 1.0):
         return None
-    severity, form = (SEVERE, "copy") if len(c.threshold) == 2 else (WARNING, "")
-    return replace(kinds.SCORE_IS_LABEL.rated(severity, int(c.total), form), of=int(c.total))
+    rows = int(c.total)
+    if len(c.threshold) == 2:
+        copy = kinds.SCORE_IS_LABEL.rated(SEVERE, rows, "copy")
+        return replace(copy, of=rows)
+    return replace(kinds.SCORE_IS_LABEL.rated(WARNING, rows), of=rows)
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:
-    """A number for each distinct row, exact: columns are added one at a time and renumbered."""
+    """A number for each row, equal for rows that are equal in all columns of codes.
+
+    >>> row_key([np.array([0, 1, 0]), np.array([2, 2, 2])])
+    array([0, 1, 0])
+    """
     key = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
-        key = np.unique(key * (column.max() + 1) + column, return_inverse=True)[1]
+        cell = key * (column.max() + 1) + column
+        # numbered anew from 0, so that a product of many columns does not overflow
+        key = np.unique(cell, return_inverse=True)[1]
     return key
 
 
@@ -188,8 +242,10 @@ LEAST = 20
 BLIND = 0.1
 
 
-def shared(folds: Folds, key: Ints) -> Ints:
-    """Test rows whose key also occurs among the training rows of the same fold."""
+def rows_in_training(folds: Folds, key: Ints) -> Ints:
+    """The test rows whose key also occurs among the training rows of the same fold. key: of each
+    row.
+    """
     return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
 
 
@@ -206,88 +262,115 @@ def duplicates(
     coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
-    rows = np.unique(shared(folds, row_key(columns)))
+    rows = np.unique(rows_in_training(folds, row_key(columns)))
     tested = np.unique(folds.tested)
-    times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
-    if times > 1:
-        return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, "copied", times=times)
-    expected, natural = _expected(columns, tested, float(folds.sizes[0].mean()), rows.size)
-    excess = rows.size - expected
-    clear = excess > 3 * np.sqrt(expected) + 1
-    if not clear and expected >= BLIND * tested.size:
-        return finding(kinds.COARSE, NOTE, rows, tested.size, expected=expected)
-    copied = natural < 0.5 and excess >= 0.01 * tested.size
-    severity = NOTE if not clear else SEVERE if copied else WARNING
-    return finding(kinds.DUPLICATES, severity, rows, tested.size, expected=expected)
+    if label is not None:
+        labelled_row = row_key([*columns, codes(label)[0]])
+        times = _times_copied(labelled_row, _testing_fold(folds))
+        if times > 1:
+            return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, "copied", times=times)
+    training_rows = float(folds.sizes.train.mean())
+    chance = _coincidence(columns, tested, training_rows, rows.size)
+    excess = rows.size - chance.expected
+    # three standard errors of a Poisson number, and one row
+    is_clear = excess > 3 * np.sqrt(chance.expected) + 1
+    if not is_clear and chance.expected >= BLIND * tested.size:
+        return finding(kinds.COARSE, NOTE, rows, tested.size, expected=chance.expected)
+    severity = NOTE
+    if is_clear:
+        is_copied = chance.explained < 0.5 and excess >= 0.01 * tested.size
+        severity = SEVERE if is_copied else WARNING
+    return finding(kinds.DUPLICATES, severity, rows, tested.size, expected=chance.expected)
 
 
-def _expected(
-    columns: Sequence[Ints], rows: Ints, others: float, equal: int
-) -> tuple[float, float]:
-    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the
-    observed number.
+class Coincidence(NamedTuple):
+    """How many rows are equal to another one by coincidence.
 
-    Also the share of the equal pairs that coincidence explains.
+    expected: the number of such rows. explained: the share of the pairs of equal rows that is
+    coincidence.
     """
+
+    expected: float
+    explained: float
+
+
+def _coincidence(
+    columns: Sequence[Ints], rows: Ints, others: float, equal_rows: int
+) -> Coincidence:
+    """How many of the rows equal one of `others` other rows by coincidence. equal_rows: how many
+    do.
+    """
+    # the share of all rows that has the row's value, multiplied over columns
     p_equal: Floats = np.prod(
         [np.bincount(column)[column] / column.size for column in columns], axis=0
     )
+    # None of the other rows is equal with probability (1 − p)^others, about exp(−others p).
     expected = float((1 - np.exp(-others * p_equal[rows])).sum())
-    natural = _natural(columns) if equal > expected else 1.0
-    return max(expected, equal * natural), natural
+    explained = _explained_share(columns) if equal_rows > expected else 1.0
+    return Coincidence(max(expected, equal_rows * explained), explained)
 
 
-def _sides(folds: Folds) -> Ints:
+def _testing_fold(folds: Folds) -> Ints:
     """The fold that tests each row, from 1; 0 if none does."""
-    side = np.zeros(folds.rows, np.int64)
-    for i, test in enumerate(folds.tests, 1):
-        side[test] = i
-    return side
+    fold = np.zeros(folds.rows, np.int64)
+    for number, test in enumerate(folds.tests, start=1):
+        fold[test] = number
+    return fold
 
 
-def _copied(key: Ints, side: Ints) -> int:
-    """Number of times that every row occurs, with copies on several sides; 1 if there are none or
-    too few rows differ.
+def _times_copied(key: Ints, fold: Ints) -> int:
+    """How many times a whole table was copied into itself: the greatest common divisor of how often
+    each distinct row occurs.
 
-    Copies that stay together, such as those of a group, also occur a multiple of times on each
-    side.
+    1 if it was not copied: also if the copies of a row stay together in a fold, as those of a group
+    do, or if too few rows differ. key: of each row, equal for equal rows. fold: of each row.
 
-    >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
-    >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)
-    (2, 1, 1)
+    >>> row = np.repeat(np.arange(30), 2)
+    >>> _times_copied(row, np.arange(60) % 2)  # the copies are in different folds
+    2
+    >>> _times_copied(row, row % 2)
+    1
     """
-    count = np.bincount(key)
-    together = np.unique(key * (side.max() + 1) + side, return_counts=True)[1]
+    count = np.bincount(key)  # of each distinct row
+    if count.size < LEAST:
+        return 1
     times = int(np.gcd.reduce(count))
-    return times if count.size >= LEAST and np.gcd.reduce(together) % times else 1
+    cell = key * (fold.max() + 1) + fold
+    count_in_fold = np.unique(cell, return_counts=True)[1]
+    is_together = np.gcd.reduce(count_in_fold) % times == 0
+    return 1 if is_together else times
 
 
-def _natural(columns: Sequence[Ints]) -> float:
-    """Share of the pairs of equal rows that near misses explain, at most 1.
+def _explained_share(columns: Sequence[Ints]) -> float:
+    """The share of the pairs of equal rows that is coincidence, at most 1, judged by near misses.
 
-    If two columns agree independently in pairs that agree in all others, equal pairs / pairs that
-    differ in the first = pairs that differ in the second / pairs that differ in both. The pair of
-    columns that explains most counts. Only rare rows are used: common rows have more equal rows by
-    coincidence than copies could add.
+    Take the pairs that agree in all columns but two, a and b. If they agree in a and in b
+    independently, then by coincidence
+    pairs that agree in both / pairs that differ in a alone
+    = pairs that differ in b alone / pairs that differ in both.
+    The two columns that explain most count. Only rare rows are used: common rows have more equal
+    rows by coincidence than copies could add.
     """
     key = row_key(columns)
-    rare = np.bincount(key)[key] <= RARE
-    columns = [column[rare] for column in columns]
-    explained = [0.0]
-    for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
+    is_rare = np.bincount(key)[key] <= RARE
+    if len(columns) < 2 or not is_rare.any():
+        return 0.0
+    columns = [column[is_rare] for column in columns]
+    shares = [0.0]
+    for i in range(min(len(columns), TRIED)):
         a = columns[i - 1]
         b = columns[i]
-        rest = row_key(
-            [column for column in columns if column is not a and column is not b] or [a * 0]
-        )
-        both, only_a, only_b, any_ = (
-            _equal_pairs(row_key([rest, *more])) for more in ([a, b], [a], [b], [])
-        )
-        missed = (only_a - both) * float(only_b - both)
-        explained.append(
-            float(np.nan_to_num(ratio(missed, (any_ - only_a - only_b + both) * float(both))))
-        )
-    return min(1.0, max(explained))
+        others = [column for column in columns if column is not a and column is not b]
+        rest = row_key(others or [np.zeros_like(a)])
+        # pairs that agree in the rest, and in the columns named
+        agree = _equal_pairs(rest)
+        agree_a = _equal_pairs(row_key([rest, a]))
+        agree_b = _equal_pairs(row_key([rest, b]))
+        agree_both = _equal_pairs(row_key([rest, a, b]))
+        differ_both = agree - agree_a - agree_b + agree_both
+        near_misses = (agree_a - agree_both) * float(agree_b - agree_both)
+        shares.append(float(np.nan_to_num(ratio(near_misses, differ_both * float(agree_both)))))
+    return min(1.0, max(shares))
 
 
 def _equal_pairs(key: Ints) -> int:
@@ -306,26 +389,33 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     """
     if not is_class(label):
         return None
-    number, names = codes(label)
+    class_index, classes = codes(label)
     columns = [levels(features[name]) for name in features]
     key = row_key(columns)
-    pair, count = np.unique(key * names.size + number, return_counts=True)
-    commonest = np.zeros(key.max() + 1, dtype=np.int64)
-    np.maximum.at(commonest, pair // names.size, count)
-    rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
-    most = commonest.sum() / key.size
-    text = f"{most:.3f}"
-    if names.size == 2:
-        share = np.bincount(key, number) / np.bincount(key)
-        text += f", AUC at most {auc(share[key], number == 1):.3f}"
-    equal = int((np.bincount(key)[key] > 1).sum())
-    by_chance, _ = _expected(columns, np.arange(key.size), key.size, equal)
-    few = rows.size < 0.1 * key.size
-    coarse = not few and by_chance >= 0.5 * equal
-    text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""
-    return finding(
-        kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, most=text
-    )
+    rows_of_key = np.bincount(key)
+    pair, count = np.unique(key * classes.size + class_index, return_counts=True)
+    key_of_pair = pair // classes.size
+    has_conflict = np.bincount(key_of_pair) > 1  # by key: rows of several classes
+    rows = np.flatnonzero(has_conflict[key])
+
+    # the best model predicts for equal rows their most common class, or the share of class 1
+    most_common = np.zeros(key.max() + 1, dtype=np.int64)  # by key: rows of that class
+    np.maximum.at(most_common, key_of_pair, count)
+    largest_accuracy = most_common.sum() / key.size
+    text = f"{largest_accuracy:.3f}"
+    if classes.size == 2:
+        share = np.bincount(key, class_index) / rows_of_key
+        text += f", AUC at most {auc(share[key], class_index == 1):.3f}"
+
+    severity = NOTE
+    if rows.size >= 0.1 * key.size:
+        equal_rows = int((rows_of_key[key] > 1).sum())
+        chance = _coincidence(columns, np.arange(key.size), key.size, equal_rows)
+        if chance.expected >= 0.5 * equal_rows:
+            text += "; the columns are so coarse that many rows are equal by coincidence"
+        else:
+            severity = WARNING
+    return finding(kinds.CONFLICTING_LABELS, severity, rows, key.size, most=text)
 
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
@@ -343,13 +433,16 @@ def audit(
     time: ArrayLike | None = None,
     ids: ArrayLike | None = None,
 ) -> tuple[Finding, ...]:
-    """Run every check that the columns in memory allow; return the findings, severe ones first."""
+    """The findings of every check for which there are columns, severe ones first.
+
+    Each column has one value per row. features: what models predict from. group: such as the user,
+    whose rows must not be on both sides. ids: of what a row is about.
+    """
     findings = [retested(folds)]
-    findings += [
-        crossing(folds, key, name)
-        for name, key in (("id", ids), ("group", group))
-        if key is not None
-    ]
+    if ids is not None:
+        findings.append(crossing(folds, ids, "id"))
+    if group is not None:
+        findings.append(crossing(folds, group, "group"))
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
@@ -371,15 +464,14 @@ def audit(
 
 
 def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
-    """Test rows whose group (user, id) is also among the training rows: severe.
+    """Test rows whose group or id is also among the training rows: severe. name: "group" or "id".
 
     >>> from evalkit.offline.splits import by_column
     >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
     2
     """
-    return finding(
-        CROSSINGS[name], SEVERE, shared(folds, np.asarray(key)), np.unique(folds.tested).size
-    )
+    rows = rows_in_training(folds, np.asarray(key))
+    return finding(CROSSINGS[name], SEVERE, rows, np.unique(folds.tested).size)
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
@@ -404,27 +496,35 @@ def near_duplicates(
     from sklearn.neighbors import NearestNeighbors
 
     table = features.select_dtypes("number").to_numpy(dtype=np.float64, na_value=np.nan)
-    if not table.shape[1] or table.shape[0] < 10:
+    rows, columns = table.shape
+    if not columns or rows < 10:
         return None
-    table = _standard(table)
-    picked = np.sort(rng.permutation(table.shape[0])[:SAMPLE])
-    distance, neighbour = NearestNeighbors(n_neighbors=2).fit(table).kneighbors(table[picked])
-    close = (distance[:, 1] > 0) & (distance[:, 1] < 0.01 * np.median(distance[:, 1]))
-    pair = np.full(table.shape[0], -1)
-    pair[picked[close]] = neighbour[close, 1]
-    rows = np.concatenate(
-        [test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs]
-    )
-    by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
-    severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
-    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size)
+    table = _standardised(table)
+    sample = np.sort(rng.permutation(rows)[:SAMPLE])
+    # the first neighbour of a row is the row itself
+    distances, neighbours = NearestNeighbors(n_neighbors=2).fit(table).kneighbors(table[sample])
+    distance = distances[:, 1]
+    is_close = (distance > 0) & (distance < 0.01 * np.median(distance))
+    close_row = np.full(rows, -1)  # for each row the row that it is close to, or -1
+    close_row[sample[is_close]] = neighbours[is_close, 1]
+    close_to_training = [
+        test[(close_row[test] >= 0) & np.isin(close_row[test], train)]
+        for train, test in folds.pairs
+    ]
+    found = np.concatenate(close_to_training)
+    # In d dimensions a hundredth of a distance is 0.01^d of the volume. Columns are dependent: two
+    # dimensions are counted at most.
+    by_chance = sample.size * 0.01 ** min(columns, 2)
+    is_severe = np.unique(found).size > max(0.01 * sample.size, 5 * by_chance)
+    severity = SEVERE if is_severe else WARNING
+    return finding(kinds.NEAR_DUPLICATES, severity, found, sample.size)
 
 
-def _standard(table: Floats) -> Floats:
+def _standardised(table: Floats) -> Floats:
     """Columns with mean 0 and standard deviation 1; missing values and constant columns are 0."""
-    known = np.isfinite(table)
-    mean = ratio(np.where(known, table, 0).sum(axis=0), known.sum(axis=0))
-    centred = np.where(known, table - mean, 0.0)
+    is_known = np.isfinite(table)
+    mean = ratio(np.where(is_known, table, 0).sum(axis=0), is_known.sum(axis=0))
+    centred = np.where(is_known, table - mean, 0.0)
     return np.nan_to_num(ratio(centred, centred.std(axis=0)))
 
 
@@ -432,7 +532,7 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
     """Test rows with a text value that no training row of the fold has: one note per column."""
     for name in features.select_dtypes(exclude="number"):
         value = levels(features[name])
-        unseen = np.setdiff1d(folds.tested, shared(folds, value))
+        unseen = np.setdiff1d(folds.tested, rows_in_training(folds, value))
         yield finding(kinds.UNSEEN_CATEGORY, NOTE, unseen, value.size, name=name)
 
 
@@ -447,8 +547,8 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     train, test = folds.pairs[-1]
     train = np.unique(train)
     rows = np.concatenate([rng.permutation(train)[:SAMPLE], rng.permutation(test)[:SAMPLE]])
-    side = np.isin(rows, test)
-    if min(side.sum(), (~side).sum()) < 20:
+    is_test = np.isin(rows, test)
+    if min(is_test.sum(), (~is_test).sum()) < 20:
         return None
     table = np.column_stack([numeric(features[name]) for name in features])[rows]
     # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out
@@ -456,9 +556,12 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     forest = RandomForestClassifier(
         100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31))
     )
-    value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
-    severity = WARNING if value >= 0.75 else NOTE
-    return finding(kinds.DRIFT, severity, test, folds.rows, auc=value) if value >= 0.65 else None
+    p_test = forest.fit(table, is_test).oob_decision_function_[:, 1]
+    value = auc(p_test, is_test)
+    if value >= 0.65:
+        severity = WARNING if value >= 0.75 else NOTE
+        return finding(kinds.DRIFT, severity, test, folds.rows, auc=value)
+    return None
 
 
 # The folds themselves
@@ -468,20 +571,21 @@ def retested(folds: Folds) -> Finding | None:
     """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold
     predictions.
     """
-    return finding(
-        kinds.TESTED_AGAIN, NOTE, np.flatnonzero(np.bincount(folds.tested) > 1), folds.rows
-    )
+    rows = np.flatnonzero(np.bincount(folds.tested) > 1)
+    return finding(kinds.TESTED_AGAIN, NOTE, rows, folds.rows)
 
 
 def sizes(folds: Folds) -> Finding | None:
     """Test sets of unequal size, the largest over 1.5 times the smallest: a warning, as a mean over
     folds misleads.
     """
-    size = folds.sizes[1]
-    if size.max() <= 1.5 * size.min():
+    size = folds.sizes.test
+    smallest = size.min()
+    largest = size.max()
+    if largest <= 1.5 * smallest:
         return None
-    least = folds.tests[int(size.argmin())]
-    return finding(kinds.FOLD_SIZES, WARNING, least, folds.rows, least=size.min(), most=size.max())
+    rows = folds.tests[int(size.argmin())]
+    return finding(kinds.FOLD_SIZES, WARNING, rows, folds.rows, least=smallest, most=largest)
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
@@ -490,47 +594,61 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
     """
     if not is_class(label):
         return None
-    number, names = codes(label)
-    share = np.bincount(number) / number.size
-    rows = np.array([np.bincount(number[test], minlength=names.size) for test in folds.tests])
-    size = rows.sum(axis=1, keepdims=True)
-    far = np.abs(rows / size - share) > 4 * np.sqrt(share * (1 - share) / size)
-    odd = ((rows > 0).sum(axis=1) < 2) | far.any(axis=1)
-    if not odd.any():
+    class_index, classes = codes(label)
+    share = np.bincount(class_index) / class_index.size
+    # rows of each class in each test set, shape (test sets, classes)
+    count = np.array(
+        [np.bincount(class_index[test], minlength=classes.size) for test in folds.tests]
+    )
+    size = count.sum(axis=1, keepdims=True)
+    error = np.sqrt(share * (1 - share) / size)
+    is_far = np.abs(count / size - share) > 4 * error
+    has_one_class = (count > 0).sum(axis=1) < 2
+    is_odd = has_one_class | is_far.any(axis=1)
+    if not is_odd.any():
         return None
-    tested = np.concatenate([folds.tests[i] for i in np.flatnonzero(odd)])
-    return finding(kinds.BASE_RATE, WARNING, tested, number.size, odd=odd.sum(), sets=len(odd))
+    rows = np.concatenate([folds.tests[i] for i in np.flatnonzero(is_odd)])
+    return finding(
+        kinds.BASE_RATE, WARNING, rows, class_index.size, odd=is_odd.sum(), sets=len(is_odd)
+    )
 
 
-def between(values: Floats, fold: Ints) -> float:
-    """The squared distances of the folds' means from the mean of all, in variances of a value.
+def variance_between_folds(values: Floats, fold: Ints) -> float:
+    """The squared distances of the folds' means from the mean of all, added up over rows, in
+    variances of a value.
 
-    Of ranks it is the H of Kruskal and Wallis; its mean is the number of folds less one.
+    Of ranks it is the H of Kruskal and Wallis; its mean is the number of folds less one, if folds
+    do not differ. fold: of each value, from 0.
 
-    >>> between(np.array([1.0, 2, 3, 4]), np.array([0, 1, 1, 0]))
+    >>> variance_between_folds(np.array([1.0, 2, 3, 4]), np.array([0, 1, 1, 0]))
     0.0
     """
     size = np.bincount(fold)
-    total = np.bincount(fold, values)
-    apart = size * (total / size - values.mean()) ** 2
-    return float(ratio(apart.sum(), float(values.var(ddof=1))))
+    mean = np.bincount(fold, values) / size
+    squares = size * (mean - values.mean()) ** 2
+    return float(ratio(squares.sum(), float(values.var(ddof=1))))
 
 
 def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
-    """Scores on different scales in different folds: do not pool their AUC. Kruskal–Wallis H of the
-    ranks is far above its mean, and so is H of the values.
+    """A warning of scores on different scales in different folds, whose pooled AUC misleads: the H
+    of Kruskal and Wallis is far above its mean, and so is the H of the values in place of ranks.
 
     Ranks alone mislead: the leaves of a small tree have nearly the same value in each fold, and the
     smallest difference orders all of their rows by fold. Values alone are misled by a few far ones.
+    tests: the test rows of each fold.
     """
-    if (k := len(tests)) < 2:
+    folds = len(tests)
+    if folds < 2:
         return None
-    test = np.concatenate(tests)
-    fold = np.repeat(np.arange(k), [*map(len, tests)])
-    h = between(ranks(score[test]), fold)
-    low, high = np.percentile(score[test], TAILS)
-    of_values = between(np.clip(score[test], low, high), fold)
-    far = k - 1 + 6 * np.sqrt(2 * (k - 1))
-    if not (h > far and of_values > far):
+    rows = np.concatenate(tests)
+    fold = np.repeat(np.arange(folds), [len(test) for test in tests])
+    h_of_ranks = variance_between_folds(ranks(score[rows]), fold)
+    low, high = np.percentile(score[rows], TAILS)
+    h_of_values = variance_between_folds(np.clip(score[rows], low, high), fold)
+    # H is nearly chi-square if folds do not differ, with this mean and twice its variance: far is
+    # six standard deviations above
+    expected = folds - 1
+    far = expected + 6 * np.sqrt(2 * expected)
+    if not (h_of_ranks > far and h_of_values > far):  # or undefined
         return None
-    return finding(kinds.SCORE_SCALE, WARNING, test, score.size, h=h, expected=k - 1)
+    return finding(kinds.SCORE_SCALE, WARNING, rows, score.size, h=h_of_ranks, expected=expected)

@@ -7,10 +7,10 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,11 +32,11 @@ from evalkit.reading.tables.table import Coded, Slice
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Pairs of row numbers in parts. Each pair is made when it is needed, since all of them hold k
-    times the rows.
+    """The pairs of folds whose rows are divided into parts, each of which one pair tests.
 
-    part: the part of each row. train, test: for each pair (one row each) the parts of its training
-    rows, and the part that it tests.
+    A pair of row numbers is made when it is needed: all of them hold k times the rows. part: the
+    part of each row, from 0. train: shape (pairs, parts), True for the parts that a pair trains on.
+    test: the part that each pair tests.
     """
 
     part: Ints
@@ -47,9 +47,9 @@ class Parted:
         return len(self.test)
 
     def __getitem__(self, number: int) -> tuple[Ints, Ints]:
-        return np.flatnonzero(self.train[number][self.part]), np.flatnonzero(
-            self.part == self.test[number]
-        )
+        is_training = self.train[number][self.part]
+        is_test = self.part == self.test[number]
+        return np.flatnonzero(is_training), np.flatnonzero(is_test)
 
     def __iter__(self) -> Iterator[tuple[Ints, Ints]]:
         return map(self.__getitem__, range(len(self)))
@@ -57,9 +57,11 @@ class Parted:
 
 @dataclass(frozen=True, eq=False)
 class ResampledFolds:
-    """Pairs of row numbers of folds that were each drawn anew from the same ids.
+    """The pairs of folds that were each drawn anew from the same ids.
 
-    fold, id: of each row. A fold was trained on the ids that it does not test: a row of each.
+    An id has a row in every fold that tests it. A pair trains on the ids that its fold does not
+    test, with one row of each. fold: the fold that tests each row, from 0. id: a number for the id
+    of each row.
     """
 
     fold: Ints
@@ -75,18 +77,26 @@ class ResampledFolds:
 
     def __getitem__(self, number: int) -> tuple[Ints, Ints]:
         test = np.flatnonzero(self.fold == number)
-        return self.first[~np.isin(self.id[self.first], self.id[test])], test
+        is_tested = np.isin(self.id[self.first], self.id[test])
+        return self.first[~is_tested], test
 
     def __iter__(self) -> Iterator[tuple[Ints, Ints]]:
         return map(self.__getitem__, range(len(self)))
 
 
+class FoldSizes(NamedTuple):
+    """The numbers of training and of test rows of each fold."""
+
+    train: Ints
+    test: Ints
+
+
 @dataclass(frozen=True)
 class Folds:
-    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made
-    them.
+    """The pairs (training rows, test rows) of a split of a table, as row numbers from 0.
 
-    names: of the test sets, if they have names.
+    rows: of the table. rule: how the pairs were made, in words. names: of the test sets, if they
+    have names.
     """
 
     rows: int
@@ -99,7 +109,7 @@ class Folds:
 
     @property
     def labels(self) -> Sequence[str]:
-        """The names, else numbers from 1."""
+        """The names of the test sets, else numbers from 1."""
         return self.names or [str(i + 1) for i in range(len(self.pairs))]
 
     @property
@@ -112,49 +122,58 @@ class Folds:
         """The test rows of each pair."""
         if not isinstance(self.pairs, Parted):
             return [test for _, test in self.pairs]
+        # one sort brings the rows of each part together, which a search for each part would not
         order = np.argsort(self.pairs.part.astype(np.int32), kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(self.pairs.part)))
-        return [parts[part] for part in self.pairs.test]
+        ends = np.cumsum(np.bincount(self.pairs.part))
+        rows_of_part = np.split(order, ends)
+        return [rows_of_part[part] for part in self.pairs.test]
 
     @cached_property
     def tested(self) -> Ints:
-        """The rows that a fold tests, in ascending order."""
+        """The rows that a fold tests, in ascending order; several times if several folds do."""
         return np.sort(np.concatenate(self.tests))
 
     def slices(self) -> list[Slice]:
-        """Each fold as a slice of the rows that a fold tests."""
-        every = len(self.tested) == self.rows
-        members = (
-            self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
-        )
+        """The test rows of each fold, as a slice of the rows `tested`."""
+        members = self.tests
+        tests_all_rows = len(self.tested) == self.rows
+        if not tests_all_rows:
+            members = [np.searchsorted(self.tested, test) for test in self.tests]
         return [
             Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)
         ]
 
     def in_time(self, time: Floats) -> Folds:
-        """The folds of a column that follow one another in time, each trained on the earlier ones.
+        """The folds of a column as blocks of time, each trained on all earlier ones instead of on
+        all others.
 
-        The first, which has no training rows, is left out. Folds that overlap in time stay as they
-        are.
+        The first block has no training rows and is left out. Folds that overlap in time are
+        returned as they are. time: of each row of the table.
         """
         assert isinstance(self.pairs, Parted)
-        first, last = (np.array([of(time[test]) for test in self.tests]) for of in (np.min, np.max))
+        first = np.array([np.min(time[test]) for test in self.tests])
+        last = np.array([np.max(time[test]) for test in self.tests])
         order = np.argsort(first, kind="stable")
-        if (first[order[1:]] <= last[order[:-1]]).any():
+        overlaps = first[order[1:]] <= last[order[:-1]]  # the block before
+        if overlaps.any():
             return self
-        earlier = last[:, None] < first
-        return Folds(
-            self.rows, Parted(self.pairs.part, earlier.T[order[1:]], order[1:]), CONSECUTIVE
-        )
+        ends_before = last[:, None] < first  # [a, b]: block a ends before block b begins
+        trained_on = ends_before.T  # [b, a]: block b is trained on block a
+        test = order[1:]
+        return Folds(self.rows, Parted(self.pairs.part, trained_on[test], test), CONSECUTIVE)
 
     @cached_property
-    def sizes(self) -> tuple[Ints, Ints]:
+    def sizes(self) -> FoldSizes:
         """The numbers of training and test rows of each pair."""
-        if not isinstance(self.pairs, Parted):
-            train, test = zip(*((train.size, test.size) for train, test in self.pairs), strict=True)
-            return np.array(train), np.array(test)
-        rows = np.bincount(self.pairs.part, minlength=self.pairs.train.shape[1])
-        return self.pairs.train @ rows, rows[self.pairs.test]
+        if isinstance(self.pairs, Parted):
+            parts = self.pairs.train.shape[1]
+            rows_of_part = np.bincount(self.pairs.part, minlength=parts)
+            return FoldSizes(self.pairs.train @ rows_of_part, rows_of_part[self.pairs.test])
+        sizes = [(train.size, test.size) for train, test in self.pairs]
+        return FoldSizes(
+            train=np.array([train for train, _ in sizes]),
+            test=np.array([test for _, test in sizes]),
+        )
 
     def split(
         self, x: object = None, y: object = None, groups: object = None
@@ -168,7 +187,9 @@ class Folds:
 
 
 def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
-    """Return `Folds`; raise InputError for the first fold with an empty side."""
+    """The folds with these pairs. Raises InputError for the first pair without training or test
+    rows.
+    """
     for number, (train, test) in enumerate(pairs):
         for side, name in ((train, "training"), (test, "test")):
             if not side.size:
@@ -176,9 +197,8 @@ def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
                     f"folds must have rows on both sides, got no {name} row in fold {number} "
                     f"({rule})"
                 )
-    return Folds(
-        rows, tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs), rule
-    )
+    as_integers = tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs)
+    return Folds(rows, as_integers, rule)
 
 
 # scikit-learn's splitters
@@ -200,9 +220,13 @@ def holdout(
             f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
             f"rows"
         )
-    of = StratifiedShuffleSplit if classes else ShuffleSplit
-    rule = f"{repeats} {'stratified ' if classes else ''}holdouts of {share:.0%}"
-    return _sklearn(of(repeats, test_size=share, random_state=seed), rows, rule, label)
+    splitter = ShuffleSplit
+    rule = f"holdouts of {share:.0%}"
+    if classes:
+        splitter = StratifiedShuffleSplit
+        rule = f"stratified {rule}"
+    made = splitter(repeats, test_size=share, random_state=seed)
+    return _sklearn(made, rows, f"{repeats} {rule}", label)
 
 
 def k_fold(
@@ -221,11 +245,15 @@ def k_fold(
     classes = _classes(label, k)
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
-    of = RepeatedStratifiedKFold if classes else RepeatedKFold
-    rule = (
-        f"{'stratified ' if classes else ''}{k}-fold{f', {repeats} times' if repeats > 1 else ''}"
-    )
-    return _sklearn(of(n_splits=k, n_repeats=repeats, random_state=seed), rows, rule, label)
+    splitter = RepeatedKFold
+    rule = f"{k}-fold"
+    if classes:
+        splitter = RepeatedStratifiedKFold
+        rule = f"stratified {rule}"
+    if repeats > 1:
+        rule += f", {repeats} times"
+    made = splitter(n_splits=k, n_repeats=repeats, random_state=seed)
+    return _sklearn(made, rows, rule, label)
 
 
 def group_k_fold(
@@ -241,9 +269,13 @@ def group_k_fold(
 
     groups = _groups(group, k)
     classes = _classes(label, k)
-    of = StratifiedGroupKFold if classes else GroupKFold
-    rule = f"{'stratified ' if classes else ''}{k}-fold of groups"
-    return _sklearn(of(k, shuffle=True, random_state=seed), groups.size, rule, label, groups)
+    splitter = GroupKFold
+    rule = f"{k}-fold of groups"
+    if classes:
+        splitter = StratifiedGroupKFold
+        rule = f"stratified {rule}"
+    made = splitter(k, shuffle=True, random_state=seed)
+    return _sklearn(made, groups.size, rule, label, groups)
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
@@ -254,9 +286,8 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
 
     groups = _groups(group, 2)
     splitter = GroupShuffleSplit(repeats, test_size=share, random_state=seed)
-    return _sklearn(
-        splitter, groups.size, f"{repeats} holdouts of {share:.0%} of the groups", None, groups
-    )
+    rule = f"{repeats} holdouts of {share:.0%} of the groups"
+    return _sklearn(splitter, groups.size, rule, None, groups)
 
 
 def leave_out(rows: int) -> Folds:
@@ -282,39 +313,46 @@ def by_column(fold: ArrayLike) -> Folds:
 
 
 def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
+    """One fold per part, trained on all others. part: an index into `names` for each row."""
     if len(names) < 2:
         raise InputError(f"fold must have 2 or more values, got {[*names]}")
-    pairs = Parted(part, ~np.eye(len(names), dtype=np.bool_), np.arange(len(names)))
+    all_but_the_tested = ~np.eye(len(names), dtype=np.bool_)
+    pairs = Parted(part, all_but_the_tested, np.arange(len(names)))
     return Folds(part.size, pairs, "given by the fold column")
 
 
 def _sklearn(
     splitter: Any, rows: int, rule: str, label: ArrayLike | None = None, groups: Ints | None = None
 ) -> Folds:
-    y = np.zeros(rows) if label is None else np.asarray(label)
-    return _folds(rows, list(splitter.split(np.zeros(rows), y, groups)), rule)
+    """The folds that a splitter of scikit-learn makes, described by `rule`."""
+    x = np.zeros(rows)  # splitters only take its length
+    y = x if label is None else np.asarray(label)
+    return _folds(rows, list(splitter.split(x, y, groups)), rule)
 
 
-def _classes(label: ArrayLike | None, least: int) -> int:
-    """The number of classes, none without a label; raises if there is one alone, or one has too few
-    rows.
+def _classes(label: ArrayLike | None, k: int) -> int:
+    """The number of classes, 0 without a label. Raises InputError for one class alone, and
+    ParameterError for a class with fewer than k rows, or k below 2.
     """
     if label is None:
         return 0
     names, count = np.unique(np.asarray(label), return_counts=True)
-    if least < 2:
-        raise ParameterError(f"k must be at least 2, got {least}")
+    if k < 2:
+        raise ParameterError(f"k must be at least 2, got {k}")
     if names.size < 2:
         raise InputError(f"label must have 2 or more classes, got {names.tolist()}")
-    if count.min() < least:
-        rare = names[count.argmin()]
+    if count.min() < k:
+        rarest = names[count.argmin()]
         raise ParameterError(
-            f"every class must have at least {least} rows (k), got {count.min()} of class {rare}"
+            f"every class must have at least {k} rows (k), got {count.min()} of class {rarest}"
         )
     return names.size
 
 
 def _groups(group: ArrayLike, k: int) -> Ints:
+    """A number for the group of each row. Raises ParameterError unless there are k groups or
+    more.
+    """
     number, names = codes(group)
     if not 2 <= k <= names.size:
         raise ParameterError(f"k must be 2 to the number of groups, {names.size}, got {k}")
@@ -339,20 +377,20 @@ def forward(
     window: the largest age of a training row. group: groups of the test block are removed from the
     training rows.
     """
-    when = finite("time", time)
-    number = None
-    pairs = []
+    time = finite("time", time)
+    group_number = None
     if group is not None:
-        number, _ = codes(group)
-        same_length(time=when, group=number)
-    for start, end in _blocks(when, k + 1)[1:]:
-        tested = (when >= start) & (when <= end)
-        age = start - when
-        trains = (age > gap) & (age <= window)
-        if number is not None:
-            trains &= ~np.isin(number, number[tested])
-        pairs.append((np.flatnonzero(trains), np.flatnonzero(tested)))
-    return _folds(when.size, pairs, f"{k} blocks forward in time, gap {gap:g}")
+        group_number, _ = codes(group)
+        same_length(time=time, group=group_number)
+    pairs = []
+    for block in _blocks(time, k + 1)[1:]:  # nothing is older than the first
+        is_test = (time >= block.first) & (time <= block.last)
+        age = block.first - time
+        is_training = (age > gap) & (age <= window)
+        if group_number is not None:
+            is_training &= ~np.isin(group_number, group_number[is_test])
+        pairs.append((np.flatnonzero(is_training), np.flatnonzero(is_test)))
+    return _folds(time.size, pairs, f"{k} blocks forward in time, gap {gap:g}")
 
 
 def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
@@ -364,36 +402,53 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
     >>> global_temporal([4, 1, 2, 3], share=0.25).pairs
     ((array([1, 2, 3]), array([0])),)
     """
-    when = finite("time", time)
+    time = finite("time", time)
     if not 0 < share < 1:
         raise ParameterError(f"share must lie between 0 and 1, got {share}")
-    start = np.quantile(when, 1 - share, method="higher")
-    pair = (np.flatnonzero(start - when > gap), np.flatnonzero(when >= start))
-    return _folds(when.size, [pair], f"the newest {share:.0%} by time, gap {gap:g}")
+    start = np.quantile(time, 1 - share, method="higher")
+    train = np.flatnonzero(start - time > gap)
+    test = np.flatnonzero(time >= start)
+    return _folds(time.size, [(train, test)], f"the newest {share:.0%} by time, gap {gap:g}")
 
 
-def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
-    """First and last time of k blocks with about the same number of rows; equal times are in the
-    same block.
+class TimeBlock(NamedTuple):
+    """A block of consecutive times: its first and its last."""
+
+    first: float
+    last: float
+
+
+def _blocks(time: Floats, k: int) -> list[TimeBlock]:
+    """k blocks of consecutive times with about the same number of rows; rows of equal time are in
+    the same block. time: of each row.
+
+    >>> _blocks(np.array([1.0, 1, 1, 2, 3, 4]), 2)
+    [TimeBlock(first=1.0, last=1.0), TimeBlock(first=2.0, last=4.0)]
     """
-    moments = np.unique(when)
+    moments = np.unique(time)
     if not 2 <= k <= moments.size:
         raise ParameterError(
             f"time must have at least as many distinct values as blocks, {k}, got {moments.size}"
         )
-    older = np.searchsorted(np.sort(when), moments)
-    wanted = np.searchsorted(older, np.arange(k) * when.size / k) - np.arange(k)
-    # at least one moment per block
-    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)
-    return list(zip(moments[first], np.append(moments[first[1:] - 1], moments[-1]), strict=True))
+    number = np.arange(k)  # of the block
+    older_rows = np.searchsorted(np.sort(time), moments)  # than each moment
+    # the first moment of each block: that with its share of the rows before it
+    start = np.searchsorted(older_rows, number * time.size / k)
+    # Each block needs a moment of its own, so that starts must increase, and leave one for each
+    # block that follows. `start - number` must then not fall, and be at most the number of moments
+    # less k.
+    slack = np.maximum.accumulate(start - number)
+    start = np.minimum(slack, moments.size - k) + number
+    last = np.append(moments[start[1:] - 1], moments[-1])
+    return [TimeBlock(*ends) for ends in zip(moments[start].tolist(), last.tolist(), strict=True)]
 
 
 # The bootstrap
 
 
 def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
-    """`repeats` bootstrap samples as training sets; the rows not drawn, about 36.8%, are the test
-    set.
+    """`repeats` bootstrap samples as training sets; the rows that a sample did not draw, about
+    36.8%, are its test set.
     """
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
@@ -425,61 +480,84 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     if repeat is not None and len(repeat.names) > 1:
         return _repeated(fold, repeat)
     sets = {name: set_of(name) for name in fold.names}
-    if len(sets) > 1 and {*sets.values()} == {YES_NO}:
+    meanings = {*sets.values()}
+    if len(sets) > 1 and meanings == {YES_NO}:
         raise InputError(
             f"fold must name folds, or training and test rows as train and test, got "
-            f"{_listed([*sets])}"
+            f"{_quoted_list([*sets])}"
         )
-    if len(sets) > 1 and {TRAINING, TEST} & {*sets.values()}:
+    if len(sets) > 1 and {TRAINING, TEST} & meanings:
         return _holdout(fold, sets)
     return replace(_by_part(fold.code, fold.names), names=fold.names)
 
 
 def resampled_folds(fold: Coded, id: Ints) -> Folds:
-    """The folds of a column, each drawn anew from the same ids, whose number each row has."""
+    """The folds of a column, each drawn anew from the same ids. id: a number for the id of each
+    row.
+    """
     rule = f"{len(fold.names)} folds of the fold column, each drawn anew from the same ids"
     return Folds(len(fold), ResampledFolds(fold.code, id), rule, fold.names)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
+def _quoted_list(names: Sequence[str]) -> str:
+    """The names in quotes, the last one after "and".
+
+    >>> _quoted_list(["a", "b", "c"]), _quoted_list(["a"])
+    ("'a', 'b' and 'c'", "'a'")
+    """
+    *others, last = map(repr, names)
+    if not others:
+        return last
+    return f"{', '.join(others)} and {last}"
 
 
 def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
-    """The one split of training and test rows. sets: what each name of the column says."""
-    training, tests, development = (
-        [name for name in sets if sets[name] == of] for of in (TRAINING, TEST, DEVELOPMENT)
-    )
+    """The one split of a column of training and test rows; development rows are tested if there are
+    no test rows. sets: name in the column -> the set that it means.
+    """
+    training = [name for name, meaning in sets.items() if meaning == TRAINING]
+    tests = [name for name, meaning in sets.items() if meaning == TEST]
+    development = [name for name, meaning in sets.items() if meaning == DEVELOPMENT]
     if len(training) + len(tests) + len(development) < len(sets):
         either = "either folds or the training and test rows of one holdout"
-        raise InputError(f"fold must name {either}, got {_listed([*sets])}")
+        raise InputError(f"fold must name {either}, got {_quoted_list([*sets])}")
     if len(training) != 1:
         raise InputError(
-            f"fold must name one set of training rows beside the test set, got {_listed([*sets])}"
+            f"fold must name one set of training rows beside the test set, got "
+            f"{_quoted_list([*sets])}"
         )
-    measured = tests or development
-    if len(measured) != 1:
+    tested = tests or development
+    if len(tested) != 1:
         way = "report each test set separately, with the training rows"
-        raise InputError(f"fold must name one test set, got {_listed(measured)}; {way}")
-    train, test = (
-        np.flatnonzero(fold.code == fold.names.index(name)) for name in (training[0], measured[0])
-    )
-    return Folds(len(fold), ((train, test),), HOLDOUT_RULE, tuple(measured))
+        raise InputError(f"fold must name one test set, got {_quoted_list(tested)}; {way}")
+    train = np.flatnonzero(fold.code == fold.names.index(training[0]))
+    test = np.flatnonzero(fold.code == fold.names.index(tested[0]))
+    return Folds(len(fold), ((train, test),), HOLDOUT_RULE, tuple(tested))
 
 
 def _repeated(fold: Coded, repeat: Coded) -> Folds:
-    """The folds of each repeat, which are trained on the others of the same repeat."""
-    cells, part = np.unique(repeat.code * len(fold.names) + fold.code, return_inverse=True)
-    draw, own = np.divmod(cells, len(fold.names))
-    names = [[fold.names[k] for k in own[draw == i]] for i in range(len(repeat.names))]
-    if all({TRAINING, TEST} <= {set_of(name) for name in drawn} for drawn in names):
+    """The folds of all repeats, each of which is trained on the other folds of its repeat; holdouts
+    if the names of every repeat say which rows are for training.
+    """
+    # a part is one fold of one repeat
+    parts, part = np.unique(repeat.code * len(fold.names) + fold.code, return_inverse=True)
+    repeat_of_part, fold_of_part = np.divmod(parts, len(fold.names))
+    names = [
+        [fold.names[i] for i in fold_of_part[repeat_of_part == number]]
+        for number in range(len(repeat.names))
+    ]
+    if all({TRAINING, TEST} <= {set_of(name) for name in folds} for folds in names):
         return _repeated_holdouts(fold, repeat)
-    for name, drawn in zip(repeat.names, names, strict=True):
-        _refuse_no_folds(drawn, name)
-    train = (draw[:, None] == draw) & ~np.eye(cells.size, dtype=np.bool_)
-    labels = tuple(f"{repeat.names[i]}/{fold.names[k]}" for i, k in zip(draw, own, strict=True))
+    for name, folds in zip(repeat.names, names, strict=True):
+        _refuse_no_folds(folds, name)
+    is_same_repeat = repeat_of_part[:, None] == repeat_of_part
+    train = is_same_repeat & ~np.eye(parts.size, dtype=np.bool_)
+    labels = tuple(
+        f"{repeat.names[i]}/{fold.names[k]}"
+        for i, k in zip(repeat_of_part, fold_of_part, strict=True)
+    )
     rule = f"given by the fold column, drawn anew in each of {len(repeat.names)} repeats"
-    return Folds(len(fold), Parted(part, train, np.arange(cells.size)), rule, labels)
+    return Folds(len(fold), Parted(part, train, np.arange(parts.size)), rule, labels)
 
 
 def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
@@ -494,15 +572,16 @@ def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
     return Folds(len(fold), tuple(pairs), rule, repeat.names)
 
 
-def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
-    """Raise InputError unless the names of one repeat are those of folds of all its rows."""
+def _refuse_no_folds(names: Sequence[str], repeat: str) -> None:
+    """Raise InputError if the names of one repeat are a single one, or those of a holdout."""
     if len(names) < 2:
         raise InputError(
             f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat "
-            f"{draw!r}"
+            f"{repeat!r}"
         )
-    if read(Coded(tuple(names), np.arange(len(names)))).holdout:
-        got = f"got the holdout {_listed(names)} in repeat {draw!r}"
+    one_row_each = Coded(tuple(names), np.arange(len(names)))
+    if read(one_row_each).holdout:
+        got = f"got the holdout {_quoted_list(names)} in repeat {repeat!r}"
         raise InputError(
             f"fold must name folds where there is a repeat column, {got}; report one repeat alone"
         )
@@ -510,28 +589,38 @@ def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
 
 # Ways to split a table: the folds that its columns call for, and others to compare them with ------
 
-LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
+MOST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
 ONE_HOLDOUT = "one holdout of 30%"
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way of splitting. together: pairs whose test rows give one value.
+    """A way of splitting a table, by name, and its folds.
 
-    averaged: values whose mean is one estimate.
+    folds_per_value: how many folds are tested as one set of rows, for one value of the metric.
+    values_per_estimate: of how many values the mean is one estimate.
     """
 
     name: str
     folds: Folds
-    together: int = 1
-    averaged: int = 1
+    folds_per_value: int = 1
+    values_per_estimate: int = 1
+
+
+class WayPlan(NamedTuple):
+    """A `Way` whose folds are not made yet, since they may be impossible. make: makes them."""
+
+    name: str
+    make: Callable[[], Folds]
+    folds_per_value: int = 1
+    values_per_estimate: int = 1
 
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A way of splitting that was not fitted in full: fits made, fits wanted, or why there are
-    none.
+    """A way of splitting that was not fitted in full: how many fits were made of how many wanted,
+    or the reason why there are none.
     """
 
     way: str
@@ -542,7 +631,9 @@ class Unfitted:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What every way of splitting needs, and the folds of each."""
+    """The table to split, and how: k folds, in time with a gap. Its ways of splitting are the folds
+    that suit its columns, and others to compare these with.
+    """
 
     examples: Examples
     k: int
@@ -552,30 +643,28 @@ class Setting:
 
     @property
     def ignores(self) -> str | None:
-        """The column that a split by rows would ignore."""
-        return (
-            "time"
-            if self.examples.time is not None
-            else "group"
-            if self.examples.group is not None
-            else None
-        )
+        """The column that a split by rows would ignore: time, else group."""
+        if self.examples.time is not None:
+            return "time"
+        if self.examples.group is not None:
+            return "group"
+        return None
 
     @property
     def blind(self) -> str:
-        """The way of splitting that ignores it."""
+        """The name of the way of splitting that ignores this column."""
         return f"{self.k}-fold of rows, ignores the {self.ignores}"
 
     @cached_property
     def folds(self) -> Folds:
         """The folds that suit the columns; `rule` says which and why."""
-        e = self.examples
-        if e.fold is not None:
-            return read(e.fold)
-        if e.time is not None:
-            folds = forward(e.time, k=self.k, gap=self.gap, group=e.group_number)
+        examples = self.examples
+        if examples.fold is not None:
+            return read(examples.fold)
+        if examples.time is not None:
+            folds = forward(examples.time, k=self.k, gap=self.gap, group=examples.group_number)
             why = "rows are dated, so the past predicts the future"
-        elif e.group is not None:
+        elif examples.group is not None:
             folds = self.by_group(self.seed)
             why = "rows of a group are correlated"
         else:
@@ -589,7 +678,7 @@ class Setting:
         return self.examples.names if self.examples.classes else None
 
     def by_row(self, seed: int, repeats: int = 1) -> Folds:
-        """k folds of rows, stratified by class."""
+        """k folds of rows, stratified by class, drawn `repeats` times."""
         return k_fold(len(self.examples), seed=seed, k=self.k, repeats=repeats, label=self.strata)
 
     def by_group(self, seed: int) -> Folds:
@@ -598,81 +687,90 @@ class Setting:
         return group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
     def ways(self) -> tuple[list[Way], list[Unfitted]]:
-        """The ways that suit the columns, and those left out, with the reason."""
+        """The ways that suit the columns, in the order of the page, and those left out, with the
+        reason.
+        """
         chosen = []
         missing = []
-        for name, (make, *sizes) in self._makers().items():
+        for plan in self._plans():
             try:
-                chosen.append(Way(name, make(), *sizes))
+                folds = plan.make()
             except InputError as error:  # the folds chosen may be possible where others are not
-                missing.append(Unfitted(name, reason=str(error)))
+                missing.append(Unfitted(plan.name, reason=str(error)))
+            else:
+                way = Way(plan.name, folds, plan.folds_per_value, plan.values_per_estimate)
+                chosen.append(way)
         return chosen, missing
 
-    def _makers(self) -> dict[str, tuple[Any, ...]]:
-        """By the name of each way, in the order of the page, what makes its folds, then `together`
-        and `averaged`.
+    def _plans(self) -> list[WayPlan]:
+        """The ways that suit the columns, in the order of the page; for rows that depend on each
+        other also the mistake to compare them with, which ignores that.
         """
-        e = self.examples
-        k = self.k
-        seed = self.seed
+        name = "blocks forward in time" if self.examples.fold is None else "the folds given"
+        own_folds = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
+        ignoring = WayPlan(self.blind, partial(self.by_row, self.seed), folds_per_value=self.k)
+        if self.examples.time is not None:
+            newest = partial(global_temporal, self.examples.time, share=0.3, gap=self.gap)
+            return [WayPlan("one split at a moment", newest), own_folds, ignoring]
+        plans = [] if self.examples.fold is None else [own_folds]
+        if self.examples.group_number is not None:
+            return [*plans, *self._plans_by_group(self.examples.group_number), ignoring]
+        return [*plans, *self._plans_by_row()]
+
+    def _plans_by_group(self, group: Ints) -> list[WayPlan]:
+        """The ways of splitting whole groups. group: of each row."""
+        holdouts = partial(group_holdout, group, seed=self.seed, repeats=self.limits.holdouts)
+        return [
+            WayPlan("one holdout of 30% of groups", holdouts),
+            WayPlan(f"{self.k}-fold of groups", self._group_folds, folds_per_value=self.k),
+        ]
+
+    def _plans_by_row(self) -> list[WayPlan]:
+        """The ways of splitting rows that are independent."""
+        rows = len(self.examples)
         limits = self.limits
-        folds = f"{self.k}-fold"
-        chosen = (lambda: self.folds, len(self.folds.pairs))
-        time = e.time
-        group = e.group_number
-        own: dict[str, tuple[Any, ...]] = {} if e.fold is None else {"the folds given": chosen}
-        blind = {self.blind: (lambda: self.by_row(seed), k)}
-        if time is not None:
-            moment = {
-                "one split at a moment": (lambda: global_temporal(time, share=0.3, gap=self.gap),)
-            }
-            return moment | (own or {"blocks forward in time": chosen}) | blind
-        if group is not None:
-            whole = (lambda: group_holdout(group, seed=seed, repeats=limits.holdouts),)
-            return (
-                own
-                | {
-                    "one holdout of 30% of groups": whole,
-                    f"{folds} of groups": (self._group_folds, k),
-                }
-                | blind
-            )
-        several = limits.repeats * limits.averaged
-        return own | {
-            ONE_HOLDOUT: (
-                lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),
+        holdouts = partial(
+            holdout, rows, seed=self.seed, repeats=limits.holdouts, label=self.strata
+        )
+        k_folds = partial(self.by_row, self.seed, limits.repeats)
+        # other draws than those of `k_folds`
+        further_k_folds = partial(self.by_row, self.seed + 1, limits.repeats * limits.averaged)
+        return [
+            WayPlan(ONE_HOLDOUT, holdouts),
+            WayPlan(f"{self.k}-fold", k_folds, folds_per_value=self.k),
+            WayPlan(
+                f"mean of {limits.averaged} × {self.k}-fold",
+                further_k_folds,
+                folds_per_value=self.k,
+                values_per_estimate=limits.averaged,
             ),
-            folds: (lambda: self.by_row(seed, limits.repeats), k),
-            f"mean of {limits.averaged} × {folds}": (
-                lambda: self.by_row(seed + 1, several),
-                k,
-                limits.averaged,
-            ),
-            OUT_OF_BAG: (self._samples,),
-            ONE_OUT: (self._one_out, len(e)),
-        }
+            WayPlan(OUT_OF_BAG, self._bootstrap_samples),
+            WayPlan(ONE_OUT, self._one_out, folds_per_value=rows),
+        ]
 
     def _one_out(self) -> Folds:
-        if (rows := len(self.examples)) > LEAST_LEFT_OUT:
-            raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
+        """Each row alone as the test set. Raises InputError if there are too many rows."""
+        rows = len(self.examples)
+        if rows > MOST_LEFT_OUT:
+            raise InputError(f"{rows:,} fits; they are only made for up to {MOST_LEFT_OUT} rows")
         return leave_out(rows)
 
     def _group_folds(self) -> Folds:
-        drawn = [self.by_group(self.seed + i) for i in range(self.limits.repeats)]
-        return Folds(
-            len(self.examples),
-            tuple(pair for folds in drawn for pair in folds.pairs),
-            drawn[0].rule,
-        )
+        """k folds of whole groups, drawn as often as the limits say."""
+        repeats = [self.by_group(self.seed + i) for i in range(self.limits.repeats)]
+        pairs = tuple(pair for folds in repeats for pair in folds.pairs)
+        return Folds(len(self.examples), pairs, repeats[0].rule)
 
-    def _samples(self) -> Folds:
-        drawn = out_of_bag(
+    def _bootstrap_samples(self) -> Folds:
+        """Bootstrap samples, tested out of bag, without those that have one class alone."""
+        samples = out_of_bag(
             len(self.examples),
             rng=np.random.default_rng([self.seed, 3]),
             repeats=self.limits.samples,
         )
-        return replace(drawn, pairs=tuple(pair for pair in drawn.pairs if self.varied(pair[0])))
+        pairs = tuple(pair for pair in samples.pairs if self.can_learn_from(pair[0]))
+        return replace(samples, pairs=pairs)
 
-    def varied(self, rows: Ints) -> bool:
-        """True if the rows suffice for learning: more than one class, if the label is a class."""
+    def can_learn_from(self, rows: Ints) -> bool:
+        """True if the rows have more than one class, or the label is a number."""
         return not self.examples.classes or np.unique(self.examples.label[rows]).size > 1

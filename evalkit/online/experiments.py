@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,15 +29,15 @@ from evalkit.reading.tables.table import Coded
 from evalkit.statistics.independent import CentredValues, arm_of, centred, difference, mean_of
 from evalkit.statistics.significance import Comparison
 
-COPIED = 1e-9  # residuals this small against the values are rounding
+COPIED = 1e-9  # residuals this small against the values are rounding: they copy the covariate
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: the `arm` of each (an index into `arms`), and their `rows` in the
-    table.
+    """The users of an experiment who are compared, each in one arm.
 
-    crossed: the number of users seen in several arms, who are left out.
+    arm: of each user, an index into `arms`. rows: of each user, its row in the table. crossed: the
+    number of users seen in several arms, who are left out.
     """
 
     arm: np.ndarray
@@ -46,11 +47,11 @@ class Assignment:
 
 
 def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
-    """The users by arm, in the order of the table. Users seen in several arms are left out and
-    counted in `crossed`.
+    """The users of a table with their arms, in its order. Users seen in several arms are left out
+    and counted in `crossed`.
 
-    Raises RowError if an arm is unknown or a user has several rows (sum them first), InputError if
-    an arm has no user of its own.
+    user, arm: of each row. Raises RowError if an arm is unknown or a user has several rows (sum
+    them first), InputError if an arm has no user of its own.
 
     >>> users = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
     >>> users.arm, users.crossed
@@ -58,57 +59,55 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     """
     same_length(user=np.asarray(user), arm=np.asarray(arm))
     code, names = codes(np.asarray(arm).astype(str))
-    return assigned(
-        Coded(tuple(names.tolist()), code), arms, np.arange(len(code)), np.asarray(user)
-    )
+    every_row = np.arange(len(code))
+    return assigned(Coded(tuple(names.tolist()), code), arms, every_row, np.asarray(user))
 
 
 def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:
-    """`assignment` if only the rows `several` may belong to users with several rows; user: the ids
-    of these rows.
+    """`assignment` of a long table, of which only some rows may belong to users with several rows.
+
+    arm: of each row. several: those rows, ascending. user: the ids of their users.
     """
-    places = {name: place for place, name in enumerate(arms)}
-    number = np.array([places.get(name, -1) for name in arm.names], np.int16)[arm.code]
-    unknown = np.flatnonzero(number < 0)
+    index = {name: i for i, name in enumerate(arms)}
+    arm_of_name = np.array([index.get(name, -1) for name in arm.names], np.int16)
+    arm_index = arm_of_name[arm.code]  # of each row
+    unknown = np.flatnonzero(arm_index < 0)
     if unknown.size:
         name = arm.names[int(arm.code[unknown[0]])]
-        raise RowError(
-            "arm", f"must be one of {', '.join(arms)}, got {name!r}", unknown[0], unknown.size
-        )
-    code, names = codes(user)
-    arms_of_user = np.bincount(
-        np.unique(code * len(arms) + number[several]) // len(arms), minlength=names.size
-    )
-    alone = arms_of_user[code] == 1
-    first = np.zeros(len(several), dtype=np.bool_)
-    first[np.unique(code, return_index=True)[1]] = True
-    again = several[alone & ~first]
-    if again.size:
-        user_again = names[code[alone & ~first][0]]
-        raise RowError(
-            "user",
-            f"must have one row, got {user_again} again: sum them first",
-            again[0],
-            again.size,
-        )
-    rows = np.delete(np.arange(len(number)), several[~alone])
+        rule = f"must be one of {', '.join(arms)}, got {name!r}"
+        raise RowError("arm", rule, unknown[0], unknown.size)
+
+    user_index, names = codes(user)
+    user_and_arm = np.unique(user_index * len(arms) + arm_index[several])
+    arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
+    has_one_arm = arms_of_user[user_index] == 1  # of each row of `several`, as the next two
+    is_first = np.zeros(len(several), dtype=np.bool_)
+    is_first[np.unique(user_index, return_index=True)[1]] = True
+    is_repeated = has_one_arm & ~is_first
+    if is_repeated.any():
+        rows = several[is_repeated]
+        name = names[user_index[is_repeated][0]]
+        rule = f"must have one row, got {name} again: sum them first"
+        raise RowError("user", rule, rows[0], rows.size)
+
+    rows = np.delete(np.arange(len(arm_index)), several[~has_one_arm])
     crossed = int((arms_of_user > 1).sum())
-    counts = np.bincount(number[rows], minlength=len(arms))
-    if counts.min() == 0:
-        crossed_users = f"; {crossed} users seen in several arms are left out" if crossed else ""
-        raise InputError(
-            f"every arm must have a user of its own, got none in "
-            f"{arms[int(counts.argmin())]}{crossed_users}"
-        )
-    return Assignment(number[rows], tuple(arms), rows, crossed)
+    users_of_arm = np.bincount(arm_index[rows], minlength=len(arms))
+    if users_of_arm.min() == 0:
+        got = f"got none in {arms[int(users_of_arm.argmin())]}"
+        if crossed:
+            got += f"; {crossed} users seen in several arms are left out"
+        raise InputError(f"every arm must have a user of its own, {got}")
+    return Assignment(arm_index[rows], tuple(arms), rows, crossed)
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
     """The p-value of the chi-square test of a sample ratio mismatch: users by arm against planned
     or equal shares.
 
-    Below 0.001 the assignment is faulty, and no result of the experiment is valid. Fabijan et al.,
-    KDD 2019, doi:10.1145/3292500.3330722.
+    counts: users of each arm. shares: planned, in any unit, by default equal. Below 0.001 the
+    assignment is faulty, and no result of the experiment is valid. Fabijan et al., KDD 2019,
+    doi:10.1145/3292500.3330722.
 
     >>> round(sample_ratio([821_588, 815_482]) * 1e6, 1)
     1.8
@@ -123,12 +122,14 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
             f"counts must hold users of 2 or more planned arms, got {observed.tolist()}"
         )
     expected = observed.sum() * planned / planned.sum()
-    return float(chdtrc(observed.size - 1, ((observed - expected) ** 2 / expected).sum()))
+    chi_square = ((observed - expected) ** 2 / expected).sum()
+    freedom = observed.size - 1
+    return float(chdtrc(freedom, chi_square))
 
 
 def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
-    """Winsorise the values at their quantile `share`, over both arms. This changes the estimand, so
-    report the cap.
+    """The values, those above their quantile `share` replaced by it (winsorised). values: of both
+    arms. This changes the estimand, so report the cap.
 
     >>> capped([1, 2, 3, 100], share=0.5)
     array([1. , 2. , 2.5, 2.5])
@@ -151,9 +152,12 @@ def cuped(
     level: float = 0.95,
     unit: str = "user",
 ) -> Comparison:
-    """Difference of means, adjusted for a covariate from before the experiment.
+    """Difference of means, treatment − control, adjusted for a covariate from before the
+    experiment.
 
-    One slope for both arms, estimated within arms. The covariate must not be affected by the
+    One slope for both arms, estimated within arms: a difference between the arms, by chance or by
+    the treatment, does not change it. treatment_before, control_before: the covariate of the same
+    users. The covariate must not be affected by the
     experiment. Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
@@ -166,8 +170,10 @@ def cuped(
 def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The values of both arms minus the slope of `cuped` times the covariate, so that their means
-    differ as in `cuped`.
+    """The values of both arms, treatment first, minus the slope of `cuped` times the covariate, so
+    that their means differ as in `cuped`.
+
+    Raises InputError for a covariate that determines the values.
 
     >>> [
     ...     values.round(3).tolist()
@@ -175,32 +181,47 @@ def adjusted(
     ... ]
     [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]
     """
-    after, before, slope = _slope(treatment, control, treatment_before, control_before)
-    arms = list(zip(after, before, strict=True))
-    values = np.concatenate([y for _, y in after])
-    residuals = np.concatenate([y - slope * x for (_, y), (_, x) in arms])
+    first = _arm_with_covariate("treatment", treatment, treatment_before)
+    second = _arm_with_covariate("control", control, control_before)
+    arms = (first, second)
+    # least squares with a mean for each arm: both are centred
+    product = sum(float(arm.values.deviations @ arm.before.deviations) for arm in arms)
+    square = sum(float(arm.before.deviations @ arm.before.deviations) for arm in arms)
+    slope = float(np.nan_to_num(ratio(product, square)))  # 0 for a covariate that does not vary
+    # without residuals the covariate determines the values: it was measured with them
+    values = np.concatenate([arm.values.deviations for arm in arms])
+    residuals = np.concatenate(
+        [arm.values.deviations - slope * arm.before.deviations for arm in arms]
+    )
     if values.any() and np.abs(residuals).max() <= COPIED * np.abs(values).max():
         raise InputError(
             "before must be measured before the experiment, got a column that determines the metric"
         )
-    first, second = (mean + y - slope * (earlier + x) for (mean, y), (earlier, x) in arms)
-    return first, second
+    return first.adjusted(slope), second.adjusted(slope)
 
 
-def _slope(
-    treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[list[CentredValues], list[CentredValues], float]:
-    """The mean of both arms and how far values lie above it, the same of the covariate, and the
-    slope within arms.
+class ArmWithCovariate(NamedTuple):
+    """The values of the users of an arm, and those of a covariate from before the experiment."""
+
+    values: CentredValues
+    before: CentredValues
+
+    def adjusted(self, slope: float) -> Floats:
+        """The values minus the slope times the covariate."""
+        mean, deviations = self.values
+        mean_before, deviations_before = self.before
+        return mean + deviations - slope * (mean_before + deviations_before)
+
+
+def _arm_with_covariate(name: str, values: ArrayLike, before: ArrayLike) -> ArmWithCovariate:
+    """An arm from its columns. Raises InputError if they differ in length or hold a number that is
+    not finite. name: of the arm, for errors.
     """
-    arms = {"treatment": treatment, "control": control}
-    after = [centred(finite(name, values)) for name, values in arms.items()]
-    befores = zip(arms, (treatment_before, control_before), strict=True)
-    before = [centred(finite(f"{name}_before", values)) for name, values in befores]
-    for name, (_, y), (_, x) in zip(arms, after, before, strict=True):
-        same_length(**{name: y, f"{name}_before": x})
-    product = sum(float(y @ x) for (_, y), (_, x) in zip(after, before, strict=True))
-    return after, before, float(np.nan_to_num(ratio(product, sum(float(x @ x) for _, x in before))))
+    arm = ArmWithCovariate(
+        values=centred(finite(name, values)), before=centred(finite(f"{name}_before", before))
+    )
+    same_length(**{name: arm.values.deviations, f"{name}_before": arm.before.deviations})
+    return arm
 
 
 def stratified(
@@ -213,31 +234,37 @@ def stratified(
     """Mean difference within each stratum, weighted by the stratum's share of all users
     (post-stratification).
 
-    Both mappings have the keys `treatment` and `control`. Raises InputError for a stratum without
+    values, strata: one value and one stratum per user; both mappings have the keys `treatment` and
+    `control`. Raises InputError for a stratum without
     users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
     1.25
     """
-    y = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
-    for arm in y:
-        same_length(**{arm: y[arm], "strata": np.asarray(strata[arm])})
-    number, names = codes(np.concatenate([np.asarray(strata[arm]) for arm in y]))
-    part = dict(zip(y, np.split(number, [y["treatment"].size]), strict=True))
-    share = np.bincount(number) / number.size
+    values_of = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
+    for arm, y in values_of.items():
+        same_length(**{arm: y, "strata": np.asarray(strata[arm])})
+    stratum, names = codes(np.concatenate([np.asarray(strata[arm]) for arm in values_of]))
+    share = np.bincount(stratum) / stratum.size  # of all users
+    stratum_of = dict(zip(values_of, np.split(stratum, [values_of["treatment"].size]), strict=True))
     arms = []
-    for arm in y:
-        size = np.bincount(part[arm], minlength=names.size)
-        if size.min() == 0:
+    for arm, y in values_of.items():
+        users = np.bincount(stratum_of[arm], minlength=names.size)  # by stratum
+        if users.min() == 0:
             raise InputError(
-                f"every stratum must have users in both arms, got none of {names[size.argmin()]} "
+                f"every stratum must have users in both arms, got none of {names[users.argmin()]} "
                 f"in {arm}"
             )
-        means = np.bincount(part[arm], weights=y[arm], minlength=names.size) / size
-        weight = (share * y[arm].size / size)[part[arm]]
-        arms.append(arm_of(float(share @ means), weight * minus(y[arm], means[part[arm]])))
-    return difference(*arms, level=level, unit=unit, method="post-stratified t")
+        total = np.bincount(stratum_of[arm], weights=y, minlength=names.size)
+        means = total / users
+        # The mean of a stratum counts by its share of all users instead of its share of the arm:
+        # so does a user's effect on it, the deviation from the mean of the stratum.
+        weight = (share * y.size / users)[stratum_of[arm]]
+        effect = weight * minus(y, means[stratum_of[arm]])
+        arms.append(arm_of(float(share @ means), effect))
+    treatment, control = arms
+    return difference(treatment, control, level=level, unit=unit, method="post-stratified t")
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:
@@ -246,6 +273,9 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    (_, a), (_, b) = (centred(finite(name, values)) for name, values in {"x": x, "y": y}.items())
+    a = centred(finite("x", x)).deviations
+    b = centred(finite("y", y)).deviations
     spread = np.sqrt(a @ a) * np.sqrt(b @ b)
-    return float(a @ b / spread) if spread > 0 else 0.0
+    if spread > 0:
+        return float(a @ b / spread)
+    return 0.0

@@ -21,7 +21,9 @@ BLOCK = 2**14  # users drafted at once: their lists stay in the cache
 
 @dataclass(frozen=True)
 class Draft:
-    """The lists shown: `item` and `team`, both (users, positions); −1 means no item or no team."""
+    """The lists shown to users. item, team: shape (users, positions); the team is the index of the
+    ranker that gave the item. −1 is no item, or no team.
+    """
 
     item: Ints
     team: Ints
@@ -40,97 +42,119 @@ def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
     >>> drafted.item, drafted.team
     (array([[1, 2, 3]]), array([[0, 1, 1]]))
     """
-    teams, users, _ = _stack(rankings, k)
+    teams, users, _ = _checked_shape(rankings, k)
     orders = np.array(list(permutations(range(teams))))
-    rounds = rng.integers(len(orders), size=(users, -(-k // teams)))
-    return draft(rankings, orders[rounds].reshape(users, -1)[:, :k])
+    rounds = -(-k // teams)  # rounded up
+    drawn = rng.integers(len(orders), size=(users, rounds))  # an order for each round
+    turns = orders[drawn].reshape(users, -1)[:, :k]
+    return draft(rankings, turns)
 
 
 def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Draft in turns.
+    """Draft in turns: the rankers pick in a fixed order, and a coin toss decides who is first.
 
-    One coin toss decides the first pick, and items already in the list are skipped (Netflix 2017).
+    Items already in the list are skipped (Netflix 2017).
     """
-    teams, users, _ = _stack(rankings, k)
-    return draft(rankings, (rng.integers(teams, size=(users, 1)) + np.arange(k)) % teams)
+    teams, users, _ = _checked_shape(rankings, k)
+    first = rng.integers(teams, size=(users, 1))
+    return draft(rankings, (first + np.arange(k)) % teams)
 
 
 def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
     """Draft by a coin toss per position: the winner draws an item not yet in the list with
     probability ∝ rank^−tau.
 
-    Drawing without replacement equals a race of exponential clocks, so each ranking is shuffled
-    only once. Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
+    Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
-    teams, users, depth = _stack(rankings, k)
-    clock = rng.exponential(size=rankings.shape) * np.arange(1, depth + 1) ** tau
-    order = np.argsort(np.where(rankings < 0, np.inf, clock), axis=2)
-    return draft(np.take_along_axis(rankings, order, axis=2), rng.integers(teams, size=(users, k)))
+    teams, users, depth = _checked_shape(rankings, k)
+    # Drawing without replacement equals a race of exponential clocks, whose rates are rank^−tau: so
+    # each ranking is shuffled only once, before the draft.
+    rank = np.arange(1, depth + 1)
+    clock = rng.exponential(size=rankings.shape) * rank**tau
+    order = np.argsort(np.where(rankings < 0, np.inf, clock), axis=2)  # ends of lists come last
+    shuffled = np.take_along_axis(rankings, order, axis=2)
+    winners = rng.integers(teams, size=(users, k))
+    return draft(shuffled, winners)
 
 
 def draft(rankings: Ints, turns: Ints) -> Draft:
-    """Draft the lists in the order `turns`, (users, positions); a team without items passes its
-    turn on.
+    """Draft the lists: at each position the ranker whose turn it is picks its best item not yet in
+    the list; one without such an item passes its turn to the next.
+
+    turns: the index of a ranker, shape (users, positions).
 
     >>> draft(np.array([[[1, 2, 3]], [[2, 3, 1]]]), np.array([[1, 0, 0]])).item
     array([[2, 1, 3]])
     """
-    _, users, _ = _stack(rankings, turns.shape[1])
+    _, users, _ = _checked_shape(rankings, turns.shape[1])
     item = np.empty(turns.shape, dtype=np.int64)
     team = np.empty(turns.shape, dtype=np.int64)
     for start in range(0, users, BLOCK):
-        part = slice(start, start + BLOCK)
-        _draft_block(rankings[:, part], turns[part].T, item[part].T, team[part].T)
+        block = slice(start, start + BLOCK)
+        # transposed, so that all users at one position lie together
+        _draft_block(rankings[:, block], turns[block].T, item[block].T, team[block].T)
     return Draft(item, team)
 
 
 def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
-    """Fill item and team, (positions, users). Each free rank is a bit: the lowest set bit is the
-    next pick.
+    """Fill `item` and `team` with the draft of some users. turns, item, team: shape (positions,
+    users).
+
+    The ranks of a ranker's items that are not yet in the list are the set bits of one whole number
+    per user, bit 0 for the best: so the lowest set bit is the next pick.
     """
     teams = len(rankings)
     k, users = turns.shape
-    lists = np.full((teams, k + 1, users), -1)  # row k is the end of a list
+    # rank k, the last, is no item: what a ranker without free items picks
+    lists = np.full((teams, k + 1, users), -1)
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
     bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
-    same = _same_item(lists, bit)
-    free = np.bitwise_or.reduce((lists[:, :k] >= 0) * bit[:, None], axis=1)
-    same = same.reshape(teams, -1)
+    is_item = lists[:, :k] >= 0
+    free = np.bitwise_or.reduce(is_item * bit[:, None], axis=1)  # shape (teams, users)
+    # flat arrays: `take` with one index is faster than an index for each axis
+    same_item = _same_item(lists, bit).reshape(teams, -1)
     items = lists.ravel()
     user = np.arange(users)
-    for place in range(k):
-        picker = turns[place].copy()
-        left = free.ravel().take(picker * users + user)
+    for position in range(k):
+        picker = turns[position].copy()
+        free_ranks = free.ravel().take(picker * users + user)
         for _ in range(teams - 1):
-            if left.all():
+            if free_ranks.all():
                 break
-            picker = np.where(left == 0, (picker + 1) % teams, picker)
-            left = free.ravel().take(picker * users + user)
-        rank = np.minimum(np.bitwise_count((left & -left) - bit[0]), k)
-        pick = (picker * (k + 1) + rank) * users + user
-        item[place] = items.take(pick)
-        team[place] = np.where(left == 0, NO_TEAM, picker)
-        free &= ~same.take(pick, axis=1)
+            picker = np.where(free_ranks == 0, (picker + 1) % teams, picker)
+            free_ranks = free.ravel().take(picker * users + user)
+        # x & −x is the lowest set bit of x; the bits below it, counted, are its rank. Of 0, with no
+        # free rank, all bits are counted: the end of the list.
+        lowest_bit = free_ranks & -free_ranks
+        rank = np.minimum(np.bitwise_count(lowest_bit - bit[0]), k)
+        pick = (picker * (k + 1) + rank) * users + user  # index into `items`
+        item[position] = items.take(pick)
+        team[position] = np.where(free_ranks == 0, NO_TEAM, picker)
+        free &= ~same_item.take(pick, axis=1)  # no ranker may pick the item again
 
 
 def _same_item(lists: Ints, bit: NDArray) -> NDArray:
-    """[a, b, i]: the bit of the rank that item i of list b has in list a, 0 if a does not have
-    it.
+    """For each item of each list, where the same item is in every list, as the bit of its rank.
+
+    lists: shape (teams, ranks + 1, users), −1 at the last rank. bit: of each rank. Returns shape
+    (teams, teams, ranks + 1, users): [a, b, i] is the bit of the rank in list a that item i of list
+    b has, 0 if list a does not have it.
     """
     teams, ends, users = lists.shape
     same = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
     for b in range(teams):
         same[b, b, :-1] = bit[:, None]
         for a, i in product(range(b), range(bit.size)):
-            hit = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
-            same[b, a, :-1] |= hit * bit[i]
-            same[a, b, i] = np.bitwise_or.reduce(hit * bit[:, None], axis=0)
+            # one comparison of item i of list b with all of list a serves both directions
+            is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
+            same[b, a, :-1] |= is_same * bit[i]
+            same[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
     return same
 
 
 def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
-    """Return the draft without a team for the first items on which all rankers agree: there the
-    coin is irrelevant.
+    """The draft without a team for the first items on which all rankers agree: there the coin
+    decides nothing but the team. rankings: that were drafted from.
 
     If two rankings are equal, no item has a team, so that their preference is exactly 0, not only
     on average.
@@ -139,28 +163,29 @@ def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
     >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
     array([[-1,  1,  0]])
     """
-    same = (rankings == rankings[:1]).all(axis=0)[:, : drafted.item.shape[1]]
-    shared = np.zeros(drafted.item.shape, dtype=np.bool_)
-    shared[:, : same.shape[1]] = np.logical_and.accumulate(same, axis=1)
-    return Draft(drafted.item, np.where(shared, NO_TEAM, drafted.team))
+    positions = drafted.item.shape[1]
+    is_same = (rankings == rankings[:1]).all(axis=0)[:, :positions]  # by user and rank
+    # rankings may be shorter than the lists
+    is_shared = np.zeros(drafted.item.shape, dtype=np.bool_)
+    is_shared[:, : is_same.shape[1]] = np.logical_and.accumulate(is_same, axis=1)
+    return Draft(drafted.item, np.where(is_shared, NO_TEAM, drafted.team))
 
 
 def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
-    """The outcome by list and team, (users, teams). outcome: clicks or hours, shape (users,
-    positions).
+    """The outcome of the items of each team, shape (users, teams). outcome: such as clicks or
+    hours, shape (users, positions). teams: their number.
 
     >>> credit(Draft(np.array([[1, 2, 3]]), np.array([[0, 1, -1]])), [[1, 0.5, 9]])
     array([[1. , 0.5]])
     """
     amount = np.asarray(outcome, dtype=np.float64)
-    return np.stack(
-        [np.where(drafted.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1
-    )
+    columns = [np.where(drafted.team == team, amount, 0.0).sum(axis=1) for team in range(teams)]
+    return np.stack(columns, axis=1)
 
 
-def _stack(rankings: Ints, k: int) -> tuple[int, int, int]:
-    """Return the shape of a stack of rankings; raise InputError or ParameterError if it is
-    invalid.
+def _checked_shape(rankings: Ints, k: int) -> tuple[int, int, int]:
+    """The numbers of rankers, users and items of a stack of rankings. Raises InputError if it is
+    no such stack, and ParameterError for a k that no draft may have.
     """
     if rankings.ndim != 3 or not np.issubdtype(rankings.dtype, np.integer):
         raise InputError(

@@ -1,15 +1,16 @@
-"""Logs of interleaved sessions and tables of users, read: every error names file, column, row and
-value.
+"""Reading a log of interleaved sessions, or a table of the users of an A/B test: every error names
+file, column, row and value.
 
-Both are held, one row a session or a user. An engine reads the tables, larger ones some rows at a
-time; rows of a log come with those of the same user.
+Both are summarised to one row per session or user, which is held in memory. An engine reads tables
+that are larger, in blocks of rows; those of a log hold all rows of their users.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,17 +39,22 @@ LOG = (
     Role.declared("item"),
 )
 USERS = (Role.declared("user"), Role.declared("arm", required=True))
-AGAIN = 100_000  # sessions that contradict themselves which are looked at for the first row
-LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
-Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
+MOST_REREAD = 100_000  # sessions with a fault that are read again to find the first faulty row
+LOG_ROLES = tuple(role.name for role in LOG)
+USER_ROLES = tuple(role.name for role in USERS)
+ATTRIBUTE = "attribute "  # before the name of a column for segments or strata, makes its role
+NUMBER = "number "  # before the name of a column of numbers, makes its role
+# role -> column: texts as Arrow arrays, numbers as numpy arrays
+Columns = Mapping[str, Any]
 
 
 def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
     """True if a table holds users of an A/B test, not sessions of teams: it has no teams, and arms
     or no sessions; or metrics of users are named.
     """
-    named = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolve()}
-    roles = {*named, *p.columns, *proposal_of_users(SampledTable.of(part, {})).columns}
+    roles = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolve()}
+    roles |= {*p.columns}
+    roles |= {*proposal_of_users(SampledTable.of(part, {})).columns}
     is_log = "team" in roles or ("session" in roles and "arm" not in roles)
     return bool(p.metrics) or not is_log
 
@@ -56,10 +62,10 @@ def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
 def with_input_named(
     p: InterleavingParameters, parts: Sequence[InputPart]
 ) -> InterleavingParameters:
-    """The parameters with the parts of `preds` as the log or the users, whichever their columns
-    are; as the log beside users.
+    """The parameters with the parts of `preds` as `log` or as `users`, whichever their columns fit;
+    as `log` if `users` is given too.
 
-    Raises ParameterError if the log is given too.
+    Raises ParameterError if `log` is given too.
     """
     if "log" in p.given:
         raise ParameterError("preds and log: give one of them")
@@ -74,9 +80,11 @@ def with_input_named(
 
 @dataclass(frozen=True)
 class SessionLog:
-    """What is kept of a log, and what was read. items: how many were shown."""
+    """A log that was read. columns: role -> column. sources: the files, with their numbers of
+    rows.
+    """
 
-    kept: Sessions
+    sessions: Sessions
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
 
@@ -89,7 +97,8 @@ def read_log(
     segments: Sequence[str],
     most: int,
 ) -> SessionLog:
-    """The log of parts with one row an item shown. engine: for what has too many rows to be held.
+    """The sessions of a log, whose parts have one row per item shown. engine: for a log with too
+    many rows to be held; None for one that fits into memory.
 
     Raises InputError where a column is missing, a team is missing or unknown, an arm has no row,
     the positions of a session are not 1, 2, 3, …, an outcome is no number or negative, a session
@@ -97,55 +106,95 @@ def read_log(
     """
     engine = engine or AtHand.opened()
     fields = log_fields(parts, p.columns, segments)
-    each = enumerate(zip(parts, fields, strict=True))
-    read = [
-        (f"frame{i}", part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"))
-        for i, (part, own) in each
-    ]
-    chosen = [engine.kept(selection, frame) for frame, selection in read]
-    teams = [_teams(engine, selection) for selection in chosen]
-    rows = [sum(row["n"] for row in several) for several in teams]
-    if sum(row["sessions"] for several in teams for row in several) > most:
+    selections = _selections(parts, fields, engine)
+    counts = [_count_teams(engine, selection) for selection in selections]
+    rows = [sum(count.rows for count in counts_of_part) for counts_of_part in counts]
+    all_counts = [*chain(*counts)]
+    if sum(count.sessions for count in all_counts) > most:
         raise table.too_many(parts, "sessions", most)
-    there = {row["team"] for several in teams for row in several if row["team"]}
-    if any(len(team.encode()) > LONGEST for team in there):
-        raise _refusal(engine, chosen, fields, None)
+    teams = {count.team for count in all_counts if count.team}
+    if any(len(team.encode()) > LONGEST for team in teams):
+        _check_values(engine, selections, fields)  # raises, with the row of such a name
+        raise _changed(selections)
     try:
-        arms = arms_of(there, p.arms, p.neutral)
-        if there <= {*arms, p.neutral}:
-            refuse_missing(arms, there)
+        arms = arms_of(teams, p.arms, p.neutral)
+        # an unknown team is refused later, with its row: here only arms that are missing
+        if teams <= {*arms, p.neutral}:
+            refuse_missing(arms, teams)
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
-    kept = _kept(engine, chosen, fields, LogBlock(fields[0], arms, p.neutral), sum(rows))
-    return SessionLog(
-        kept,
-        named(fields[0]),
-        tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True)),
-    )
+    sessions = _summarise(engine, selections, fields, LogBlock(fields[0], arms, p.neutral), rows)
+    sources_read = tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))
+    return SessionLog(sessions, columns_by_role(fields[0]), sources_read)
 
 
-def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
-    """The rows of a log, from its columns by role."""
+def _selections(
+    parts: Sequence[InputPart], fields: Sequence[Fields], engine: Engine
+) -> list[Selection]:
+    """The columns of each part, which the engine may store, since they are queried repeatedly."""
+    frames = [f"frame{i}" for i in range(len(parts))]
+    selections = [
+        part.select(*columns_by_type(part_fields), engine.dialect, frame=frame)
+        for part, part_fields, frame in zip(parts, fields, frames, strict=True)
+    ]
+    return [
+        engine.kept(selection, frame) for selection, frame in zip(selections, frames, strict=True)
+    ]
+
+
+class TeamCount(NamedTuple):
+    """The rows of a team, and how many sessions begin with it."""
+
+    team: str
+    rows: int
+    sessions: int
+
+
+def _count_teams(engine: Engine, selection: Selection) -> list[TeamCount]:
+    """The count of each team of a part. Raises InputError for a part without rows."""
+    team = engine.dialect.quote("team")
+    position = engine.dialect.quote("position")
+    cells = [f"{team} AS team", f"count(*) FILTER (WHERE {position} = 1) AS sessions"]
+    groups = profile(engine, selection, cells, f"GROUP BY {team}")
+    return [TeamCount(group["team"], group["n"], group["sessions"]) for group in groups]
+
+
+def _log_of(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
+    """The rows of a log from its columns; each session is a user of its own without a column of
+    users.
+    """
     session, names = table.encode_sorted(columns["session"])
-    user, users = table.encode_sorted(columns["user"]) if "user" in columns else (session, names)
-    team = table.coded(columns["team"])
-    position = columns["position"]
-    outcome = columns["outcome"]
-    item = table.encode_sorted(columns["item"])[0] if "item" in columns else None
-    several = {
-        name[10:]: table.coded(values)
-        for name, values in columns.items()
-        if name.startswith("attribute ")
-    }
+    user = session
+    users = names
+    if "user" in columns:
+        user, users = table.encode_sorted(columns["user"])
+    item = None
+    if "item" in columns:
+        item = table.encode_sorted(columns["item"]).code
     return Log(
-        session, names, user, users, team, position, outcome, tuple(arms), neutral, item, several
+        session=session,
+        names=names,
+        user=user,
+        users=users,
+        team=table.coded(columns["team"]),
+        position=columns["position"],
+        outcome=columns["outcome"],
+        arms=tuple(arms),
+        neutral=neutral,
+        item=item,
+        attributes={
+            role.removeprefix(ATTRIBUTE): table.coded(texts)
+            for role, texts in columns.items()
+            if role.startswith(ATTRIBUTE)
+        },
     )
 
 
 @dataclass(frozen=True, eq=False)
 class LogBlock:
-    """What is kept of a block of a log, or the names of the sessions of which a row breaks a rule,
-    in a list.
+    """Summarises a block of a log, with all rows of its users, as `Engine.total` calls for it.
+
+    fields: of the columns of the block, in their order.
     """
 
     fields: Fields
@@ -153,92 +202,136 @@ class LogBlock:
     neutral: str | None
 
     def __call__(self, rows: Any, before: int = 0) -> list[Any]:
-        columns = {role: rows.column(i) for i, role in enumerate(self.fields)}
-        for role, field in self.fields.items():
-            checked = field.check(columns[role].combine_chunks(), None)
-            columns[role] = checked if field.is_number else columns[role]
-        log = _log(columns, self.arms, self.neutral)
-        wrong = log.wrong()
-        return [wrong if len(wrong) else Sessions.of(log)]
+        """A list of the `Sessions` of the block, which the engine concatenates with those of other
+        blocks; if a row breaks a rule of the log, of the names of such sessions, an Arrow array.
+
+        rows: an Arrow table. before: ignored, since Spark's blocks have no order. Raises BrokenRule
+        for a value that breaks a rule of its column.
+        """
+        columns = {}
+        for i, (role, field) in enumerate(self.fields.items()):
+            column = rows.column(i)
+            values = field.check(column.combine_chunks(), None)
+            columns[role] = values if field.is_number else column
+        log = _log_of(columns, self.arms, self.neutral)
+        faulty_sessions = log.faulty_sessions()
+        if len(faulty_sessions):
+            return [faulty_sessions]
+        return [Sessions.of(log)]
 
 
-def _kept(
+def _summarise(
     engine: Engine,
-    chosen: Sequence[Selection],
+    selections: Sequence[Selection],
     fields: Sequence[Fields],
     block: LogBlock,
-    rows: int,
+    rows: Sequence[int],
 ) -> Sessions:
-    """What is kept of a log, the rows of a user in one block."""
+    """The sessions of a log, read in blocks that hold all rows of a user. rows: of each part, for
+    the progress bar.
+    """
     roles = list(fields[0])
     cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
-    by = f"c{roles.index('user' if 'user' in roles else 'session')}"
-    query = replace(Query.over(chosen, [cells] * len(chosen)), by=by, rows=rows)
+    unit = "user" if "user" in roles else "session"
+    query = replace(
+        Query.over(selections, [cells] * len(selections)),
+        by=f"c{roles.index(unit)}",
+        rows=sum(rows),
+    )
     try:
-        found = engine.total(query, block)
+        results = engine.total(query, block)
     except InputError as error:
-        refusal = _refusal(engine, chosen, fields, None)
-        raise (refusal if isinstance(error, BrokenRule) else error) from None
-    wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
-    kept = Sessions.joined(found) if not wrong else None
-    if kept is None or (wrong := kept.names.take(table.rows_of_repeated(kept.names))):
-        raise _refusal(engine, chosen, fields, block, wrong)
-    for selection in chosen:
+        _check_values(engine, selections, fields)  # raises, with the row of a value that is wrong
+        if isinstance(error, BrokenRule):
+            raise _changed(selections) from None
+        raise error from None
+    faulty_blocks = [names for names in results if not isinstance(names, Sessions)]
+    faulty_sessions = [*chain(*faulty_blocks)]
+    if faulty_sessions:
+        raise _fault(engine, selections, fields, block, faulty_sessions)
+    sessions = Sessions.concatenate(results)
+    # a session in two blocks is one of two users
+    repeated = sessions.names.take(table.rows_of_repeated(sessions.names))
+    if len(repeated):
+        raise _fault(engine, selections, fields, block, repeated)
+    for selection in selections:
         if selection.source:
             selection.part.check(selection)
-    return kept
+    return sessions
 
 
-def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
-    """The rows n of each team of a part, and the sessions that begin with it; raises InputError for
-    no row.
+def _check_values(
+    engine: Engine, selections: Sequence[Selection], fields: Sequence[Fields]
+) -> None:
+    """Read all columns again, in the order of the rows; raise InputError, with file and row, for
+    the first value that breaks a rule of its column.
     """
-    team, position = map(engine.dialect.quote, ("team", "position"))
-    cells = [f"{team} AS team", f"count(*) FILTER (WHERE {position} = 1) AS sessions"]
-    return profile(engine, selection, cells, f"GROUP BY {team}")
+    for selection, part_fields in zip(selections, fields, strict=True):
+        for _ in typed(engine, selection, part_fields):
+            pass
 
 
-def _refusal(
+def _changed(selections: Sequence[Selection]) -> InputError:
+    """The error for a log in which a fault was found, but not when it was read again."""
+    return blocks.changed(names([selection.part for selection in selections]))
+
+
+class RereadRows(NamedTuple):
+    """Rows of one part that were read again. numbers: in the part, from 0; None if its rows have no
+    order.
+    """
+
+    part: InputPart
+    numbers: np.ndarray | None
+
+
+def _fault(
     engine: Engine,
-    chosen: Sequence[Selection],
+    selections: Sequence[Selection],
     fields: Sequence[Fields],
-    block: LogBlock | None,
-    wrong: Any = (),
+    block: LogBlock,
+    faulty_sessions: Iterable[Any],
 ) -> InputError:
-    """The error for a log that a block refused: its rows are read once more, in their order.
+    """The error for the first row of a log that breaks a rule, with its file and number.
 
-    wrong: the names of the sessions that contradict themselves. block: None where a value breaks
-    the rule of its column.
+    The rows of the sessions with such a row are read again, in the order of the log, which blocks
+    do not keep. faulty_sessions: their names.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    chunks: dict[str, list[Any]] = {role: [] for role in fields[0]}
-    places = list[tuple[tuple[InputPart, np.ndarray | None], int]]()
-    sessions = pa.array([str(name) for name in wrong], pa.string())[:AGAIN]
-    for selection, own in zip(chosen, fields, strict=True):
-        for before, columns in typed(engine, selection, own):
-            here = np.flatnonzero(
-                pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False)
-            )
-            for role, field in own.items():
-                chunks[role].append(
-                    columns[role][here] if field.is_number else columns[role].take(pa.array(here))
-                )
-            places.append(((selection.part, None if before is None else here + before), len(here)))
-    if block:
-        join = {
-            role: np.concatenate if field.is_number else pa.chunked_array
-            for role, field in fields[0].items()
-        }
-        joined = {role: join[role](parts) for role, parts in chunks.items()}
-        try:
-            _log(joined, block.arms, block.neutral).check()
-        except RowError as error:
-            (part, numbers), row = table.locate(places, error.row)
-            number = 0 if numbers is None else int(numbers[row - 1]) + 1
-            return error.located(part.name, lambda _: (part.name, number), named(fields[0]))
-    return blocks.changed(names([selection.part for selection in chosen]))
+    texts = [str(name) for name in faulty_sessions]
+    wanted = pa.array(texts, pa.string())[:MOST_REREAD]
+    pieces: dict[str, list[Any]] = {role: [] for role in fields[0]}  # of each column
+    stretches = list[tuple[RereadRows, int]]()  # with the number of rows
+    for selection, part_fields in zip(selections, fields, strict=True):
+        for rows_before, columns in typed(engine, selection, part_fields):
+            is_wanted = pc.is_in(columns["session"], wanted).to_numpy(zero_copy_only=False)
+            rows = np.flatnonzero(is_wanted)
+            for role, field in part_fields.items():
+                if field.is_number:
+                    pieces[role].append(columns[role][rows])
+                else:
+                    pieces[role].append(columns[role].take(pa.array(rows)))
+            numbers = None
+            if rows_before is not None:
+                numbers = rows_before + rows
+            stretches.append((RereadRows(selection.part, numbers), len(rows)))
+    log_columns = {}
+    for role, field in fields[0].items():
+        concatenate = np.concatenate if field.is_number else pa.chunked_array
+        log_columns[role] = concatenate(pieces[role])
+    try:
+        _log_of(log_columns, block.arms, block.neutral).check()
+    except RowError as error:
+        reread, place = table.locate(stretches, error.row)  # from 1
+        number = 0
+        if reread.numbers is not None:
+            number = int(reread.numbers[place - 1]) + 1
+        file = reread.part.name
+        # `located` asks for the place of one row, that of the error
+        return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
+    return _changed(selections)
 
 
 # Users --------------------------------------------------------------------------------------------
@@ -246,13 +339,15 @@ def _refusal(
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """One row a user of one arm, arm by arm, and what was read.
+    """A table of the users of an A/B test that was read, arm by arm.
 
-    user: the ids of all rows, None without such a column. assigned: the users here.
+    user: the ids of all rows of the table, an Arrow array, None without such a column. assignment:
+    the users who are compared, and their rows. numbers, attributes: columns of these users.
+    columns: role -> column. sources: the files, with their numbers of rows.
     """
 
     user: Any
-    assigned: experiments.Assignment
+    assignment: experiments.Assignment
     numbers: Mapping[str, Floats]
     attributes: Mapping[str, table.Coded]
     columns: Mapping[str, str]
@@ -260,30 +355,40 @@ class Users:
 
     @property
     def ids(self) -> Any:
-        """The ids of the users; the numbers of their rows where there is no such column."""
-        rows = self.assigned.rows
+        """The ids of the users who are compared; the numbers of their rows, from 1, if the table
+        has no ids.
+        """
+        rows = self.assignment.rows
         if self.user is None:
             return (rows + 1).astype(str)
         return self.user.take(rows).combine_chunks()
 
 
 def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
-    """The error for a table of totals. rows: how many rows an arm has."""
-    named = {"system": arm}
+    """The error for a table of totals of arms, such as orders and visits of each, with the report
+    that reads it. arm: the column of arms. rows: how many rows an arm has, such as "one".
+    """
+    roles = {"system": arm}
     for use in ("successes", "trials"):
         columns = [name for name in part.columns if comparable(name) in USES[use]]
-        named |= {use: columns[0]} if columns else {}
-    totals = f"for totals{'' if rows == 'one' else f', added up to one row per {arm},'}"
-    way = f"{totals} use the significance report with columns={written(named)!r}"
+        if columns:
+            roles[use] = columns[0]
+    totals = "for totals"
+    if rows != "one":
+        totals += f", added up to one row per {arm},"
+    way = f"{totals} use the significance report with columns={written(roles)!r}"
     return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
 
 
 def refuse_totals(part: InputPart, proposal: Proposal) -> None:
-    """Raise InputError if rows are totals of arms."""
+    """Raise InputError if the rows of a part look like totals of arms. proposal: how it could be
+    read.
+    """
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
-        cells = part.head[arm]
-        raise totals_error(part, arm, "one" if len({*cells}) == len(cells) else "several totals")
+        arms = part.head[arm]
+        is_one_row_each = len({*arms}) == len(arms)
+        raise totals_error(part, arm, "one" if is_one_row_each else "several totals")
 
 
 def read_users(
@@ -294,74 +399,93 @@ def read_users(
     attributes: list[str],
     most: int,
 ) -> Users:
-    """A table of users: its arm, its numbers (one column or more) and its texts.
+    """The users of a table, with their arms. numbers, attributes: further columns to read. engine:
+    as in `read_log`.
 
-    engine: as of `read_log`. Raises InputError where a column is missing, an arm is empty or
-    unknown, a number is none, a user has several rows in one arm, an arm has no user of its own or
-    a stratum none in an arm; or for more than `most` rows.
+    Raises InputError where a column is missing, an arm is empty or unknown, a number is none, a
+    user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or
+    for more than `most` rows.
     """
     engine = engine or AtHand.opened()
     fields = user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), most)
-    user = rows.released("user", table.CheckedTable.column) if "user" in fields[0] else None
+    # a column is released as soon as it is taken, so that no two copies of the table are held
+    user = None
+    if "user" in fields[0]:
+        user = rows.released("user", table.CheckedTable.column)
     arm = rows.released("arm", table.CheckedTable.coded)
-    column = fields[0]["arm"].column
-    if len(rows) == len(arm.names) > 1:
-        raise totals_error(parts[0], column, "one")
+    arm_column = fields[0]["arm"].column
+    has_one_row_per_arm = len(rows) == len(arm.names) > 1
+    if has_one_row_per_arm:
+        raise totals_error(parts[0], arm_column, "one")
     try:
-        assigned = _assigned(user, arm, several_arms(p.arms, arm.names, column))
-        values = {
-            name: rows.released(f"number {name}", table.CheckedTable.numbers)[assigned.rows]
-            for name in numbers
-        }
-        texts = {
-            name: rows.released(f"attribute {name}", table.CheckedTable.coded).take(assigned.rows)
-            for name in attributes
-        }
+        assignment = _assign(user, arm, several_arms(p.arms, arm.names, arm_column))
+        number_columns = {}
+        for name in numbers:
+            values = rows.released(NUMBER + name, table.CheckedTable.numbers)
+            number_columns[name] = values[assignment.rows]
+        attribute_columns = {}
+        for name in attributes:
+            texts = rows.released(ATTRIBUTE + name, table.CheckedTable.coded)
+            attribute_columns[name] = texts.take(assignment.rows)
         if p.strata:
-            _check_strata(p.strata, texts[p.strata], assigned)
+            _check_strata(p.strata, attribute_columns[p.strata], assignment)
     except InputError as error:
         numbered = engine.dialect.row_number is not None
-        raise located(error, rows.sources, named(fields[0]), numbered=numbered) from None
-    return Users(user, assigned, values, texts, named(fields[0]), rows.sources)
+        columns = columns_by_role(fields[0])
+        raise located(error, rows.sources, columns, numbered=numbered) from None
+    return Users(
+        user,
+        assignment,
+        number_columns,
+        attribute_columns,
+        columns_by_role(fields[0]),
+        rows.sources,
+    )
 
 
-def _assigned(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
-    """The users, arm by arm. user: None where each row is one."""
+def _assign(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
+    """The users in the order of their arms. user: the id of each row, an Arrow array, None if each
+    row is a user. Raises RowError for a row without user or arm.
+    """
     import pyarrow.compute as pc
 
-    empty = -1 if user is None else pc.index(user, "").as_py()
-    for role, row in (("user", empty), ("arm", arm.first("") if "" in arm.names else -1)):
-        if row >= 0:
-            raise RowError(role, EMPTY, row)
-    several = np.zeros(0, np.int64) if user is None else table.rows_of_repeated(user)
-    users = experiments.assigned(
-        arm, arms, several, [] if user is None else user.take(several).to_pylist()
-    )
+    row_without_user = -1 if user is None else pc.index(user, "").as_py()
+    if row_without_user >= 0:
+        raise RowError("user", EMPTY, row_without_user)
+    if "" in arm.names:
+        raise RowError("arm", EMPTY, arm.first(""))
+    repeated_rows = np.zeros(0, np.int64)
+    repeated_users: list[str] = []
+    if user is not None:
+        repeated_rows = table.rows_of_repeated(user)
+        repeated_users = user.take(repeated_rows).to_pylist()
+    users = experiments.assigned(arm, arms, repeated_rows, repeated_users)
     order = np.argsort(users.arm, kind="stable")
     return replace(users, arm=users.arm[order], rows=users.rows[order])
 
 
-def _check_strata(name: str, strata: table.Coded, assigned: experiments.Assignment) -> None:
-    """Raises InputError unless every stratum has users in every arm."""
-    arms = len(assigned.arms)
-    users = np.bincount(
-        strata.code * arms + assigned.arm, minlength=len(strata.names) * arms
-    ).reshape(-1, arms)
+def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assignment) -> None:
+    """Raise InputError unless every stratum has users in every arm. name: of the column."""
+    shape = (len(strata.names), len(assignment.arms))
+    cell = strata.code * len(assignment.arms) + assignment.arm
+    users = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     empty = np.argwhere(users == 0)
     if len(empty):
         stratum, arm = empty[0]
-        got = f"got no {strata.names[stratum]!r} in {assigned.arms[arm]}"
+        got = f"got no {strata.names[stratum]!r} in {assignment.arms[arm]}"
         raise InputError(f"{name} must have users of each value in each arm, {got}")
 
 
 def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
-    """Raise InputError for the first cell without a number in a column of numbers, such as revenue
-    in "5 €", which is why it is no metric.
+    """Raise InputError for the first cell that is no number in a column that looks like numbers,
+    such as revenue with "5 €", which is why the column is not taken as a metric. used: columns that
+    have another use.
     """
     for column in SampledTable.of(part, {}, used=used).columns:
-        meant = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
-        if column.is_bookkeeping or 2 * len(meant) < max(1, len(column.texts)):
+        number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
+        looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
+        if column.is_bookkeeping or not looks_like_numbers:
             continue
         for row, cell in enumerate(column.cells, start=1):
             if cell is None:
@@ -375,12 +499,12 @@ def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
                 )
 
 
-def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list[str]:
-    """The arms as named, or those that are there, if they are two or more; raises InputError for
-    one alone.
+def several_arms(arms: Sequence[str], found: Iterable[str], column: str) -> list[str]:
+    """The arms that the user names, else all that a table has, sorted. Raises InputError unless
+    there are two or more. found: the arms of the table. column: their column, for errors.
     """
     if not arms:
-        arms = sorted(there)
+        arms = sorted(found)
         roles_of.refuse_names(arms, column, "arms")
     if len(arms) < 2:
         raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")
@@ -388,22 +512,31 @@ def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list
 
 
 def located(
-    error: InputError, read: Sequence[Source], columns: Mapping[str, str], *, numbered: bool = True
+    error: InputError,
+    sources_read: Sequence[Source],
+    columns: Mapping[str, str],
+    *,
+    numbered: bool = True,
 ) -> InputError:
-    """The error with its file, its column's own name and its row in that file, counted from 1, or 0
-    if not numbered.
+    """The error with the name of its file, the column's own name, and the row in that file, counted
+    from 1.
+
+    sources_read: the files, whose rows the error counts in sequence. columns: role -> column.
+    numbered: False if rows have no order, so that the error does not name one.
 
     >>> two = [Source("a.csv", 3), Source("b.csv", 3)]
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
     InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
     """
-    names = ", ".join(dict.fromkeys(source.name for source in read))
+    file_names = ", ".join(dict.fromkeys(source.name for source in sources_read))
+    locate = partial(_file_and_row, sources_read, numbered=numbered)
+    return error.located(file_names, locate, columns)
 
-    def locate(row: int) -> tuple[str, int]:
-        source, number = table.locate(((source, source.rows) for source in read), row)
-        return source.name, number if numbered else 0
 
-    return error.located(names, locate, columns)
+def _file_and_row(sources_read: Sequence[Source], row: int, *, numbered: bool) -> tuple[str, int]:
+    """The name of the file of a row, and its number there, from 1; 0 if rows are not numbered."""
+    source, number = table.locate(((source, source.rows) for source in sources_read), row)
+    return source.name, number if numbered else 0
 
 
 # Which columns
@@ -412,10 +545,17 @@ def located(
 def log_fields(
     parts: Sequence[InputPart], columns: Mapping[str, str], segments: Sequence[str]
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a log by role, with the segments that one of its parts has."""
-    there = column_names(parts)
-    attributes = [name for name in segments if name in there]
-    return _same([_fields(part, LOG, columns, attributes) for part in parts], parts)
+    """The columns of each part of a log by role, with those for segments that a part of it has.
+
+    columns: role -> the column that the user names. segments: columns of this table or of another.
+    Raises InputError if a column is missing, or the parts do not have the same columns.
+    """
+    names_of_log = column_names(parts)
+    attributes = [name for name in segments if name in names_of_log]
+    fields = [_fields(part, LOG, columns, attributes) for part in parts]
+    if parts:
+        table.refuse_missing_columns(parts, fields)
+    return fields
 
 
 def user_fields(
@@ -424,64 +564,68 @@ def user_fields(
     numbers: Sequence[str],
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a table of users by role, with numbers and attributes."""
+    """The columns of each part of a table of users by role, with those of numbers and attributes.
+
+    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for
+    totals of arms.
+    """
     for part in parts:
         refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
-    return _same([_fields(part, USERS, columns, attributes, numbers) for part in parts], parts)
-
-
-def _same(fields: list[dict[str, Field]], parts: Sequence[InputPart]) -> list[dict[str, Field]]:
-    """The columns of each part; raises InputError where they are not the same in all."""
+    fields = [_fields(part, USERS, columns, attributes, numbers) for part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
     return fields
 
 
-def measured(name: str) -> list[str]:
-    """The column of a metric, or the two of a ratio."""
-    parts = [part.strip() for part in name.split("/")]
-    if len(parts) > 2 or "" in parts:
+def columns_of_metric(name: str) -> list[str]:
+    """The column that a metric of users is the mean of, or the two of a ratio of sums.
+
+    >>> columns_of_metric("orders"), columns_of_metric("revenue/orders")
+    (['orders'], ['revenue', 'orders'])
+    """
+    columns = [column.strip() for column in name.split("/")]
+    if len(columns) > 2 or "" in columns:
         raise ParameterError(
             f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}"
         )
-    return parts
+    return columns
 
 
-def numbers_of(metrics: Iterable[str], before: str | None) -> list[str]:
-    """The columns of numbers that metrics and `before` name."""
-    names = [*map(measured, metrics)]
-    if names[:1] == [[before]]:
+def number_columns(metrics: Iterable[str], before: str | None) -> list[str]:
+    """The columns of numbers that the metrics and the covariate `before` need, each once."""
+    columns = [columns_of_metric(name) for name in metrics]
+    if columns and columns[0] == [before]:
         raise ParameterError(
             f"before: {before!r} is what metrics measure; name a column from before the experiment"
         )
-    return distinct(*names, (before,))
+    return distinct(*columns, (before,))
 
 
 def distinct(*names: Iterable[str | None]) -> list[str]:
-    """The names that there are, each once, in order."""
+    """The names of all sequences, each once, in order; without None and empty ones."""
     return [name for name in dict.fromkeys(chain(*names)) if name]
 
 
 def column_names(parts: Sequence[InputPart]) -> set[str]:
-    """The columns that a part of the input has."""
+    """The columns that one or more of the parts have."""
     return {name for part in parts for name in part.columns}
 
 
-def check_segments(segments: Sequence[str], there: set[str]) -> None:
-    """Raise ParameterError for columns for segments that are not there."""
-    if lacking := [name for name in segments if name not in there]:
-        names = " and ".join(map(repr, lacking))
-        has = ", ".join(sorted(there))
-        raise ParameterError(f"segments: no input has a column {names}, there are {has}")
+def check_segments(segments: Sequence[str], columns: set[str]) -> None:
+    """Raise ParameterError for a segment that is none of the columns."""
+    missing = [name for name in segments if name not in columns]
+    if missing:
+        quoted = " and ".join(map(repr, missing))
+        has = ", ".join(sorted(columns))
+        raise ParameterError(f"segments: no input has a column {quoted}, there are {has}")
 
 
-def holds(read: Sequence[Source], path: str) -> bool:
-    """Whether one of the files read has the content of this one, under whatever name."""
-    return any(
-        part.fingerprint(0).sha256 == source.sha256
-        for part in sources.parts(path)
-        for source in read
-    )
+def includes_file(sources_read: Sequence[Source], path: str) -> bool:
+    """True if one of the files read has the same content as the file at the path, whatever its
+    name.
+    """
+    hashes = {source.sha256 for source in sources_read}
+    return any(part.fingerprint(0).sha256 in hashes for part in sources.parts(path))
 
 
 def _fields(
@@ -491,51 +635,79 @@ def _fields(
     attributes: Sequence[str],
     numbers: Sequence[str] = (),
 ) -> dict[str, Field]:
-    """The columns of one part by role, with attributes and further numbers."""
-    named = dict.fromkeys(attributes, "segments or strata") | dict.fromkeys(
-        numbers, "metrics or before"
+    """The columns of one part by role, with those of attributes and of numbers.
+
+    chosen: role -> the column that the user names; other roles are ignored. Raises InputError if a
+    role that is required has no column.
+    """
+    # column that must exist -> the parameter that names it, for errors
+    parameters = dict.fromkeys(attributes, "segments or strata")
+    parameters |= dict.fromkeys(numbers, "metrics or before")
+    rules_by_role = {role.name: role.rules for role in roles}
+    chosen = {role: name for role, name in chosen.items() if role in rules_by_role}
+    required = [role.name for role in roles if role.required]
+
+    match = partial(
+        roles_of.match,
+        part.columns,
+        list(rules_by_role),
+        where=part.name,
+        other_uses=attributes,
+        required_columns=parameters,
     )
-    values = {role.name: role.rules for role in roles}
-    here = {role: name for role, name in chosen.items() if role in values}
-    needed = [role.name for role in roles if role.required]
-    of_users = "team" in needed and not (
-        roles_of.match(part.columns, ["arm"], {}, part.name).missing_roles(["arm"])
-    )
-    mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
-    if needed == ["arm"] and mapping.missing_roles(needed):
-        proposal = proposal_of_users(SampledTable.of(part, here, used=[*attributes, *numbers]))
+    mapping = match(chosen=chosen)
+    if required == ["arm"] and mapping.missing_roles(required):
+        # no column is called like an arm: take the one that holds arms by its content
+        used = [*attributes, *numbers]
+        proposal = proposal_of_users(SampledTable.of(part, chosen, used=used))
         if proposal.is_complete:
-            here = {**proposal.columns, **here}
-            mapping = roles_of.match(part.columns, list(values), here, part.name, attributes, named)
+            mapping = match(chosen={**proposal.columns, **chosen})
     try:
-        columns = mapping.resolve(needed)
+        columns = mapping.resolve(required)
     except InputError as error:
-        if not (of_users and mapping.missing_roles(needed)):
+        is_log = "team" in required
+        if not (is_log and mapping.missing_roles(required) and _has_arm(part)):
             raise
         users = "a table with one row per user is given as users=FILE"
         raise InputError(f"{error}; {users}") from None
-    fields = {role: Field(name, values[role]) for role, name in columns.items()}
-    fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
-    return fields | {f"attribute {name}": Field(name, rules.NAME_OR_EMPTY) for name in attributes}
+    fields = {role: Field(name, rules_by_role[role]) for role, name in columns.items()}
+    fields |= {NUMBER + name: Field(name, rules.MEASURED) for name in numbers}
+    fields |= {ATTRIBUTE + name: Field(name, rules.NAME_OR_EMPTY) for name in attributes}
+    return fields
 
 
-def named(fields: Fields) -> dict[str, str]:
-    """The columns of the roles of a part as it calls them."""
-    return {role: field.column for role, field in fields.items() if " " not in role}
+def _has_arm(part: InputPart) -> bool:
+    """True if a column of the part is called like the arm of a user."""
+    return not roles_of.match(part.columns, ["arm"], {}, part.name).missing_roles(["arm"])
+
+
+def columns_by_role(fields: Fields) -> dict[str, str]:
+    """Role -> the name of its column, without columns of numbers and attributes."""
+    return {
+        role: field.column
+        for role, field in fields.items()
+        if not role.startswith((NUMBER, ATTRIBUTE))
+    }
 
 
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
-    """The arms as named, or the two that were found: a third one could be a word for no team, so it
-    must be named.
+    """The arms of a log: those that the user names, else the two teams that it has, sorted.
+
+    Raises InputError for more teams, since one of them could be a word for items of no team: the
+    user must name the arms then. neutral: the team of items that belong to no arm.
     """
-    there = sorted(set(teams) - {neutral})
-    if arms or len(there) == 2:
-        return list(arms) or several_arms(arms, there, "team")
-    names = [name for name in there if name.casefold() not in roles_of.NO_NAMES]
-    roles_of.refuse_names(names, "team", "arms")
-    listed = ", ".join(there) or "none"
-    hint = (
-        f"; name the rankers, arms='{','.join(there)}', or what stands for no team, "
-        f"neutral={there[-1]!r}"
-    )
-    raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")
+    teams = sorted(set(teams) - {neutral})
+    if arms:
+        return list(arms)
+    if len(teams) == 2:
+        return several_arms(arms, teams, "team")
+    # a word such as "none" among three teams may be that of no team
+    possible_arms = [name for name in teams if name.casefold() not in roles_of.NO_NAMES]
+    roles_of.refuse_names(possible_arms, "team", "arms")
+    got = ", ".join(teams) or "none"
+    if len(teams) > 2:
+        got += (
+            f"; name the rankers, arms='{','.join(teams)}', or what stands for no team, "
+            f"neutral={teams[-1]!r}"
+        )
+    raise InputError(f"team must hold two arms, got {got}")

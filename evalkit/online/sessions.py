@@ -1,14 +1,15 @@
-"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row per session; the
+"""Interleaved sessions: the rows of a log, checked and summed up to one row per session; the
 preference of users.
 
-The unit is the user (or the query): sessions of one user resemble each other, so no test counts
-sessions. A log that fits is one block of rows; of a longer one an engine brings the rows of a user
-together, and blocks are joined.
+A log has one row per item shown in a session; the ranker that placed the item is its team. The unit
+is the user (or the query): sessions of one user resemble each other, so no test counts sessions. A
+log that fits into memory is one block of rows; a longer one comes in blocks of whole users, whose
+summaries are added up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,13 +23,13 @@ from evalkit.reading.tables import table
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
 
-NEUTRAL = -1
-UNKNOWN = -2
+NEUTRAL = -1  # in place of an arm's index: the item belongs to no arm
+UNKNOWN = -2  # in place of an arm's index: the team is none of the arms
 EMPTY = "must not be empty, got nothing"
-SHOWN = 80  # characters of a value that an error shows
-STEP = 2**15  # sessions looked at together: many would take several times their memory
-LEAST = 1e-14  # of a sum of squares: less is what rounding leaves
-COUNTED = (
+LONGEST_QUOTE = 80  # characters of a value that an error shows
+STEP = 2**15  # rows compared at once: all together would take several times their memory
+ROUNDING = 1e-14  # of the terms of a sum of squares: a smaller sum is only rounding
+CHECKS = (
     "sessions with uneven teams",
     "neutral items",
     "outcome on neutral items",
@@ -37,22 +38,26 @@ COUNTED = (
 
 
 class Fault(NamedTuple):
-    """The rows that break a rule of a column, the error's text for each, and True if the text
-    counts them.
+    """The rows that break a rule of a column; there may be none.
+
+    message: the error's text for the first of the rows, "" without rows. is_counted: True if the
+    error also says how many rows break the rule.
     """
 
     column: str
     rows: Ints
-    rule: Callable[[int], str]
-    counted: bool = False
+    message: str
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The rows of a log in their order, one per item shown, of whole users.
+    """The rows of a log in their order, one per item shown, with all rows of each user.
 
     session, user: the index of each row's session and user in `names` and `users`, which are
-    sorted. item: likewise, None without such a column. attributes: columns for segments.
+    sorted. team: which arm placed the item, or `neutral` for an item of no arm. position: from 1 in
+    each session. outcome: such as clicks or hours, at least 0. arms: their names. item: the index
+    of each row's item, None without such a column. attributes: columns for segments.
     """
 
     session: Ints
@@ -68,98 +73,129 @@ class Log:
     attributes: Mapping[str, table.Coded] = field(default_factory=dict)
 
     @cached_property
-    def owner(self) -> Ints:
-        """The number of each row's arm, −1 for neutral items."""
-        known = {name: arm for arm, name in enumerate(self.arms)}
-        known |= {} if self.neutral is None else {self.neutral: NEUTRAL}
-        return np.array([known.get(name, UNKNOWN) for name in self.team.names], np.int64)[
-            self.team.code
-        ]
+    def arm(self) -> Ints:
+        """The index of each row's team in `arms`; `NEUTRAL` and `UNKNOWN` are below 0."""
+        index = {name: arm for arm, name in enumerate(self.arms)}
+        if self.neutral is not None:
+            index[self.neutral] = NEUTRAL
+        arm_of_team = np.array([index.get(name, UNKNOWN) for name in self.team.names], np.int64)
+        return arm_of_team[self.team.code]
 
     @cached_property
     def order(self) -> Ints:
-        """The indices of the rows by session and position."""
+        """The rows sorted by session and position, as indices."""
         return np.lexsort((self.position, self.session))
 
     @cached_property
     def start(self) -> Ints:
-        """The index in this order at which each session begins."""
+        """The place in `order` at which each session begins."""
         return np.searchsorted(self.session[self.order], np.arange(len(self.names)))
 
     @cached_property
     def first(self) -> Ints:
-        """The first row of each session."""
+        """The first row of each session, in the order of the file, as an index."""
         first = np.empty(len(self.names), np.int64)
+        # of several values for one session the last one stays: in reverse order, its first row
         first[self.session[::-1]] = np.arange(len(self.session))[::-1]
         return first
 
-    def faults(self) -> Iterator[Fault]:
-        """The rows that break a rule, rule by rule."""
-        known = [*self.arms, *([] if self.neutral is None else [self.neutral])]
-        team = self.team
-        outcome = self.outcome
-        sessions = (self.names, self.session)
-        users = (self.users, self.user)
-        for column, (names, code) in {
-            "session": sessions,
-            "team": (team.names, team.code),
-            "user": users,
-        }.items():
-            empty = np.zeros(0, np.int64) if str(names[0]) else np.flatnonzero(code == 0)
-            yield Fault(column, empty, lambda row: EMPTY)
-        unknown = np.flatnonzero(self.owner == UNKNOWN)
-        below = np.flatnonzero(outcome < 0)
-        rule = f"must be one of {', '.join(known)}, got"
-        yield Fault(
-            "team", unknown, lambda row: f"{rule} {team.names[team.code[row]]!r}", counted=True
-        )
-        yield Fault(
-            "outcome", below, lambda row: f"must be at least 0, got {outcome[row]:g}", counted=True
-        )
-        yield self._shared("user", self.user, self.users)
-        session = self.session[self.order]
-        place = self.position[self.order]
-        wanted = np.arange(len(place)) - self.start[session] + 1
-        wrong = np.flatnonzero(place != wanted)
-        expected = dict(zip(self.order[wrong].tolist(), wanted[wrong].tolist(), strict=True))
+    def _faulty_names(self) -> Iterator[Fault]:
+        """Yield the rows without a session, team or user, then those of an unknown team."""
+        yield _empty_text("session", self.session, self.names)
+        yield _empty_text("team", self.team.code, self.team.names)
+        yield _empty_text("user", self.user, self.users)
+        yield self._unknown_teams()
 
-        def out_of_place(row: int) -> str:
-            got = (
-                f"got {self.position[row]:g} instead of {expected[row]} in session "
-                f"{self.names[self.session[row]]}"
-            )
-            return f"must run 1, 2, 3, … in each session, {got}"
-
-        yield Fault("position", self.order[wrong], out_of_place)
+    def _faulty_values(self) -> Iterator[Fault]:
+        """Yield the rows that break the other rules, those of numbers and of whole sessions."""
+        yield self._negative_outcomes()
+        yield self._changes_in_session("user", self.user, self.users)
+        yield self._wrong_positions()
         for name, values in self.attributes.items():
-            yield self._shared(name, values.code, values.names)
+            yield self._changes_in_session(name, values.code, values.names)
 
-    def _shared(self, column: str, code: Ints, names: Any) -> Fault:
-        """Rows with another value than the first row of their session."""
-        before = code[self.first][self.session]
+    def _unknown_teams(self) -> Fault:
+        rows = np.flatnonzero(self.arm == UNKNOWN)
+        message = ""
+        if rows.size:
+            teams = list(self.arms)
+            if self.neutral is not None:
+                teams.append(self.neutral)
+            name = self.team.names[self.team.code[rows[0]]]
+            message = f"must be one of {', '.join(teams)}, got {name!r}"
+        return Fault("team", rows, message, is_counted=True)
 
-        def rule(row: int) -> str:
-            own, other = (str(names[i])[:SHOWN] for i in (code[row], before[row]))
+    def _negative_outcomes(self) -> Fault:
+        rows = np.flatnonzero(self.outcome < 0)
+        message = ""
+        if rows.size:
+            message = f"must be at least 0, got {self.outcome[rows[0]]:g}"
+        return Fault("outcome", rows, message, is_counted=True)
+
+    def _wrong_positions(self) -> Fault:
+        """The rows whose position is not their place in their session, counted from 1."""
+        session = self.session[self.order]
+        position = self.position[self.order]
+        expected = np.arange(len(position)) - self.start[session] + 1
+        wrong = np.flatnonzero(position != expected)  # places in `order`
+        message = ""
+        if wrong.size:
+            place = wrong[0]
+            message = (
+                f"must run 1, 2, 3, … in each session, got {position[place]:g} instead of "
+                f"{expected[place]} in session {self.names[session[place]]}"
+            )
+        return Fault("position", self.order[wrong], message)
+
+    def _changes_in_session(self, column: str, code: Ints, names: Any) -> Fault:
+        """The rows with another value than the first row of their session. code: the index of each
+        row's value in `names`.
+        """
+        code_of_first = code[self.first][self.session]
+        rows = np.flatnonzero(code != code_of_first)
+        message = ""
+        if rows.size:
+            row = rows[0]
+            value = str(names[code[row]])[:LONGEST_QUOTE]
+            first_value = str(names[code_of_first[row]])[:LONGEST_QUOTE]
             session = self.names[self.session[row]]
-            return f"must have one value per session, got {own} after {other} in session {session}"
-
-        return Fault(column, np.flatnonzero(code != before), rule)
+            message = (
+                f"must have one value per session, got {value} after {first_value} in session "
+                f"{session}"
+            )
+        return Fault(column, rows, message)
 
     def check(self) -> None:
-        """Raise RowError for the first row that breaks a rule, InputError for a missing arm."""
-        for fault in self.faults():
-            if fault.rows.size:
-                row = int(fault.rows[0])
-                raise RowError(
-                    fault.column, fault.rule(row), row, fault.rows.size if fault.counted else None
-                )
-            if fault.column == "team" and fault.counted:
-                refuse_missing(self.arms, self.team.names)
+        """Raise RowError for the first row that breaks a rule, InputError for an arm without
+        rows.
+        """
+        for fault in self._faulty_names():
+            _raise_for(fault)
+        refuse_missing(self.arms, self.team.names)
+        for fault in self._faulty_values():
+            _raise_for(fault)
 
-    def wrong(self) -> Any:
-        """The names of the sessions with a row that breaks a rule."""
-        rows = np.concatenate([fault.rows for fault in self.faults()])
+    def faulty_sessions(self) -> Any:
+        """The names of the sessions with a row that breaks a rule, an Arrow array."""
+        faults = [*self._faulty_names(), *self._faulty_values()]
+        rows = np.concatenate([fault.rows for fault in faults])
         return self.names.take(np.unique(self.session[rows]))
+
+
+def _empty_text(column: str, code: Ints, names: Any) -> Fault:
+    """The rows whose text is empty. code: the index of each row's text in `names`, which are
+    sorted, so that an empty one is the first.
+    """
+    if str(names[0]):
+        return Fault(column, np.zeros(0, np.int64), "")
+    return Fault(column, np.flatnonzero(code == 0), EMPTY)
+
+
+def _raise_for(fault: Fault) -> None:
+    """Raise RowError for the first row of a fault, if it has one."""
+    if fault.rows.size:
+        count = fault.rows.size if fault.is_counted else None
+        raise RowError(fault.column, fault.message, int(fault.rows[0]), count)
 
 
 def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
@@ -169,18 +205,20 @@ def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
             raise InputError(f"team must hold every arm, got no row of {arm}")
 
 
-# What is kept -------------------------------------------------------------------------------------
+# One row per session -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
     """The summary of a log: one row per session, and counts of the items shown.
 
-    names: of the sessions. user: the index of each one's user in `users`. credit: by session and
-    arm; neutral items give credit to no arm. attributes: columns for segments. shown: items by
-    position, from 0, and arm; the last column has neutral items. counted: the count of each check
-    in `COUNTED` (first column), and of how many (second). repeated: items shown again in the same
-    session, None without such a column. most: the largest outcome.
+    names: of the sessions. user: the index of each session's user in `users`. credit: the outcome
+    of each arm's items, shape (sessions, arms); neutral items give credit to no arm. attributes:
+    columns for segments, one value per session. item_counts: items by position and arm, shape
+    (positions + 1, arms + 1); no item has position 0, the last column is of neutral items.
+    check_counts: one row per check of `CHECKS`: what the check counts, and out of how much.
+    repeated_items: items shown again in the same session, None without a column of items.
+    outcomes: of the users, by position and arm.
     """
 
     names: Any
@@ -189,124 +227,168 @@ class Sessions:
     arms: tuple[str, ...]
     credit: Floats
     attributes: Mapping[str, table.Coded]
-    shown: Ints
-    counted: Floats
-    repeated: int | None
-    most: float
+    item_counts: Ints
+    check_counts: Floats
+    repeated_items: int | None
+    largest_outcome: float
     outcomes: SessionOutcomes
 
     @classmethod
     def of(cls, log: Log) -> Sessions:
-        """The summary of rows without fault."""
+        """The summary of a log whose rows break no rule."""
         arms = len(log.arms)
-        count = len(log.names)
+        sessions = len(log.names)
         session = log.session[log.order]
-        place = log.position[log.order].astype(np.int64)
-        team = log.owner[log.order]
+        position = log.position[log.order].astype(np.int64)
+        arm = log.arm[log.order]
         outcome = log.outcome[log.order]
-        owned = team >= 0
-        credit = np.bincount(
-            session[owned] * arms + team[owned], outcome[owned], arms * count
-        ).reshape(-1, arms)
-        cell = place * (arms + 1) + np.where(team < 0, arms, team)
-        shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(
-            -1, arms + 1
-        )
-        uneven = _uneven(session, team, log.start, arms)
-        silent = (credit.sum(axis=1) == 0).sum()
-        rows = [(~owned).sum(), len(owned)]
-        plays = [outcome[~owned].sum(), outcome.sum()]
-        checked = np.array([[uneven, count], rows, plays, [silent, count]], dtype=np.float64)
-        first = {
-            name: (column.names, column.code[log.first]) for name, column in log.attributes.items()
-        }
-        attributes = {
-            name: table.Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()
-        }
         user = log.user[log.first].astype(np.int32)
-        repeated = None if log.item is None else _repeated(log.session, log.item)
-        outcomes = SessionOutcomes.of(
-            (place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users)
+        has_arm = arm >= 0
+
+        # Tables are counted by the number of their cell, row × columns + column.
+        cell = session[has_arm] * arms + arm[has_arm]
+        credit = np.bincount(cell, outcome[has_arm], arms * sessions).reshape(-1, arms)
+
+        columns = arms + 1  # neutral items are in the last
+        cell = position * columns + np.where(has_arm, arm, arms)
+        positions = int(position.max()) + 1  # from 0, which no item has
+        item_counts = np.bincount(cell, minlength=positions * columns).reshape(-1, columns)
+
+        uneven = _uneven_sessions(session, arm, log.start, arms)
+        neutral_items = np.count_nonzero(~has_arm)
+        neutral_outcome = outcome[~has_arm].sum()
+        without_credit = np.count_nonzero(credit.sum(axis=1) == 0)
+        check_counts = np.array(  # in the order of `CHECKS`
+            [
+                [uneven, sessions],
+                [neutral_items, len(arm)],
+                [neutral_outcome, outcome.sum()],
+                [without_credit, sessions],
+            ],
+            dtype=np.float64,
         )
-        sessions = (log.names, user, log.users, log.arms, credit.astype(np.float64), attributes)
-        return cls(*sessions, shown, checked, repeated, float(outcome.max()), outcomes)
+        repeated_items = None
+        if log.item is not None:
+            repeated_items = _count_repeated(log.session, log.item)
+        attributes = {
+            name: table.Coded(column.names, column.code[log.first].astype(np.int32))
+            for name, column in log.attributes.items()
+        }
+        outcomes = SessionOutcomes.of(
+            (position * arms + arm)[has_arm],
+            user[session[has_arm]],
+            outcome[has_arm],
+            len(log.users),
+        )
+        return cls(
+            names=log.names,
+            user=user,
+            users=log.users,
+            arms=log.arms,
+            credit=credit.astype(np.float64),
+            attributes=attributes,
+            item_counts=item_counts,
+            check_counts=check_counts,
+            repeated_items=repeated_items,
+            largest_outcome=float(outcome.max()),
+            outcomes=outcomes,
+        )
 
     @staticmethod
-    def joined(blocks: list[Sessions]) -> Sessions:
-        """The sum of summaries without common users; the list is emptied."""
+    def concatenate(blocks: list[Sessions]) -> Sessions:
+        """The summary of the logs of all blocks, none of which have a user in common.
+
+        The list is emptied, and the columns of the blocks are freed one by one as they are
+        concatenated: there is no second copy of all of them.
+        """
         import pyarrow as pa
 
         first = blocks[0]
         if len(blocks) == 1:
             return first
         columns = {name: [getattr(block, name) for block in blocks] for name in vars(first)}
-        blocks.clear()  # so that a column goes when it is joined
-        before = np.cumsum([0, *map(len, columns["users"])])
-        longest = max(map(len, columns["shown"]))
-        shown = [
-            np.pad(block, ((0, longest - len(block)), (0, 0))) for block in columns.pop("shown")
-        ]
-        names, users = (
-            pa.chunked_array(columns.pop(side)).combine_chunks() for side in ("names", "users")
-        )
+        blocks.clear()
+        # the users of a block come after those of the blocks before it
+        users_before = np.cumsum([0, *map(len, columns["users"])]).tolist()
         user = np.concatenate(
-            [
-                user + start
-                for user, start in zip(columns.pop("user"), before.tolist(), strict=False)
-            ]
+            [index + start for index, start in zip(columns.pop("user"), users_before, strict=False)]
         )
+        names = pa.chunked_array(columns.pop("names")).combine_chunks()
+        users = pa.chunked_array(columns.pop("users")).combine_chunks()
         credit = np.concatenate(columns.pop("credit"))
-        several = columns.pop("attributes")
+        attributes_of_blocks = columns.pop("attributes")
         attributes = {
-            name: table.concatenated([block[name] for block in several])
+            name: table.concatenated([attributes[name] for attributes in attributes_of_blocks])
             for name in first.attributes
         }
-        repeated = None if first.repeated is None else sum(columns["repeated"])
-        counted = (
-            np.sum(shown, axis=0),
-            np.sum(columns["counted"], axis=0),
-            repeated,
-            max(columns["most"]),
+        # sessions of other blocks may be longer: their positions are added with counts of 0
+        positions = max(map(len, columns["item_counts"]))
+        padded_counts = [
+            np.pad(counts, ((0, positions - len(counts)), (0, 0)))
+            for counts in columns.pop("item_counts")
+        ]
+        repeated_items = None
+        if first.repeated_items is not None:
+            repeated_items = sum(columns["repeated_items"])
+        return Sessions(
+            names=names,
+            user=user,
+            users=users,
+            arms=first.arms,
+            credit=credit,
+            attributes=attributes,
+            item_counts=np.sum(padded_counts, axis=0),
+            check_counts=np.sum(columns["check_counts"], axis=0),
+            repeated_items=repeated_items,
+            largest_outcome=max(columns["largest_outcome"]),
+            outcomes=SessionOutcomes.add_up(columns["outcomes"]),
         )
-        outcomes = SessionOutcomes.joined(columns["outcomes"])
-        return Sessions(names, user, users, first.arms, credit, attributes, *counted, outcomes)
 
     @property
     def owners(self) -> Any:
-        """The index of each session's user."""
+        """The id of each session's user, an Arrow array."""
         return self.users.take(self.user)
 
     @cached_property
     def sides(self) -> tuple[Arm, ...]:
-        """Each arm with one row per user."""
-        return _sides(self.user, len(self.users), self.credit)
+        """The credit of each arm, with one row per user."""
+        return _arms_by_unit(self.user, len(self.users), self.credit)
 
 
-def _uneven(session: Ints, team: Ints, start: Ints, arms: int) -> int:
-    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds
-    makes these.
+def _uneven_sessions(session: Ints, arm: Ints, start: Ints, arms: int) -> int:
+    """The number of sessions whose teams no draft by rounds could have made.
 
-    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two
-    is even still.
+    In each round every team picks one item, so that anywhere in the list no team has more than one
+    item more than another. A neutral item may take the place of a pick: in a session with such an
+    item a lead of two is still even.
+
+    session, arm: of each row, sorted by session and position; the arm is below 0 for a neutral
+    item. start: the row at which each session begins. arms: their number.
     """
-    picks = np.cumsum(team[:, None] == np.arange(arms), axis=0)
-    before = np.concatenate([np.zeros_like(picks[:1]), picks])[start]
-    lead = np.ptp(picks - before[session], axis=1)
-    most = 1 + (np.bincount(session, team < 0) > 0)
-    return int(np.unique(session[lead > most[session]]).size)
+    picks = np.cumsum(arm[:, None] == np.arange(arms), axis=0)  # by each arm, from the first row on
+    picks_before_row = np.concatenate([np.zeros_like(picks[:1]), picks])
+    picks_before_session = picks_before_row[start]
+    picks_in_session = picks - picks_before_session[session]
+    lead = np.ptp(picks_in_session, axis=1)  # the largest minus the smallest
+    has_neutral_item = np.bincount(session, arm < 0) > 0
+    largest_lead = 1 + has_neutral_item
+    return int(np.unique(session[lead > largest_lead[session]]).size)
 
 
-def _repeated(session: Ints, item: Ints) -> int:
-    key = session * (int(item.max()) + 1) + item
-    return int(key.size - np.unique(key).size)
+def _count_repeated(session: Ints, item: Ints) -> int:
+    """The number of rows whose item their session has had before."""
+    items = int(item.max()) + 1
+    pair = session * items + item  # a number for each pair of session and item
+    return int(pair.size - np.unique(pair).size)
 
 
 # The preference of users --------------------------------------------------------------------------
 
 
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Arm, ...]:
-    """Each arm with one row per unit, in the order of the sorted units, from the (sessions, arms)
-    credit of `credit`.
+    """The credit of each arm, with one row per unit in sorted order.
+
+    unit: of each session. credit: shape (sessions, arms).
 
     >>> [
     ...     side.won.tolist()
@@ -314,51 +396,72 @@ def sides(unit: ArrayLike, credit: Floats) -> tuple[Arm, ...]:
     ... ]
     [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
     """
-    number, names = codes(unit)
-    return _sides(number, names.size, credit)
+    index, names = codes(unit)
+    return _arms_by_unit(index, names.size, credit)
 
 
-def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Arm, ...]:
-    """The same of units by number."""
-
-    def total(column: Floats) -> Floats:
-        return np.bincount(unit, column, units).astype(np.float64)
-
-    credited = np.stack([total(column) for column in credit.T], axis=1)
-    whole = credited.sum(axis=1)
-    sessions = total(np.ones(len(unit)))
-    arms = range(credit.shape[1])
+def _arms_by_unit(unit: np.ndarray, units: int, credit: Floats) -> tuple[Arm, ...]:
+    """`sides` of units that are given by their index; units: their number."""
+    credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
+    credit_of_all = credit_by_unit.sum(axis=1)
+    sessions = _sum_by_unit(unit, np.ones(len(unit)), units)
     return tuple(
-        Arm(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions)
-        for t in arms
+        Arm(
+            credit=credit_by_unit[:, arm],
+            whole=credit_of_all,
+            beaten=share_beaten(credit_by_unit, arm),
+            won=_sum_by_unit(unit, share_beaten(credit, arm), units),
+            sessions=sessions,
+        )
+        for arm in range(credit.shape[1])
     )
 
 
-def beaten(credit: Floats, arm: int) -> Floats:
-    """Share of the other arms with less credit than this one, ties counting half; one number per
-    row.
+def _sum_by_unit(unit: np.ndarray, values: Floats, units: int) -> Floats:
+    """The sum of the sessions' values for each unit, shape (units,)."""
+    return np.bincount(unit, values, units).astype(np.float64)
 
-    >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
+
+def share_beaten(credit: Floats, arm: int) -> Floats:
+    """The share of the other arms with less credit than this one, ties counting half; one number
+    per row of credit, whose shape is (rows, arms).
+
+    >>> share_beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])
     """
     share = np.empty(len(credit))
     for start in range(0, len(credit), STEP):
-        some = credit[start : start + STEP]
-        own = some[:, [arm]]
-        rest = np.delete(some, arm, axis=1)
-        share[start : start + STEP] = ((own > rest) + (own == rest) / 2).mean(axis=1)
+        rows = slice(start, start + STEP)
+        credit_of_arm = credit[rows, [arm]]  # shape (rows, 1)
+        credit_of_others = np.delete(credit[rows], arm, axis=1)
+        wins = credit_of_arm > credit_of_others
+        ties = credit_of_arm == credit_of_others
+        share[rows] = (wins + ties / 2).mean(axis=1)
     return share
 
 
 # The outcome at each position ---------------------------------------------------------------------
 
 
+class PowerSums(NamedTuple):
+    """Sums of the first four powers of numbers."""
+
+    total: Floats
+    square: Floats
+    cube: Floats
+    fourth: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class SessionOutcomes:
-    """The users' outcomes of the items shown, by place: position × arms + arm.
+    """The users' outcomes of the items shown to them, by position and arm.
 
-    For each place and number of items: the number of users with this many items there, and the sums
-    of the first four powers of their outcomes, which suffice for the jackknife of a ratio of sums.
+    Users with the same number of items at a place differ only in their outcome, whose power sums
+    suffice for the jackknife of a ratio of sums. So there is one row per place and number of items.
+
+    place: position × number of arms + arm. items: how many items each of the users had there.
+    sums: shape (5, rows), the number of these users, then the sums of the first four powers of
+    their outcomes.
     """
 
     place: Ints
@@ -367,93 +470,113 @@ class SessionOutcomes:
 
     @classmethod
     def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> SessionOutcomes:
-        """The outcomes of rows, one item each. users: the number of users."""
+        """The outcomes of rows of a log, one item each. user: an index below `users`, their
+        number.
+        """
         order = np.argsort(place, kind="stable")
-        names, start = np.unique(place[order], return_index=True)
+        places, start = np.unique(place[order], return_index=True)
         parts = []
-        for name, rows in zip(names.tolist(), np.split(order, start[1:]), strict=True):
+        for number, rows in zip(places.tolist(), np.split(order, start[1:]), strict=True):
             items = np.bincount(user[rows], minlength=users)
-            top = np.bincount(user[rows], outcome[rows], users)
-            here = items > 0
-            parts.append(_powers(name, items[here], top[here].astype(np.float64)))
-        return cls._end_to_end(parts)
+            outcome_of_user = np.bincount(user[rows], outcome[rows], users).astype(np.float64)
+            has_items = items > 0
+            parts.append(cls._at_place(number, items[has_items], outcome_of_user[has_items]))
+        return cls._concatenated(parts)
 
     @classmethod
-    def _end_to_end(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
-        place, items = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("place", "items")
-        )
+    def _at_place(cls, place: int, items: Ints, outcome: Floats) -> SessionOutcomes:
+        """The outcomes at one place. items, outcome: one number per user with items there."""
+        users = np.bincount(items)  # by number of items
+        sums = [users]
+        power = np.ones(len(outcome))
+        for _ in range(4):
+            power = power * outcome
+            sums.append(np.bincount(items, power))
+        occurring = np.flatnonzero(users)
+        columns = np.array(sums, dtype=np.float64)[:, occurring]
+        return cls(np.full(len(occurring), place), occurring, columns)
+
+    @classmethod
+    def _concatenated(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
+        """The rows of the parts in sequence."""
+        place = np.concatenate([part.place for part in parts])
+        items = np.concatenate([part.items for part in parts])
         return cls(place, items, np.concatenate([part.sums for part in parts], axis=1))
 
     @classmethod
-    def joined(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
-        """The sum of outcomes without common users."""
-        every = cls._end_to_end(parts)
-        most = int(every.items.max()) + 1
-        code, names = codes(every.place * most + every.items)
-        sums = np.array([np.bincount(code, column, names.size) for column in every.sums])
-        return cls(names // most, names % most, sums)
+    def add_up(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
+        """The outcomes of the users of all parts, none of which have a user in common."""
+        rows = cls._concatenated(parts)
+        bound = int(rows.items.max()) + 1
+        code, keys = codes(rows.place * bound + rows.items)  # equal for equal place and items
+        sums = np.array([np.bincount(code, column, keys.size) for column in rows.sums])
+        place, items = np.divmod(keys, bound)
+        return cls(place, items, sums)
 
-    def per_item(self, place: int, most: float, level: float) -> intervals.Estimate:
-        """Outcome per item at a place by the jackknife.
+    def per_item(self, place: int, highest: float, level: float) -> intervals.Estimate:
+        """The outcome per item at a place, Σ outcome / Σ items over users, with its interval by the
+        jackknife, which leaves out one user at a time.
 
-        The degrees of freedom follow from the kurtosis of the users' influence. most: the largest
-        possible outcome.
+        The degrees of freedom follow from the kurtosis of the users' influence. highest: the
+        largest possible outcome.
         """
-        here = self.place == place
-        items = self.items[here]
-        users, *powers = self.sums[:, here]
+        is_here = self.place == place
+        items = self.items[is_here]
+        users, *power_sums = self.sums[:, is_here]
+        outcome = PowerSums(*power_sums)
         n = float(users.sum())
-        size = float(items @ users)
-        value = float(ratio(powers[0].sum(), size))
-        # the drop if such a user is left out
-        weight = ratio(n - 1, np.where(items == size, 0.0, size - items))
-        moved = [
-            weight**k * total
-            for k, total in enumerate(_about(value * items, users, powers), start=1)
-        ]
-        squares, fourths = _centred(n, *(float(column.sum()) for column in moved))
-        fourth = float(ratio(fourths, squares**2))
-        spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: fourth)
-        arm = independent.Arm(value, spread, float(ratio(size**2, items**2 @ users)))
-        return interval_methods.arm_within(arm, 0.0, most, level=level)
+        all_items = float(items @ users)
+        value = float(ratio(outcome.total.sum(), all_items))
+
+        # Without a user of m items and outcome t the value falls by (t − m value) / (all_items −
+        # m). The influence is n − 1 times this fall; its powers are summed over users with equal m
+        # first, then over all.
+        excess = _sums_about(value * items, users, outcome)  # of t − m value
+        weight = ratio(n - 1, all_items - items)
+        total, square, cube, fourth = (
+            float((weight**power * sums).sum()) for power, sums in enumerate(excess, start=1)
+        )
+        squares, fourths = _sums_about_mean(n, total, square, cube, fourth)
+
+        standardised_fourth = float(ratio(fourths, squares**2))
+        # of the powers only the fourth is asked for
+        spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: standardised_fourth)
+        kish = float(ratio(all_items**2, items**2 @ users))  # effective number of users
+        arm = independent.Arm(value, spread, users=kish)
+        return interval_methods.arm_within(arm, 0.0, highest, level=level)
 
 
-def _powers(place: int, items: Ints, top: Floats) -> SessionOutcomes:
-    sums = [np.bincount(items)]
-    power = np.ones(len(top))
-    there = np.flatnonzero(sums[0])
-    for _ in range(4):
-        power = power * top
-        sums.append(np.bincount(items, power))
-    return SessionOutcomes(
-        np.full(len(there), place), there, np.array(sums, dtype=np.float64)[:, there]
-    )
-
-
-def _about(centre: Floats, n: Floats, powers: Sequence[Floats]) -> tuple[Floats, ...]:
-    """The sums of the first four powers of n numbers less a centre, from those of the numbers;
-    rounding leaves 0.
+def _sums_about(centre: Floats, n: Floats, sums: PowerSums) -> PowerSums:
+    """The power sums of x − centre, from those of n numbers x, by the binomial theorem; elementwise
+    for arrays. A sum of squares that is only rounding is 0.
     """
-    total, square, cube, fourth = powers
+    total, square, cube, fourth = sums
     second = square - 2 * centre * total + centre**2 * n
-    second = np.where(second > LEAST * (square + centre**2 * n), second, 0.0)
+    second = np.where(second > ROUNDING * (square + centre**2 * n), second, 0.0)
     third = cube - 3 * centre * square + 3 * centre**2 * total - centre**3 * n
     last = (
         fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n
     )
-    return total - centre * n, second, third, last
+    return PowerSums(total - centre * n, second, third, last)
 
 
-def _centred(
+class CentralSums(NamedTuple):
+    """The sums of squares and of fourth powers of numbers minus their mean."""
+
+    squares: float
+    fourths: float
+
+
+def _sums_about_mean(
     n: float, total: float, square: float, cube: float, fourth: float
-) -> tuple[float, float]:
-    """The sums of squares and of fourth powers of n numbers less their mean, from those of the
-    numbers.
+) -> CentralSums:
+    """The central sums of n numbers, from the sums of their first four powers.
 
-    >>> _centred(3, 6.0, 14.0, 36.0, 98.0)
-    (2.0, 2.0)
+    >>> _sums_about_mean(3, 6.0, 14.0, 36.0, 98.0)  # of 1, 2 and 3
+    CentralSums(squares=2.0, fourths=2.0)
     """
     mean = total / n if n else 0.0
+    # the binomial theorem, with the total replaced by n × mean; rounding may leave less than 0
     squares = max(square - n * mean**2, 0.0)
-    return squares, max(fourth - 4 * mean * cube + 6 * mean**2 * square - 3 * n * mean**4, 0.0)
+    fourths = max(fourth - 4 * mean * cube + 6 * mean**2 * square - 3 * n * mean**4, 0.0)
+    return CentralSums(squares, fourths)

@@ -53,160 +53,196 @@ class World:
 
 @dataclass(frozen=True)
 class People:
-    """Users of a world: expected `sessions`, `hours` per play, `other` hours, and what they think
-    of the candidates.
+    """The users of a world, and how they judge the candidate items.
 
-    chance: (users, candidates), the probability of playing each if it is looked at. wrap: the logit
-    of its wrapping. wants: (users, kinds), the share of sessions that want each kind. kind: that of
-    each candidate.
+    sessions: expected number of each user. p_play: shape (users, candidates), the probability of
+    playing each candidate if the user looks at it. hours: per play, by user. other_hours: of other
+    streaming, by user. wrapping: shape (users, candidates), by how much the wrapping of a candidate
+    raises the logit of playing it. kind_shares: shape (users, kinds), the share of a user's
+    sessions that want each kind. kind: of each candidate, from 0.
     """
 
     sessions: Floats
-    chance: Floats
+    p_play: Floats
     hours: Floats
-    other: Floats
-    wrap: Floats
-    wants: Floats
+    other_hours: Floats
+    wrapping: Floats
+    kind_shares: Floats
     kind: Ints
 
     @cached_property
     def affinity(self) -> Floats:
-        """The logit of what each user thinks of each candidate without its wrapping."""
-        return np.log(self.chance / (1 - self.chance)) - self.wrap
+        """The logit of playing without the wrapping, shape (users, candidates)."""
+        return np.log(self.p_play / (1 - self.p_play)) - self.wrapping
 
 
 def people(world: World, users: int, *, rng: np.random.Generator) -> People:
-    """Draw the users of a world."""
+    """Draw the users of a world. users: their number."""
     if users < 2:
         raise ParameterError(f"users must be at least 2, got {users}")
     sessions = world.sessions * _lognormal(world.spread, users, rng)
-    logit = rng.normal(world.affinity, 1.0, (users, world.candidates))
-    other = world.other_hours * sessions * _lognormal(1.0, users, rng)
+    affinity = rng.normal(world.affinity, 1.0, (users, world.candidates))
+    other_hours = world.other_hours * sessions * _lognormal(1.0, users, rng)
     hours = _lognormal(world.hours_spread, users, rng)
-    wrap = rng.normal(0.0, world.bait, logit.shape) if world.bait else np.zeros(logit.shape)
-    wants = rng.dirichlet(np.ones(world.kinds), users) if world.kinds > 1 else np.ones((users, 1))
-    kind = np.arange(world.candidates) % world.kinds
-    return People(sessions, 1 / (1 + np.exp(-logit - wrap)), hours, other, wrap, wants, kind)
+    wrapping = np.zeros(affinity.shape)
+    if world.bait:
+        wrapping = rng.normal(0.0, world.bait, affinity.shape)
+    kind_shares = np.ones((users, 1))
+    if world.kinds > 1:
+        kind_shares = rng.dirichlet(np.ones(world.kinds), users)
+    return People(
+        sessions=sessions,
+        p_play=1 / (1 + np.exp(-affinity - wrapping)),
+        hours=hours,
+        other_hours=other_hours,
+        wrapping=wrapping,
+        kind_shares=kind_shares,
+        kind=np.arange(world.candidates) % world.kinds,
+    )
 
 
-def _lognormal(spread: float, size: int, rng: np.random.Generator) -> Floats:
-    """Lognormal with mean 1."""
-    return np.exp(rng.normal(-(spread**2) / 2, spread, size))
+def _lognormal(sigma: float, size: int, rng: np.random.Generator) -> Floats:
+    """Lognormal numbers with mean 1: the mean of exp(N(μ, σ²)) is exp(μ + σ²/2)."""
+    return np.exp(rng.normal(-(sigma**2) / 2, sigma, size))
 
 
 def ranking(
     world: World, who: People, noise: float, *, rng: np.random.Generator, pull: float = 0.0
 ) -> Ints:
-    """Each user's first k candidates by affinity + N(0, noise²), (users, k): the less noise, the
-    better the ranker.
+    """Each user's k best candidates for a ranker that knows their affinity up to N(0, noise²), best
+    first, shape (users, k): the less noise, the better the ranker.
 
     The affinity excludes the wrapping; a click-bait ranker adds `pull` times the wrapping.
     """
     guess = rng.normal(0.0, noise, who.affinity.shape)
     guess += who.affinity
     if world.kinds > 1:
-        guess += np.log(who.wants)[:, who.kind]
+        guess += np.log(who.kind_shares)[:, who.kind]
     if pull:
-        guess += pull * who.wrap
+        guess += pull * who.wrapping
     return _best(guess, world.k)
 
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
-    """A diverse ranker: the best item of each kind, most wanted kind first, then the second best of
-    each, and so on.
+    """The lists of a diverse ranker, shape (users, k): the best item of each kind, most wanted kind
+    first, then the second best of each, and so on. noise: as of `ranking`.
     """
-    guess = who.affinity + rng.normal(0.0, noise, who.chance.shape)
-    place = np.empty(guess.shape)
-    turn = np.argsort(np.argsort(-who.wants, axis=1), axis=1)
+    guess = who.affinity + rng.normal(0.0, noise, who.p_play.shape)
+    turn_of_kind = _places(who.kind_shares)
+    place = np.empty(guess.shape)  # of each candidate in the list of all
     for kind in range(world.kinds):
-        own = who.kind == kind
-        place[:, own] = (
-            world.kinds * np.argsort(np.argsort(-guess[:, own], axis=1), axis=1) + turn[:, [kind]]
-        )
+        is_of_kind = who.kind == kind
+        rounds = _places(guess[:, is_of_kind])
+        place[:, is_of_kind] = world.kinds * rounds + turn_of_kind[:, [kind]]
     return _best(-place, world.k)
 
 
+def _places(values: Floats) -> Ints:
+    """The place of each number in its row, 0 for the largest."""
+    return np.argsort(np.argsort(-values, axis=1), axis=1)
+
+
 def _best(guess: Floats, k: int) -> Ints:
-    """The places of the k largest numbers of each row, the largest first."""
+    """The columns of the k largest numbers of each row, the largest first, shape (rows, k)."""
     return np.argsort(guess, axis=1)[:, : -k - 1 : -1].copy()
 
 
 def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     """Each user's expected any_play, plays, hours and streaming with these lists, without the noise
-    of sessions.
+    of sessions. lists: candidates, shape (users, k).
     """
-    plays = _per_session(world, who, lists, world.leave)
-    # Up to the first play all are cascades.
-    first = plays if world.leave == 1 else _per_session(world, who, lists, 1.0)
-    any_play = 1 - np.exp(-who.sessions * first.sum(axis=1))
-    return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other)
+    plays = _plays_per_session(world, who, lists, world.leave)
+    first_plays = plays  # of a session
+    if world.leave != 1:
+        # until its first play a session is as one that this play ends
+        first_plays = _plays_per_session(world, who, lists, 1.0)
+    # the number of sessions is Poisson, and so is that of sessions with a play
+    any_play = 1 - np.exp(-who.sessions * first_plays.sum(axis=1))
+    return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other_hours)
 
 
-def _per_session(world: World, who: People, lists: Ints, leave: float) -> Floats:
-    """Expected plays of one session by user and position, (users, k)."""
-    chance = np.take_along_axis(who.chance, lists, axis=1)
+def _plays_per_session(world: World, who: People, lists: Ints, leave: float) -> Floats:
+    """Expected plays of one session by user and position, shape (users, k), if a play ends it with
+    probability `leave`.
+    """
+    p_play = np.take_along_axis(who.p_play, lists, axis=1)
     if world.kinds == 1:
-        return _view(chance, world.stay, leave)
-    wanted = (np.where(who.kind[lists] == kind, chance, 0.0) for kind in range(world.kinds))
-    views = [_view(of_kind, world.stay, leave) for of_kind in wanted]
-    return np.add.reduce(
-        [wanting[:, None] * view for wanting, view in zip(who.wants.T, views, strict=True)]
-    )
+        return _plays_by_position(p_play, world.stay, leave)
+    # a session wants one kind, and plays no item of another
+    plays_by_kind = []
+    for kind, share in enumerate(who.kind_shares.T):
+        p_of_kind = np.where(who.kind[lists] == kind, p_play, 0.0)
+        plays = _plays_by_position(p_of_kind, world.stay, leave)
+        plays_by_kind.append(share[:, None] * plays)
+    return np.add.reduce(plays_by_kind)
 
 
-def _view(chance: Floats, stay: float, leave: float) -> Floats:
-    """Expected plays of one session by position."""
-    going = np.cumprod(stay * (1 - leave * chance[:, :-1]), axis=1)
-    return np.concatenate([chance[:, :1], going * chance[:, 1:]], axis=1)
+def _plays_by_position(p_play: Floats, stay: float, leave: float) -> Floats:
+    """Expected plays of one session by user and position, shape (users, k). p_play: the probability
+    of a play at each position that is looked at, same shape.
+
+    The first position is looked at. The next one is if the session has not ended by a play, and the
+    user stays.
+    """
+    p_next = stay * (1 - leave * p_play[:, :-1])
+    p_look = np.cumprod(p_next, axis=1)  # at the second position and those after it
+    return np.concatenate([p_play[:, :1], p_look * p_play[:, 1:]], axis=1)
 
 
 def observed(
     world: World, who: People, lists: Ints, *, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Draw each user's any_play, plays, hours and streaming in one period with these lists."""
+    """Draw each user's any_play, plays, hours and streaming in one period with these lists. lists:
+    candidates, shape (users, k).
+    """
     plays = sessions_played(world, who, lists, rng=rng).astype(np.float64)
     any_play = (plays.sum(axis=1) > 0).astype(np.float64)
-    # other hours vary between periods as sessions do
-    other = rng.gamma(who.sessions) * who.other / who.sessions
-    return _metrics(world, who, lists, any_play, plays, other)
+    # Other hours vary between periods as the number of sessions does: this gamma distribution has
+    # the mean and the variance of a Poisson number of sessions.
+    sessions = rng.gamma(who.sessions)
+    other_hours = sessions * who.other_hours / who.sessions
+    return _metrics(world, who, lists, any_play, plays, other_hours)
 
 
 def _metrics(
-    world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other: Floats
+    world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other_hours: Floats
 ) -> dict[str, Floats]:
-    """The four metrics from plays by position."""
-    worth = np.exp(-np.take_along_axis(who.wrap, lists, axis=1)) if world.bait else 1.0
+    """The four metrics of each user. plays: by position, shape (users, k). other_hours: before
+    plays have replaced some.
+    """
+    worth: Floats | float = 1.0  # of a play, in hours of a play without wrapping
+    if world.bait:
+        worth = np.exp(-np.take_along_axis(who.wrapping, lists, axis=1))
     hours = (plays * worth).sum(axis=1) * who.hours
-    streaming = other + (1 - world.substituted) * hours
     return {
         "any_play": any_play,
         "plays": plays.sum(axis=1),
         "hours": hours,
-        "streaming": streaming,
+        "streaming": other_hours + (1 - world.substituted) * hours,
     }
 
 
 def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Generator) -> Ints:
-    """Draw the plays by user and position, (users, k), over all sessions of a user at once.
+    """Draw the plays by user and position, shape (users, k), over all sessions of a user at once.
 
     Where a play ends the session, each session is counted at one position at most, so that the
     counts are independent Poisson numbers; else they are drawn one position after another, binomial
     numbers of those who still look.
     """
     if world.leave == 1:
-        return rng.poisson(who.sessions[:, None] * _per_session(world, who, lists, world.leave))
+        plays_per_session = _plays_per_session(world, who, lists, world.leave)
+        return rng.poisson(who.sessions[:, None] * plays_per_session)
+    users = np.arange(len(lists))
     plays = np.zeros(lists.shape, dtype=np.int64)
-    for kind, wanting in enumerate(who.wants.T):
-        viewers = rng.poisson(who.sessions * wanting)
-        for place in range(lists.shape[1]):
-            here = lists[:, place]
-            chance = np.where(
-                who.kind[here] == kind, who.chance[np.arange(viewers.size), here], 0.0
-            )
-            played = rng.binomial(viewers, chance)
-            plays[:, place] += played
-            gone = rng.binomial(played, world.leave) if world.leave else 0
-            viewers = rng.binomial(viewers - gone, world.stay)
+    for kind, share in enumerate(who.kind_shares.T):
+        looking = rng.poisson(who.sessions * share)  # sessions of each user that look
+        for position in range(lists.shape[1]):
+            item = lists[:, position]
+            p_play = np.where(who.kind[item] == kind, who.p_play[users, item], 0.0)
+            played = rng.binomial(looking, p_play)
+            plays[:, position] += played
+            ended = rng.binomial(played, world.leave) if world.leave else 0
+            looking = rng.binomial(looking - ended, world.stay)
     return plays
 
 
@@ -218,11 +254,12 @@ def preference(
     rng: np.random.Generator,
     draw: Callable[..., Draft] = team_draft,
 ) -> Floats:
-    """Draw the plays credited to each ranker, (users, rankers), if every user sees one drafted list
-    for the period.
+    """Draw the plays credited to each ranker, shape (users, rankers), if every user sees one
+    drafted list for the period. rankings: shape (rankers, users, items). draw: makes the draft.
     """
     drafted = draw(rankings, world.k, rng=rng)
-    return credit(drafted, sessions_played(world, who, drafted.item, rng=rng), teams=len(rankings))
+    plays = sessions_played(world, who, drafted.item, rng=rng)
+    return credit(drafted, plays, teams=len(rankings))
 
 
 def duel(
@@ -236,27 +273,30 @@ def duel(
     `<metric>_before` with the first ranker in the period before, and `<metric>_effect`, the
     expected difference.
     """
-    sizes = np.diff(np.linspace(0, users, -(-users // BLOCK) + 1).astype(np.int64))
-    parts = [_duel(world, int(size), noise, rng=rng) for size in sizes]
+    blocks = -(-users // BLOCK)  # rounded up
+    starts = np.linspace(0, users, blocks + 1).astype(np.int64)
+    parts = [_duel_block(world, int(size), noise, rng=rng) for size in np.diff(starts)]
     return pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _duel(
+def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
 ) -> dict[str, Floats]:
+    """The columns of `duel` of users that are simulated at once."""
     who = people(world, users, rng=rng)
     rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
     first, second = preference(world, who, rankings, rng=rng).T
+    share = ratio(second, first + second)
     columns = {
-        "share": np.nan_to_num(ratio(second, first + second), nan=0.5) - 0.5,
+        "share": np.nan_to_num(share, nan=0.5) - 0.5,
         "win": np.sign(second - first) / 2,
     }
-    truth = [expected(world, who, lists) for lists in rankings]
+    truth_a = expected(world, who, rankings[0])
+    truth_b = expected(world, who, rankings[1])
     for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
-        columns |= {
-            f"{name}_{arm}": values for name, values in observed(world, who, lists, rng=rng).items()
-        }
-    return columns | {f"{name}_effect": truth[1][name] - truth[0][name] for name in truth[0]}
+        metrics = observed(world, who, lists, rng=rng)
+        columns |= {f"{name}_{arm}": values for name, values in metrics.items()}
+    return columns | {f"{name}_effect": truth_b[name] - truth_a[name] for name in truth_a}
 
 
 def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
@@ -268,25 +308,35 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
     each arm of the A/B test; sd² is N times the variance of the estimated effect. The covariate of
     CUPED is the same metric in the period before.
     """
-    rows = [
-        (f"interleaving, {name}", outcome[name].mean(), outcome[name].std())
-        for name in ("win", "share")
-    ]
-    for column in [name for name in outcome if str(name).endswith("_effect")]:
-        metric = str(column).removesuffix("_effect")
-        effect = outcome[column].mean()
+    rows = []
+    for name in ("win", "share"):
+        column = outcome[name]
+        rows.append(
+            {"design": f"interleaving, {name}", "effect": column.mean(), "sd": column.std()}
+        )
+    for name in map(str, outcome):
+        if not name.endswith("_effect"):
+            continue
+        metric = name.removesuffix("_effect")
+        effect = outcome[name].mean()
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
-        rows.append((f"A/B, {metric}", effect, np.sqrt(2 * sum(arm.var() for arm in arms))))
+        # With N/2 users in each arm the difference of means has variance 2 (var a + var b) / N.
+        sd = np.sqrt(2 * sum(arm.var() for arm in arms))
+        rows.append({"design": f"A/B, {metric}", "effect": effect, "sd": sd})
+        # CUPED leaves of each variance the share 1 - r² that the covariate does not explain.
         unexplained = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
-        rows.append((f"A/B, {metric}, CUPED", effect, np.sqrt(2 * unexplained)))
-    table = pd.DataFrame(rows, columns=["design", "effect", "sd"])
+        sd = np.sqrt(2 * unexplained)
+        rows.append({"design": f"A/B, {metric}, CUPED", "effect": effect, "sd": sd})
+    table = pd.DataFrame(rows)
+    # effect = factor × standard error = factor × sd / √N, solved for N
     z = NormalDist().inv_cdf
-    for name, factor in {
+    factors = {
         "agree_95": z(0.95),
         "power_80": z(0.975) + z(0.8),
         "power_95": z(0.975) + z(0.95),
-    }.items():
+    }
+    for name, factor in factors.items():
         table[name] = ratio(factor**2 * table["sd"] ** 2, table["effect"] ** 2)
     return table
 
@@ -316,18 +366,16 @@ def families(
     who = people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
     base = expected(world, who, production)
-    rankers = {
-        ("affinity", f"noise {sd:g}"): ranking(world, who, sd, rng=rng)
-        for sd in (1.2, 1.4, 1.8, 2.0)
-    }
-    rankers |= {
-        ("click-bait", f"pull {p:g}"): ranking(world, who, noise, rng=rng, pull=p)
-        for p in (0.5, 1.0, 2.0)
-    }
+    rankers = {}  # (family, ranker) -> its lists
+    for sd in (1.2, 1.4, 1.8, 2.0):
+        rankers["affinity", f"noise {sd:g}"] = ranking(world, who, sd, rng=rng)
+    for pull in (0.5, 1.0, 2.0):
+        lists = ranking(world, who, noise, rng=rng, pull=pull)
+        rankers["click-bait", f"pull {pull:g}"] = lists
     rankers["diverse", "in turns"] = in_turns(world, who, noise, rng=rng)
     rows = []
     for (family, ranker), lists in rankers.items():
-        shares = _credited(world, who, np.stack([production, lists]), rng=rng)
+        shares = _credited_shares(world, who, np.stack([production, lists]), rng=rng)
         truth = expected(world, who, lists)
         lifts = {
             metric: truth[metric].mean() / base[metric].mean() - 1 for metric in ("plays", "hours")
@@ -336,19 +384,22 @@ def families(
     return pd.DataFrame(rows)
 
 
-def _credited(
+def _credited_shares(
     world: World, who: People, rankings: Ints, *, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Mean shares of plays and of hours credited to the second ranker in a team draft, less 1/2."""
+    """Draw the shares of plays and of hours credited to the second of two rankers in a team draft:
+    means over users with plays, less 1/2. rankings: shape (2, users, items).
+    """
     drafted = team_draft(rankings, world.k, rng=rng)
     plays = sessions_played(world, who, drafted.item, rng=rng)
-    hours = plays * np.exp(-np.take_along_axis(who.wrap, drafted.item, axis=1))
-    amounts = {"share": plays, "share_hours": hours}
-    shares = {
-        name: ratio(credit(drafted, amount)[:, 1], amount.sum(axis=1))
-        for name, amount in amounts.items()
-    }
-    return {name: float(np.nanmean(share)) - 0.5 for name, share in shares.items()}
+    # in units of a user's hours per play, which cancel in a share
+    hours = plays * np.exp(-np.take_along_axis(who.wrapping, drafted.item, axis=1))
+    shares = {}
+    for name, amount in {"share": plays, "share_hours": hours}.items():
+        credit_of_second = credit(drafted, amount)[:, 1]
+        share = ratio(credit_of_second, amount.sum(axis=1))
+        shares[name] = float(np.nanmean(share)) - 0.5
+    return shares
 
 
 def tournament(
@@ -379,28 +430,35 @@ def tournament(
         }
         for metric in ("any_play", "plays", "streaming"):
             row[f"{metric}_true"] = mean[f"{metric}_effect"] / mean[f"{metric}_before"]
-            row |= {f"{metric}_{how}": value for how, value in _measured(outcome, metric).items()}
-        rows.append(
-            row
-            | {f"plays_{part}": design.at["A/B, plays, CUPED", part] for part in ("effect", "sd")}
-        )
+            lifts = _measured_lifts(outcome, metric)
+            row |= {f"{metric}_{name}": lift for name, lift in lifts.items()}
+        for name in ("effect", "sd"):
+            row[f"plays_{name}"] = design.at["A/B, plays, CUPED", name]
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _measured(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
-    """The lift measured by an A/B test: its arms have different users, while the true lift has
-    every user in both.
+def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
+    """The relative lift that an A/B test would measure, plain ("measured") and with CUPED
+    ("cuped"). outcome: of a `duel`.
+
+    The arms of the test have different users, the two halves of them, while the true lift has every
+    user in both.
     """
     half = len(outcome) // 2
     control = outcome[f"{metric}_a"][:half]
     treatment = outcome[f"{metric}_b"][half:]
-    befores = outcome[f"{metric}_before"][:half], outcome[f"{metric}_before"][half:]
-    raw = treatment.mean() - control.mean()
-    before = befores[1].mean() - befores[0].mean()
-    slope = np.mean(
-        [np.polyfit(x, y, 1)[0] for x, y in zip(befores, (control, treatment), strict=True)]
-    )
-    return {"measured": raw / control.mean(), "cuped": (raw - slope * before) / control.mean()}
+    control_before = outcome[f"{metric}_before"][:half]
+    treatment_before = outcome[f"{metric}_before"][half:]
+    difference = treatment.mean() - control.mean()
+    difference_before = treatment_before.mean() - control_before.mean()
+    slope_control, _ = np.polyfit(control_before, control, 1)
+    slope_treatment, _ = np.polyfit(treatment_before, treatment, 1)
+    slope = np.mean([slope_control, slope_treatment])
+    return {
+        "measured": difference / control.mean(),
+        "cuped": (difference - slope * difference_before) / control.mean(),
+    }
 
 
 def two_stage(
@@ -421,22 +479,26 @@ def two_stage(
     (probability), chosen (mean effect of the winner as a share of the best effect). Raises
     ParameterError for a number in `keep` that is not 1 to the number of rankers.
     """
-    share, plays = (rankers[name].to_numpy() for name in ("share", "plays_effect"))
+    share = rankers["share"].to_numpy()
+    plays = rankers["plays_effect"].to_numpy()
+    share_sd = rankers["share_sd"].to_numpy()
+    plays_sd = rankers["plays_sd"].to_numpy()
     m = plays.size
     survivors = np.asarray(keep, dtype=np.int64).tolist()
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
         raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
-    first = share + rng.normal(size=(repeats, m)) * rankers["share_sd"].to_numpy() / np.sqrt(
-        users_interleaved
-    )
-    second = plays + rng.normal(size=(repeats, m)) * rankers["plays_sd"].to_numpy() / 2 / np.sqrt(
-        users_arm
-    )
-    place = np.argsort(np.argsort(-first, axis=1), axis=1)
+    # results of both stages for each ranker, shape (repeats, rankers)
+    interleaved = share + rng.normal(size=(repeats, m)) * share_sd / np.sqrt(users_interleaved)
+    # sd² / N is the variance of the difference between two arms of N/2 users: one arm has half of
+    # it, with users_arm = N/2 that is sd² / (4 users_arm).
+    tested = plays + rng.normal(size=(repeats, m)) * plays_sd / 2 / np.sqrt(users_arm)
+    place = _places(interleaved)
     designs = [("two stages", n, m * users_interleaved + (n + 1) * users_arm) for n in survivors]
+    designs.append(("A/B in parallel", m, (m + 1) * users_arm))
     rows = []
-    for design, n, users in [*designs, ("A/B in parallel", m, (m + 1) * users_arm)]:
-        winner = np.argmax(np.where(place < n, second, -np.inf), axis=1)
+    for design, n, users in designs:
+        is_tested = place < n
+        winner = np.argmax(np.where(is_tested, tested, -np.inf), axis=1)
         best_wins = (winner == np.argmax(plays)).mean()
         chosen = plays[winner].mean() / plays.max()
         rows.append(

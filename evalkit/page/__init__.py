@@ -54,7 +54,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +70,10 @@ from evalkit.page.arrangement import arranged, by_heading, is_heading, on_page
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
-MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
+MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)  # a place and a piece for it
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
 STRIP = r'<div class="scroll strip[^"]*">.*?</div>(?:<p class="muted">.*?</p>)?'
-PLACES = {"verdict": SECTION, "strip": STRIP}
+PLACES = {"verdict": SECTION, "strip": STRIP}  # what a piece is put behind, if not a heading
 STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
 ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
@@ -81,6 +81,7 @@ MARKUP = re.compile(r"<[^>]*>")
 GATE_CELL = "gate"  # the id of the cell that ends a run whose gate is not kept
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
+# a string or a regular expression of a script
 QUOTED = re.compile(
     r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"""
     r"""|/(?! )(?:\[(?:\\.|[^\]\\])*\]|\\.|[^/\\\n])+/)"""
@@ -105,11 +106,11 @@ class ReportExporter(TemplateExporter):
 
     @property
     def default_config(self) -> Config:
-        """The preferred representation of an output: the richest one that needs no script; the
-        template and suffix.
+        """The configuration of nbconvert: which form of an output is preferred, the richest one
+        that needs no script, the template, and the suffix of the file.
 
-        The notebook is checked once, not after each of nbconvert's preprocessors, of which most do
-        nothing.
+        The notebook is validated once, not after each of nbconvert's preprocessors, of which most
+        do nothing.
         """
         order = [
             "text/html",
@@ -120,36 +121,55 @@ class ReportExporter(TemplateExporter):
             "text/latex",
             "text/plain",
         ]
-        own = {"file_extension": ".html", "template_name": "evalkit", "optimistic_validation": True}
+        template = {
+            "file_extension": ".html",
+            "template_name": "evalkit",
+            "optimistic_validation": True,
+        }
         config = Config(
-            {"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": own}
+            {"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": template}
         )
         config.merge(super().default_config)
         return config
 
     def default_filters(self) -> Any:
-        """nbconvert's filters and those of this page."""
+        """nbconvert's filters and those of this page, each with the name that templates use."""
         yield from super().default_filters()
-        own = (prose, boxed, numbered, placed, linked, sectioned, styled, dated, headings, title)
-        yield from ((made.__name__, made) for made in own)
+        filters = (
+            prose,
+            boxed,
+            numbered,
+            placed,
+            linked,
+            sectioned,
+            styled,
+            dated,
+            headings,
+            title,
+        )
+        for function in filters:
+            yield function.__name__, function
 
     def from_notebook_node(
         self, nb: Any, resources: Any = None, **options: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """The page of a notebook; of one that failed, up to the cell that failed."""
+        """The HTML of the page of a notebook, and nbconvert's resources; of a notebook that failed
+        the cells up to the one that failed.
+        """
         notebook = copy.deepcopy(nb)
         if failed := failure(notebook):
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = arranged(on_page(notebook.cells))
         _prefer_page(notebook)
         # the gate stands on the first screen; its cell only ends the run
-        notebook.cells = without_empty([c for c in notebook.cells if c.get("id") != GATE_CELL])
+        without_gate = [cell for cell in notebook.cells if cell.get("id") != GATE_CELL]
+        notebook.cells = without_empty(without_gate)
         resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 
 
 def _prefer_page(notebook: Any) -> None:
-    """Replace outputs that notebooks show in another form than the page."""
+    """Give outputs that have a form for the page of their own that form alone."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if PAGE in output.get("data", {}):
@@ -157,50 +177,59 @@ def _prefer_page(notebook: Any) -> None:
 
 
 def failure(notebook: Any) -> dict[str, Any] | None:
-    """Name, message and cell of the error that ended the run: as `evalkit` recorded it, or the
-    first one displayed.
+    """The error that ended the run: its name, its message, and the index of its cell; None if there
+    was none.
+
+    It is the one that `evalkit` recorded in the notebook, or else the first one displayed by a cell
+    that is not tagged as expected to fail.
     """
     if recorded := notebook.metadata.get("evalkit", {}).get("failed"):
         return dict(recorded)
     for i, cell in enumerate(notebook.cells):
-        if "raises-exception" not in cell.metadata.get("tags", []):
-            for output in cell.get("outputs", []):
-                if output.output_type == "error":
-                    return {"name": output.ename, "message": output.evalue, "cell": i}
+        if "raises-exception" in cell.metadata.get("tags", []):
+            continue
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                return {"name": output.ename, "message": output.evalue, "cell": i}
     return None
 
 
 @cache
 def style() -> str:
-    """The styles of the page in one, without comments and unneeded spaces."""
-    return _tight(_joined(STYLES), r"\s*([{};,])\s*|(?<=:) ")
+    """The style sheets of the page as one, without comments and unneeded spaces."""
+    return _without_spaces(_concatenated(STYLES), r"\s*([{};,])\s*|(?<=:) ")
 
 
 @cache
 def script() -> str:
-    """The scripts of the page in one, without comments, indentation and unneeded spaces."""
-    return f"(()=>{{{_tight(_joined(SCRIPTS), SPACED)}\nonresize();arrive()}})()"
+    """The scripts of the page as one, without comments, indentation and unneeded spaces; in a
+    function, so that their names are no globals.
+    """
+    scripts = _without_spaces(_concatenated(SCRIPTS), SPACED)
+    return f"(()=>{{{scripts}\nonresize();arrive()}})()"
 
 
-def _joined(names: Sequence[str]) -> str:
-    """Files of the page as one, without comments and indentation."""
-    lines = COMMENT.sub("", "\n".join(map(_part, names))).splitlines()
-    return "\n".join(line.strip() for line in lines if line.strip())
+def _concatenated(names: Sequence[str]) -> str:
+    """The text of files of the page, one behind the other, without comments and indentation."""
+    text = COMMENT.sub("", "\n".join(map(_read, names)))
+    lines = [line.strip() for line in text.splitlines()]
+    return "\n".join(line for line in lines if line)
 
 
-def _tight(text: str, spaced: str) -> str:
-    """The text with each sign alone instead of with its spaces; what is quoted, and a pattern,
-    stay.
+def _without_spaces(text: str, spaced: str) -> str:
+    """The text with each match of the pattern `spaced` replaced by its first group, a sign without
+    the spaces around it; strings and regular expressions stay as they are.
 
-    >>> _tight('a = b ? "c = d" : /e = f/', r" *([=?:]) *")
+    >>> _without_spaces('a = b ? "c = d" : /e = f/', r" *([=?:]) *")
     'a=b?"c = d":/e = f/'
     """
-    parts = QUOTED.split(text)
-    parts[::2] = (re.sub(spaced, lambda match: match[1] or "", part) for part in parts[::2])
+    parts = QUOTED.split(text)  # every second part is quoted
+    parts[::2] = [re.sub(spaced, lambda match: match[1] or "", part) for part in parts[::2]]
     return "".join(parts)
 
 
-def _part(name: str) -> str:
+def _read(name: str) -> str:
+    """The text of a file of the page."""
     return (Path(__file__).parent / "evalkit" / name).read_text(encoding="utf-8").strip()
 
 
@@ -216,25 +245,26 @@ def prose(source: str, attachments: dict[str, Any] | None = None) -> str:
 
 
 def boxed(piece: str) -> str:
-    """The piece with each of its tables in a box that scrolls, unless it has boxes of its own."""
+    """HTML with each table in a box that scrolls, unless it has such boxes already."""
     if '<div class="scroll' in piece:
         return piece
     return TABLE.sub(r'<div class="scroll">\g<0></div>', piece)
 
 
 def numbered(page: str) -> str:
-    """The page with an id for each h2 heading, made of its words, and a number if the words
-    repeat.
+    """The page with an id for each h2 heading: the heading's own, or its words; the second with the
+    same words has a 2 behind them.
     """
-    taken: dict[str, int] = {}
+    return HEADING.sub(partial(_with_id, {}), page)
 
-    def with_id(match: re.Match[str]) -> str:
-        words = match[1] or anchor(_plain(match[2])) or "section"
-        taken[words] = taken.get(words, 0) + 1
-        name = words if taken[words] == 1 else f"{words}-{taken[words]}"
-        return f'<h2 id="{name}">{match[2]}</h2>'
 
-    return HEADING.sub(with_id, page)
+def _with_id(uses: dict[str, int], heading: re.Match[str]) -> str:
+    """A heading with an id. uses: how often each id was needed before, which is updated."""
+    own_id, markup = heading.groups()
+    words = own_id or anchor(_plain(markup)) or "section"
+    uses[words] = uses.get(words, 0) + 1
+    id = words if uses[words] == 1 else f"{words}-{uses[words]}"
+    return f'<h2 id="{id}">{markup}</h2>'
 
 
 def placed(page: str) -> str:
@@ -251,14 +281,14 @@ def placed(page: str) -> str:
     """
     for place, piece in MARKED.findall(page):
         marked = f"<!--at {place}-->{piece}<!--/at-->"
-        word = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
-        rest = page.replace(marked, "", 1)
-        home = re.search(PLACES.get(place, word), rest, re.DOTALL)
-        page = (
-            page.replace(marked, piece, 1)
-            if home is None
-            else rest[: home.end()] + piece + rest[home.end() :]
-        )
+        without_piece = page.replace(marked, "", 1)
+        # a heading whose id has the word, up to the end of its prose
+        heading = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
+        found = re.search(PLACES.get(place, heading), without_piece, re.DOTALL)
+        if found is None:
+            page = page.replace(marked, piece, 1)
+        else:
+            page = without_piece[: found.end()] + piece + without_piece[found.end() :]
     return page
 
 
@@ -289,7 +319,9 @@ def dated(page: str) -> str:
 
 
 def made_on() -> date:
-    """Today, or the day of SOURCE_DATE_EPOCH, by which builds are made to repeat."""
+    """Today, or the day of the environment variable SOURCE_DATE_EPOCH, with which a build can be
+    repeated.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     return datetime.fromtimestamp(int(epoch), UTC).date() if epoch else date.today()
 
@@ -314,6 +346,7 @@ def title(page: str) -> str:
 
 
 def _plain(markup: str) -> str:
+    """The text of HTML, on one line."""
     return " ".join(html.unescape(MARKUP.sub("", markup)).split())
 
 
@@ -323,13 +356,13 @@ EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 
 def without_empty(cells: list[Any]) -> list[Any]:
-    """The cells without those of sections whose pieces are all empty."""
+    """The cells without the sections whose outputs are all empty."""
     return [cell for section in by_heading(cells) if not _is_empty(section) for cell in section]
 
 
 def _is_empty(section: list[Any]) -> bool:
-    """True for a heading whose outputs are all pieces without text; a section without outputs
-    stays.
+    """True for a section with a heading whose outputs are all without text; without an output it
+    may be prose, and is not empty.
     """
     outputs = [output for cell in section for output in cell.get("outputs", [])]
     return (
@@ -410,47 +443,52 @@ def linked(page: str) -> str:
     >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<details")[0]
     '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
-    parts = TAGS.split(page)
-    closed = list[str]()
-    mentioned = set[Term]()
-    used = set[Term]()
-
-    def link(match: re.Match[str]) -> str:
-        term = OF_WORDS[match[1]]
-        if term in mentioned:
-            return match[1]
-        mentioned.add(term)
-        used.add(term)
-        return f'<a class="term" href="#{term.id}">{match[1]}</a>'
-
+    parts = TAGS.split(page)  # texts, and at every second place a tag
+    open_elements = list[str]()
+    in_section = set[Term]()
+    on_page = set[Term]()
     for i, part in enumerate(parts):
         if i % 2:
-            _enter(part, closed)
-        elif not closed:
-            parts[i] = WORDS.sub(link, part)
+            _enter(part, open_elements)
+        elif not open_elements:
+            parts[i] = WORDS.sub(partial(_link_first, in_section), part)
+            on_page |= in_section
         if part.startswith("<h2"):
-            mentioned.clear()
-    return "".join(parts) + _glossary([term for term in TERMS if term in used])
+            in_section.clear()
+    return "".join(parts) + _glossary([term for term in TERMS if term in on_page])
 
 
-def _enter(tag: str, closed: list[str]) -> None:
-    """Note what a tag opens or closes in the list of open elements that hold no links."""
+def _link_first(mentioned: set[Term], words: re.Match[str]) -> str:
+    """The words of a term as a link to its entry; without one if the term is among those mentioned,
+    to which it is added.
+    """
+    term = OF_WORDS[words[1]]
+    if term in mentioned:
+        return words[1]
+    mentioned.add(term)
+    return f'<a class="term" href="#{term.id}">{words[1]}</a>'
+
+
+def _enter(tag: str, open_elements: list[str]) -> None:
+    """Add the element that a tag opens to the open elements in which no links are wanted, or take
+    off the one that it closes.
+    """
     match = TAG.match(tag)
     if match is None:
         return
-    while (
-        match[2] in CELLS and closed and closed[-1] in CELLS
-    ):  # cells of large tables have no end tags
-        closed.pop()
-    if match[1]:
-        if closed and closed[-1] == match[2]:
-            closed.pop()
-    elif match[2] in CLOSED or 'scope="row"' in tag:
-        closed.append(match[2])
+    slash, name = match.groups()
+    # cells of large tables have no end tags: the next one ends them
+    while name in CELLS and open_elements and open_elements[-1] in CELLS:
+        open_elements.pop()
+    if slash:
+        if open_elements and open_elements[-1] == name:
+            open_elements.pop()
+    elif name in CLOSED or 'scope="row"' in tag:
+        open_elements.append(name)
 
 
 def _glossary(terms: list[Term]) -> str:
-    """These terms, folded; a link to a term opens them."""
+    """The terms and their meanings in HTML, folded; a link to a term opens them."""
     if not terms:
         return ""
     items = "".join(

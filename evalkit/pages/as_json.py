@@ -80,6 +80,11 @@ def answers(study: Study) -> dict[str, Any]:
     weakest = study.weakest
     some = {"best_two": best_two} if best_two else {}
     some |= {"constant": constant} if math.isfinite(constant) else {}
+    if study.settings.groups.columns:
+        columns_of_groups = study.settings.groups.columns
+        gaps = pd.concat([study.gaps(column) for column in columns_of_groups])
+        largest = pd.concat([study.largest_gaps(column) for column in columns_of_groups])
+        some |= records(gaps=gaps, largest_gaps=largest)
     return (some | {"weakest": vars(weakest)} if weakest else some) | {
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],

@@ -490,7 +490,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
 def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
     """The area under each system's curve with its interval, where it is among the metrics."""
     rows = study.estimates[study.estimates["metric"] == metric.name]
-    words = plots.said(rows)
+    words = plots.estimate_texts(rows)
     return {name: f": {short} {text}" for name, text in zip(rows["system"], words, strict=True)}
 
 
@@ -587,7 +587,7 @@ def base_rate(study: BinaryStudy) -> Html:
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
         cells = [
-            tables.joined(
+            tables.join(
                 f"{number(here['value'])} → ",
                 with_interval(there["value"], there["low"], there["high"]),
             )
@@ -696,7 +696,7 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
 
 def _part_head(part: str) -> Cell:
     """The head of a part of the calibration, by the name that people say."""
-    return tables.titled(PARTS.get(part, part), part)
+    return tables.metric_head(PARTS.get(part, part), part)
 
 
 def _part(rows: tables.Rows) -> list[Cell]:

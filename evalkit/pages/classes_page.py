@@ -144,7 +144,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
         drawn[name], shown = classes.drawn_together(
             study.measured.confusion(name).table, study.names
         )
-    names = study.order[: figures.beside(len(shown), CELL)]
+    names = study.order[: figures.panels_in_row(len(shown), CELL)]
     mistake = classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = texts.said(

@@ -11,6 +11,7 @@ from evalkit.pages import (
     binary_page,
     classes_page,
     first_screen,
+    groups_page,
     labels_page,
     page,
     pieces,
@@ -24,9 +25,9 @@ pieces.offered(__name__)
 
 ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    binary.BinaryStudy: (binary_page, threshold_page, page),
-    classes.ClassesStudy: (classes_page, page),
-    labels.LabelsStudy: (labels_page, page),
+    binary.BinaryStudy: (binary_page, threshold_page, groups_page, page),
+    classes.ClassesStudy: (classes_page, groups_page, page),
+    labels.LabelsStudy: (labels_page, groups_page, page),
 }
 
 
@@ -57,6 +58,7 @@ base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
 threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
 moving_threshold_table = _piece("moving_threshold_table")
 calibration_plot, calibration = map(_piece, ("calibration_plot", "calibration"))
+group_gaps = _piece("group_gaps")
 class_calibration_plot = _piece("class_calibration_plot")
 decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
 top_plot, top, confusion_plot, confusion = map(
@@ -157,6 +159,7 @@ PIECES = (
         top_plot,
         top,
     ),
-    *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, definitions, origin),
+    *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, group_gaps),
+    *(definitions, origin),
     *(roc, precision_recall),
 )

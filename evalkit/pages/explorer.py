@@ -118,7 +118,9 @@ def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
     columns: dict[Any, Any] = {**e.columns, **(e.pair.columns() if e.pair else {}), **e.more}
     rows: list[Any] = list(zip(heads, *beside, *columns.values(), strict=True))
     order = "in the order of " if e.pair and e.pair.chosen else ""
-    return tables.whole(f"{e.which}, {order}{e.of}", [e.unit, *e.beside, *columns], rows, e.note)
+    return tables.unlimited_table(
+        f"{e.which}, {order}{e.of}", [e.unit, *e.beside, *columns], rows, e.note
+    )
 
 
 def _opening(name: object, opened: str) -> Cell:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evalkit import numbers
 from evalkit.drawing import shown, strips, tables
-from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
+from evalkit.drawing.tables import Cell, Column, Html, each, join, of_rows, with_interval
 from evalkit.numbers import (
     counted,
     listed,
@@ -154,7 +154,7 @@ def gloss(study: Study) -> Html:
     meaning = f"{study.primary.plain} ({side})."
     return Html(
         f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
-        f"{name.whole}: {meaning}",
+        f"{name.full_text}: {meaning}",
     )
 
 
@@ -695,7 +695,7 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         if before:
             means = listed((_adjusted_means(row, same) for row in against.values()), NAMED, "; ")
             how = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
-        yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
+        yield tables.paragraph(join(how, power, link("All differences and p-values", place), "."))
 
 
 def _adjusted_means(row: Mapping[str, Any], places: int) -> str:

@@ -135,7 +135,11 @@ def _log_results(study: Interleaving) -> dict:
         "simulated": study.simulated,
         "columns": dict(study.table.columns),
         "population": counts
-        | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
+        | {
+            "unit": study.unit_name,
+            "heavy": study.heavy,
+            "repeated_items": study.kept.repeated_items,
+        },
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
         **as_json.records(
@@ -200,7 +204,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p = float(study.balance["adjusted"].min())
-    repeated = study.kept.repeated
+    repeated = study.kept.repeated_items
     uneven, share = interleaving.uneven(study)
     broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(

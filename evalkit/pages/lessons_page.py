@@ -27,7 +27,7 @@ def hundred() -> figures.Figure:
         samples=lessons.SAMPLES,
     )
     return figures.row(
-        plots.hundred,
+        plots.sample_intervals,
         frame,
         caption=caption,
         height=2.9,

@@ -101,7 +101,7 @@ def estimates(
     if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
         best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
-    return tables.cut_apart(
+    return tables.split_table(
         caption,
         [study.compares, *heads],
         [*rows, *more],
@@ -190,7 +190,7 @@ def metric_head(chosen: Chosen) -> Cell:
     """
     title = chosen.metric.title or chosen.label
     place = numbers.definition(chosen.metric.name)
-    return tables.titled(title, chosen.label, _ARROWS[chosen.metric.best], place)
+    return tables.metric_head(title, chosen.label, _ARROWS[chosen.metric.best], place)
 
 
 def evidence(study: Study) -> str:
@@ -384,7 +384,9 @@ def _comparison_table(
     ]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
-    return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
+    return tables.table(
+        caption, columns, rows, tables.note_of_first(len(frame), note), place, marks=marks
+    )
 
 
 def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
@@ -551,7 +553,10 @@ def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None
     first = part.iloc[0]
     n = max(part["n"])
     link = numbers.LISTED if study.listed_under else ""
-    cells = [tables.below(first["segment"], first["slice"], link), Cell(f"{n:,}", numbers=(n,))]
+    cells = [
+        tables.slice_cell(first["segment"], first["slice"], link),
+        Cell(f"{n:,}", numbers=(n,)),
+    ]
     cells += [
         with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()
     ]

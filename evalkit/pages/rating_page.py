@@ -37,6 +37,11 @@ def estimates(study: Rating) -> Html:
     rows = [
         page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()
     ]
+    if study.rows_without_reference is not None:
+        of_reference = study.reference_value
+        rows.append(
+            page.reference(study, f"({study.p.reference})", of_reference, study.settings.metrics)
+        )
     note = texts.said("rating.estimates_note")
     return page.estimates(study, caption, note, more=rows)
 
@@ -163,6 +168,8 @@ def every_finding(study: Rating) -> list[kinds.Finding]:
         *shared_findings.rows_without_value(study.rows_without_value, len(study.account)),
         *constant,
         *_distributions(study),
+        *_in_time(study),
+        *_reference(study),
         *_errors(study),
         *_drawn(study),
     ]
@@ -285,6 +292,81 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
     if study.unread_columns:
         columns = listed(map(repr, study.unread_columns))
         yield kinds.UNREAD_DISTRIBUTION.note(len(study.unread_columns), columns=columns)
+
+
+def _in_time(study: Rating) -> Iterator[kinds.Finding]:
+    """How intervals and tests take rows with a time, and where they may be wrong."""
+    timing = study.timing
+    if timing is None or study.p.unit:
+        return
+    order = timing.order
+    column = timing.columns.time
+    if order is None:
+        yield kinds.TIME_ORDER.warning(None, "unread", column=column)
+    elif order.repeated_rows:
+        yield kinds.TIME_ORDER.warning(order.repeated_rows, "shared", column=column)
+    elif study.settings.unit:
+        unit = counted(order.series_count, "series")
+        yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)
+    else:
+        several = order.series_count > 1
+        added = f"; the rows of {order.series_count} series are added up by time" if several else ""
+        times = counted(order.times, "time")
+        facts = {"column": column, "times": times, "added": added}
+        if order.lags:
+            yield kinds.TIME_ORDER.note(order.times, "used", **facts, lags=order.lags)
+        else:
+            yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
+        if order.has_few_times:
+            steps = order.longest_horizon
+            yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=steps)
+        yield from _autocorrelated(study)
+        if study.tapered:
+            yield kinds.TIME_ORDER.note(
+                len(study.tapered), "tapered", metrics=listed(study.tapered)
+            )
+
+
+def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:
+    """That errors depend on earlier ones than intervals and tests assume, if they do."""
+    r = study.autocorrelation
+    if r is not None and r.value > r.limit:
+        yield kinds.TIME_ORDER.warning(
+            None, "autocorrelated", lag=r.lag, value=number(r.value, 2), metric=study.primary.label
+        )
+
+
+def _reference(study: Rating) -> Iterator[kinds.Finding]:
+    """What skill and scaled errors are measured against."""
+    if study.p.reference is None:
+        return
+    without = study.rows_without_reference
+    if without is not None:
+        rows = f"{counted(without, 'row')} of {len(study.account):,}"
+        severity = kinds.NOTE if without < len(study.account) else kinds.WARNING
+        yield kinds.REFERENCE.rated(
+            severity, without, "forecast", reference=study.p.reference, rows=rows
+        )
+    scaled = [c.label for c in study.settings.metrics if {*c.metric.columns} & {*study.rescaled}]
+    if scaled:
+        metrics = listed(scaled)
+        found = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=study.p.reference)
+        yield found.about(scaled, study.primary.label)
+
+
+@pieces.where(lambda study: study.by_horizon is not None)
+def horizon_plot(study: Rating) -> figures.Figure | Html:
+    """The metric that decides by horizon."""
+    systems = study.order[:DRAWN]
+    frame = study.by_horizon
+    assert frame is not None
+    frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
+    metric = study.primary.label
+    panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
+    caption = texts.said(
+        "rating.horizon_plot", metric=metric, level=study.settings.level, first=_first(study)
+    )
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=2.8)
 
 
 has_intervals = pieces.where(lambda study: bool(study.stated.intervals))
@@ -465,5 +547,5 @@ PIECES = (
         bias_plot,
         tenths,
     ),
-    *(page.segment_plot, page.segments, definitions, origin),
+    *(horizon_plot, page.segment_plot, page.segments, definitions, origin),
 )

@@ -10,16 +10,18 @@ import pandas as pd
 from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
+from evalkit.numbers import counted, enumerated, listed, number, plural, share, shortened, signed
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.runs import ListAccount
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
+from evalkit.studies.groups import DIFFERENT, FEW_CASES
 from evalkit.studies.ranking import by_system, hardly_judged, total
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Study
 
+SHOWN = 6  # metrics that a finding names for a small group
 MOST_UNREAD = 10  # columns that a finding lists
 
 
@@ -256,11 +258,48 @@ def slices(study: Study) -> Iterator[Finding]:
         yield kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat))
 
 
+def groups(study: Study) -> Iterator[Finding]:
+    """Groups that are too small, values that are one group, and what cannot hold at once."""
+    for column in study.settings.groups.columns:
+        yield from _small_groups(study, column)
+        yield from base_rates(study, column)
+
+
+def _small_groups(study: Study, column: str) -> Iterator[Finding]:
+    frame = study.gaps(column)
+    few = frame[frame["cases"] < FEW_CASES]
+    if not len(few):
+        return
+    named = []
+    for group, rows in few.groupby("group", sort=False):
+        fewest = rows.groupby("metric", sort=False)["cases"].min()
+        cases = listed([f"{metric} {n:,}" for metric, n in fewest.items()][:SHOWN])
+        named.append(f"{group} ({cases})")
+    yield kinds.SMALL_GROUPS.warning(len(named), few=FEW_CASES, column=column, groups=listed(named))
+
+
+def base_rates(study: Study, column: str) -> Iterator[Finding]:
+    """That base rates differ, so that calibration and equal error rates cannot both hold."""
+    frame = study.largest_gaps(column)
+    rates = frame[(frame["metric"] == "base_rate") & (frame["system"] == study.leader)]
+    for row in rates[rates["verdict"] == DIFFERENT].to_dict("records"):
+        groups = study.gaps(column).query("metric == 'base_rate' and system == @study.leader")
+        rate = dict(zip(groups["group"], groups["value"], strict=True))
+        yield kinds.BASE_RATES_DIFFER.note(
+            None,
+            column=column,
+            highest=row["highest"],
+            lowest=row["lowest"],
+            high=share(rate[row["highest"]]),
+            low=share(rate[row["lowest"]]),
+        )
+
+
 def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
-    skew, slices.
+    skew, slices, groups.
     """
-    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study))
+    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study), *groups(study))
 
 
 # Thresholds

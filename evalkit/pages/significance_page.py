@@ -390,7 +390,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     alternative = study.settings.alternative
-    reached = plots.far(draws, row["difference"], alternative).any()
+    reached = plots.at_least_as_far(draws, row["difference"], alternative).any()
     far = (RED if reached else NONE_RED)[study.sided]
     half = f" (mid-p: {HALF_COUNTED[alternative.one_sided]} count half)" if study.mid_p else ""
     caption = texts.said(

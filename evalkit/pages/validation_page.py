@@ -13,7 +13,7 @@ from evalkit.drawing.tables import (
     Column,
     Html,
     each,
-    joined,
+    join,
     limits,
     named,
     number_cell,
@@ -98,12 +98,12 @@ def verdict(study: Validation) -> Html:
         Cell(f"Split: {study.folds.rule}."),
     ]
     lines += [
-        joined(f"{finding.message} ", Cell("", markup=shown.code(finding)))
+        join(f"{finding.message} ", Cell("", markup=shown.code(finding)))
         for finding in unchecked(study)
     ]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
     problem = _problem(study)
-    main = joined(problem, *findings) if problem else lines.pop(0)
+    main = join(problem, *findings) if problem else lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
     return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
@@ -183,7 +183,7 @@ def _estimate(study: Validation) -> Cell:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
-    return joined(
+    return join(
         unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), "."
     )
 
@@ -264,7 +264,7 @@ def _baseline(study: Validation) -> list[Cell]:
         f"({row['method']}); "
     )
     return [
-        joined(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")
+        join(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")
     ]
 
 

@@ -725,6 +725,34 @@ def required(name: str, value: Any) -> Any:
     return value
 
 
+MEAN_OF_ACTUAL = "mean"
+NAIVE = "naive"
+SEASONAL = "seasonal:"
+REFERENCES = "naive, seasonal:12 (the steps of a season) or mean"
+
+
+def season_of(reference: str) -> int:
+    """The steps of a season of a naive reference forecast; 1 without seasons."""
+    return int(reference.removeprefix(SEASONAL)) if reference != NAIVE else 1
+
+
+def reference(name: str, value: Any) -> str | None:
+    """The reference forecast of skill.
+
+    >>> reference("reference", "seasonal: 7")
+    'seasonal:7'
+    """
+    if value is None:
+        return None
+    words = str(value).strip().lower().replace(" ", "")
+    steps = words.removeprefix(SEASONAL)
+    if words in (NAIVE, MEAN_OF_ACTUAL):
+        return words
+    if words != steps and steps.isdecimal() and int(steps) > 1:
+        return f"{SEASONAL}{int(steps)}"
+    raise ParameterError(f"{name} must be {REFERENCES}, got {value!r}")
+
+
 def _as_given(_: str, value: Any) -> Any:
     return value
 
@@ -757,6 +785,7 @@ PAIRS = ParameterKind("pairs name=text", "Named", MAPPING, mapping)
 COST_PAIR = ParameterKind(
     "fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, costs
 )
+REFERENCE = ParameterKind(REFERENCES, "str", {"type": "string"}, reference)
 CUT = ParameterKind(FORMS, "str | float", NUMBER_OR_TEXT, threshold)
 SHARES = ParameterKind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
 YES_NO = ParameterKind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)

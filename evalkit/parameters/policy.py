@@ -1,10 +1,11 @@
 """Rules that a report must keep: `gate` states one, a policy file (TOML) several. They are parsed,
 never evaluated.
 
-    rule       = value | difference | "none of severity" SEVERITY | "none of code" CODE
+    rule       = value | gap | difference | "none of severity" SEVERITY | "none of code" CODE
                | "no severe finding" | "trusted"
     value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER,
                  then "of" SYSTEM and "in every" COLUMN
+    gap        = "gap" value "between" COLUMN, then "of" SYSTEM: of the largest gap of its groups
     difference = METRIC ("better" | "not worse" | "better or equivalent"),
                  then "than" SYSTEM, "within" NUMBER, "of" SYSTEM and "in every" COLUMN
 
@@ -99,6 +100,13 @@ class Bound(Claim):
             return CANNOT_TELL
         keeps = [end >= self.number if self.sign == ">=" else end <= self.number for end in ends]
         return PASS if keeps[0] else CANNOT_TELL if keeps[1] else FAIL
+
+
+@dataclass(frozen=True)
+class GapBound(Bound):
+    """What the largest gap between the groups of a column must be: `gap recall.high <= 0.05 between
+    sex`.
+    """
 
 
 @dataclass(frozen=True)
@@ -264,6 +272,8 @@ def claim(source: str) -> Claim:
         stated = NoFinding(
             code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code)
         )
+    elif words.follow("gap"):
+        stated = _gap(words)
     else:
         stated = _bound(words) if words.rest[1:] and words.rest[1][1] in SIGNS else _against(words)
     words.take("nothing more", lambda word: not word)
@@ -278,6 +288,15 @@ def _bound(words: Words) -> Bound:
     number = words.take("a metric with .value, .low or .high", ENDS.fullmatch)
     metric, end = number.rsplit(".", 1)
     return Bound(metric.strip("'"), end, words.take("a sign", bool), words.number(), *_where(words))
+
+
+def _gap(words: Words) -> GapBound:
+    bound = _bound(words)
+    if not words.follow("between"):
+        words.take("between", lambda word: False)
+    column = words.name("a column of groups")
+    system = words.name("a system") if words.follow("of") else bound.system
+    return GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
 
 
 def _against(words: Words) -> Against:

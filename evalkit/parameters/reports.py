@@ -26,6 +26,7 @@ from evalkit.parameters.kinds import (
     LOWER,
     METRICS,
     PAIRS,
+    REFERENCE,
     SHARES,
     TEXT,
     TEXTS,
@@ -47,6 +48,7 @@ from evalkit.parameters.kinds import (
 from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
+ATTRIBUTES = ("segments", "groups")  # parameters that name columns, or are these themselves
 POSITIONAL = 2  # tables that `read` takes without their name
 SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
@@ -152,24 +154,27 @@ class Parameters:
         has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
-        if columns := _columns_of_segments(changed.get("segments")):
-            names = " and ".join(map(repr, columns))
-            raise ParameterError(
-                f"segments: name columns of the table; add these values to it as {names}"
-            )
+        for name in ATTRIBUTES:
+            if columns := _columns_of_attribute(name, changed.get(name)):
+                names = " and ".join(map(repr, columns))
+                raise ParameterError(
+                    f"{name}: name columns of the table; add these values to it as {names}"
+                )
         return cls(**_read_values(entries, changed), given=changed)
 
     @classmethod
     def _of_arrays(cls, changed: dict[str, Any]) -> Self:
         """The parameters with arrays of labels and predictions in the place of a table. changed:
-        the raw values that are not the default; `unit` and `segments` may be arrays too.
+        the raw values that are not the default; `unit`, `segments` and `groups` may be arrays too.
         """
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
             raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
-        further = _columns_of_segments(changed.get("segments"))
-        if further:
-            changed["segments"] = [*further]
+        further: dict[str, Any] = {}
+        for name in ATTRIBUTES:
+            if columns := _columns_of_attribute(name, changed.get(name)):
+                changed[name] = [*columns]
+                further |= columns
         unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
             changed["unit"] = str(getattr(unit, "name", None) or "unit")
@@ -274,16 +279,16 @@ class Arrays:
         return cls(shared | dict(more), own, positive)
 
 
-def _columns_of_segments(values: Any) -> dict[str, Any]:
-    """Name -> values of segments that are given as a series, an array, a frame or a dict of these;
-    empty for names of columns.
+def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
+    """Name -> values of segments or groups that are given as a series, an array, a frame or a dict
+    of these; empty for names of columns.
     """
     if isinstance(values, Mapping):
-        return dict(with_text_keys("segments", values))
+        return dict(with_text_keys(parameter, values))
     if columns := [*getattr(values, "columns", ())]:
         return {str(name): values[name] for name in columns}
     if hasattr(values, "dtype"):
-        return {str(getattr(values, "name", None) or "segment"): values}
+        return {str(getattr(values, "name", None) or parameter.removesuffix("s")): values}
     return {}
 
 
@@ -524,6 +529,23 @@ class RankingParameters(Compared, Resources):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class GroupQuestion:
+    """Which gaps between groups a report is asked for.
+
+    columns: those that hold the groups. references: column -> the group that others are compared
+    with; the largest in other columns. margin: gaps within plus or minus this value are equivalent;
+    None for no such verdict.
+    """
+
+    columns: tuple[str, ...] = ()
+    references: Mapping[str, str] = field(default_factory=dict)
+    margin: float | None = None
+
+
+NO_GROUPS = GroupQuestion()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ClassificationParameters(Compared, Resources):
     """The parameters of the classification report."""
@@ -562,6 +584,15 @@ class ClassificationParameters(Compared, Resources):
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    groups: tuple[str, ...] = option(
+        TEXTS, 'columns of people or things to compare, "sex,age_band": the gaps of each rate'
+    )
+    reference: Mapping[str, str] = option(
+        PAIRS, 'the group that others are compared with, "{sex: male}"; None: the largest'
+    )
+    gap_margin: float = option(
+        POSITIVE, "gaps between groups within plus or minus this value are equivalent", 0.05
+    )
     y_true: Any = option(
         COLUMN,
         "instead of preds the labels: one per row, or one column of 0 and 1 per label",
@@ -579,6 +610,11 @@ class ClassificationParameters(Compared, Resources):
         column="predicted",
     )
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
+
+    @property
+    def group_question(self) -> GroupQuestion:
+        """The gaps that are asked for."""
+        return GroupQuestion(tuple(dict.fromkeys(self.groups)), self.reference, self.gap_margin)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -599,6 +635,11 @@ class RatingParameters(Compared, Resources):
     )
     interval_level: float | None = option(
         SHARE, "0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread"
+    )
+    reference: str | None = option(
+        REFERENCE,
+        "the forecast that skill is measured against: naive (the last value known), seasonal:12 "
+        "(that of the last season) or mean (of the actual values)",
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)

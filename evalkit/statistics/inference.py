@@ -418,6 +418,7 @@ class Rule(Generic[MethodFunction]):
 PLAIN_ROWS = (Layout.PLAIN,)
 UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
 ROW_LAYOUTS = (*PLAIN_ROWS, *UNITS)
+IN_TIME_ORDER = (Layout.SERIES,)
 COMBINING = (Combined, Harmonic)  # kinds that combine other metrics
 
 REACHED = "limits of the shares of the classes that are known to reach the precision, and that may"
@@ -459,6 +460,9 @@ RESAMPLED = (
     f"{row_bootstrap.METHOD} of the rows, or of whole units: too narrow for few of them and for "
     "what a few rows decide, such as R²; none for a maximum"
 )
+AUTOCOVARIANCES = "variance with autocovariances up to the longest horizon less 1"
+OF_SERIES = f"{DELTA}, {AUTOCOVARIANCES}"
+OF_SERIES_MEAN = f"{MEANS}, {AUTOCOVARIANCES}"
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS: tuple[Rule[Interval], ...] = (
@@ -469,11 +473,18 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
-    Rule(metric.Transformed, ROW_LAYOUTS, _transformed_interval, "the original's, transformed"),
+    Rule(
+        metric.Transformed,
+        (*ROW_LAYOUTS, *IN_TIME_ORDER),
+        _transformed_interval,
+        "the original's, transformed",
+    ),
     Rule(Combined, ROW_LAYOUTS, _mean_interval, BY_PARTS),
     Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, BY_PARTS),
     Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
-    Rule(kinds.Resampled, ROW_LAYOUTS, row_bootstrap.interval, RESAMPLED),
+    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.interval, RESAMPLED),
+    Rule(kinds.Loss, IN_TIME_ORDER, interval_methods.summed_mean, OF_SERIES_MEAN),
+    Rule(Kind, IN_TIME_ORDER, interval_methods.delta_by_kurtosis, OF_SERIES),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
@@ -544,6 +555,10 @@ OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
 PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
 OF_KISH = "delta method, on Kish's degrees of freedom"
 BY_CLASS = f"{FIRST_ORDER}, by class; where rows have several labels, or a class one row, {FEW}"
+HARVEY = (
+    f"{methods.DIEBOLD_MARIANO} with the correction of Harvey, Leybourne and Newbold, "
+    f"{AUTOCOVARIANCES}, with Bartlett's weights where it is not positive"
+)
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 WHOLE = "sign flips of whole units"
 ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
@@ -562,11 +577,12 @@ TESTS: tuple[Rule[Test], ...] = (
     ),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
-    Rule(metric.Transformed, ROW_LAYOUTS, _transformed_test, "the original's"),
+    Rule(metric.Transformed, (*ROW_LAYOUTS, *IN_TIME_ORDER), _transformed_test, "the original's"),
     Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, BY_CLASS),
     Rule(COMBINING, UNITS, methods.welch_or_kurtosis_t, FEW, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
-    Rule(kinds.Resampled, ROW_LAYOUTS, row_bootstrap.test, RESAMPLED),
+    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.test, RESAMPLED),
+    Rule(Kind, IN_TIME_ORDER, methods.diebold_mariano, HARVEY),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,

@@ -25,6 +25,7 @@ from evalkit.statistics.significance import (
 )
 from evalkit.statistics.spread import Spread, standard_error
 from evalkit.statistics.statistic import (
+    Difference,
     KnownValue,
     NoisyUnitStatistic,
     RowStatistic,
@@ -37,6 +38,8 @@ from evalkit.statistics.statistic import (
 )
 
 BY_CLASS = "delta method by class, Welch t"
+DIEBOLD_MARIANO = "Diebold–Mariano"
+TAPERED = f"{DIEBOLD_MARIANO}, Bartlett's weights"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
@@ -198,6 +201,26 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
             scale=_magnitude(first, second),
         )
     )
+
+
+def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
+    """Compare rows in time order by Diebold and Mariano's test, with Harvey's correction; see
+    `Spread.from_series`.
+    """
+    if isinstance(first.chosen.metric.kind, kinds.RatioOfSums):
+        difference = first.shared_difference(second)
+    else:
+        spread = first.difference_spread(second)
+        difference = Difference(first.value - second.value, spread.error, first.n, spread.tapered)
+    by_t = DifferenceByT(
+        value=difference.value,
+        error=difference.error,
+        n=difference.n,
+        freedom=max(difference.n - 1.0, 1.0),
+        method=TAPERED if difference.tapered else DIEBOLD_MARIANO,
+        scale=_magnitude(first, second),
+    )
+    return options.compare(by_t)
 
 
 class VarianceGrowth(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.intervals import (
@@ -31,7 +31,7 @@ from evalkit.statistics.significance import (
     check_comparison_level,
     compare,
 )
-from evalkit.statistics.spread import inverted, lower_score_limit, upper_score_limit
+from evalkit.statistics.spread import lower_score_limit, upper_score_limit
 
 # outcomes -> the logarithm of the probability of each, up to a constant
 LogProbability = Callable[[ArrayLike], Floats]
@@ -400,6 +400,7 @@ def _check_arms(successes_a: int, n_a: int, successes_b: int, n_b: int) -> None:
 # At a difference of 0, and at a ratio of 1, the statistic is that of the pooled score test
 # (Pearson's χ²), so that test and interval cannot disagree.
 
+HALVINGS = 46  # of the width in which a limit lies, until it is known to 1e-13
 FARTHEST_RATIO = 1e9  # a ratio of proportions beyond which there is no limit
 
 
@@ -421,18 +422,69 @@ def difference_score(
     check_proportion(successes_b, n_b)
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
-    if not n_a or not n_b:
-        return Estimate(a - b, np.nan, np.nan, level, int(n_a + n_b), "score")
+    of_a = (np.full(1, a), np.full(1, float(n_a)))
+    of_b = (np.full(1, b), np.full(1, float(n_b)))
+    limits = _score_limits(*of_a, *of_b, np.full(1, normal_quantile(level) ** 2))
+    low = float(limits.low[0])
+    high = float(limits.high[0])
+    return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
 
-    def score(difference: float) -> float:
-        """The standard normal statistic of this true difference, which falls as it rises."""
+
+class LimitArrays(NamedTuple):
+    """The lower and the upper limits of several numbers."""
+
+    low: Floats
+    high: Floats
+
+
+def miettinen_nurminen(
+    successes_a: ArrayLike, n_a: ArrayLike, successes_b: ArrayLike, n_b: ArrayLike, *, level: float
+) -> LimitArrays:
+    """The limits of differences a − b of independent proportions, one per element of the arrays.
+
+    Those of `difference_score` with the variance multiplied by N / (N − 1), which widens them where
+    arms are small. NaN where n_a or n_b is 0. Raises ParameterError unless 0 < level < 1.
+    Miettinen and Nurminen 1985, doi:10.1002/sim.4780040211.
+
+    >>> limits = miettinen_nurminen([56], [70], [48], [80], level=0.95)
+    >>> limits.low.round(4).tolist(), limits.high.round(4).tolist()
+    ([0.0528], [0.3382])
+    """
+    hits_a, rows_a, hits_b, rows_b = np.broadcast_arrays(
+        *(np.asarray(counts, float) for counts in (successes_a, n_a, successes_b, n_b))
+    )
+    rows = rows_a + rows_b
+    squared_bound = normal_quantile(level) ** 2 * ratio(rows, rows - 1)
+    return _score_limits(
+        ratio(hits_a, rows_a), rows_a, ratio(hits_b, rows_b), rows_b, squared_bound
+    )
+
+
+def _score_limits(
+    a: Floats, n_a: Floats, b: Floats, n_b: Floats, squared_bound: Floats
+) -> LimitArrays:
+    """The differences a − b of proportions that the score test does not reject, one per element;
+    NaN where n_a or n_b is 0. squared_bound: of the squared score.
+    """
+    observed = a - b
+
+    def rejected(difference: Floats) -> Bools:
+        """Whether the score test rejects each of these true differences."""
         likeliest_a = _likeliest(a, n_a, b, n_b, difference)
         likeliest_b = likeliest_a - difference
         variance = likeliest_a * (1 - likeliest_a) / n_a + likeliest_b * (1 - likeliest_b) / n_b
-        return _standard_score(a - b - difference, variance)
+        rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
+        return rejects
 
-    low, high = inverted(score, normal_quantile(level), -1.0, a - b, 1.0)
-    return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
+    inside = np.stack([observed, observed])
+    outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            rejects = rejected(middle)
+            outside = np.where(rejects, middle, outside)
+            inside = np.where(rejects, inside, middle)
+    return LimitArrays(*inside)
 
 
 def ratio_score(
@@ -508,7 +560,7 @@ def _standard_score(distance: float, variance: float) -> float:
     return float(np.sign(distance)) * np.inf if distance else 0.0
 
 
-def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) -> float:
+def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Floats) -> Floats:
     """The likeliest first proportion where the second is `difference` smaller: a root of a cubic,
     in closed form.
 
@@ -523,8 +575,10 @@ def _likeliest(a: float, n_a: float, b: float, n_b: float, difference: float) ->
     last = -a * d * (1 + d)
     shift = square / (3 * lead)
     v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
-    u = np.copysign(np.sqrt(max(shift**2 - linear / (3 * lead), 0.0)), v)
-    cosine = np.clip(v / u**3, -1.0, 1.0) if u else 0.0
+    u = np.copysign(np.sqrt(np.maximum(shift**2 - linear / (3 * lead), 0.0)), v)
+    cosine = np.where(u == 0, 0.0, np.minimum(np.maximum(v / u**3, -1.0), 1.0))
     angle = (np.pi + np.arccos(cosine)) / 3
     p = 2 * u * np.cos(angle) - shift
-    return float(np.clip(p, max(0.0, d), min(1.0, 1.0 + d)))
+    largest = np.minimum(1.0, 1.0 + d)
+    likeliest: Floats = np.minimum(np.maximum(p, np.maximum(0.0, d)), largest)
+    return likeliest

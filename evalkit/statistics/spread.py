@@ -7,7 +7,7 @@ memory.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,8 @@ class Spread:
     """Sums of powers of the influence values l of n units.
 
     square: Σ l². kish: Kish's effective number of units. standardised_power: p -> Σ lᵖ /
-    (Σ l²)^(p/2), for p = 3 and 4.
+    (Σ l²)^(p/2), for p = 3 and 4. tapered: True for units in time order whose autocovariances got
+    Bartlett's weights.
 
     >>> s = Spread.from_influence(np.array([4.0, -1, -1, -1, -1, 0]))
     >>> round(s.error, 3), round(s.skewness, 3), round(s.kurtosis_freedom(5.0), 3)
@@ -37,6 +38,7 @@ class Spread:
     square: float
     kish: float
     standardised_power: Callable[[int], float] = unknown_power
+    tapered: bool = False
 
     @staticmethod
     def from_influence(
@@ -60,6 +62,34 @@ class Spread:
             return float(standardised(influence, power, frequency))
 
         return Spread(n, square, n if kish is None else kish, standardised_power)
+
+    @staticmethod
+    def from_series(influence: Floats, lags: int) -> "Spread":
+        """The spread of influence values in time order that depend on the `lags` ones before them,
+        so that `error` is that of Diebold and Mariano, with Harvey's correction.
+
+        Autocovariances up to `lags` are added to the variance; if the sum is not positive, they get
+        Bartlett's weights, with which it is. NaN without more units than lags + 1. Diebold and
+        Mariano 1995, doi:10.1080/07350015.1995.10524599; Harvey, Leybourne and Newbold 1997,
+        doi:10.1016/S0169-2070(96)00719-4.
+
+        >>> s = Spread.from_series(np.array([1.0, 2.0, -1.0, -2.0]) / 4, lags=1)
+        >>> round(s.error, 4), s.tapered
+        (1.5275, False)
+        """
+        n = len(influence)
+        spread = Spread.from_influence(influence)
+        if n <= lags + 1:
+            return replace(spread, square=np.nan)
+        distances = np.arange(1, lags + 1)
+        products = np.array([influence[lag:] @ influence[:-lag] for lag in distances])
+        square = spread.square + 2 * products.sum()
+        tapered = bool(lags and square <= 0)
+        if tapered:
+            square = spread.square + 2 * (1 - distances / (lags + 1)) @ products
+        # Harvey's factor is n² / ((n − lags) (n − lags − 1)), of which `error` has n / (n − 1)
+        correction = n * (n - 1) / ((n - lags) * (n - lags - 1))
+        return replace(spread, square=max(square, 0.0) * correction, tapered=tapered)
 
     @staticmethod
     def from_jackknife(leave_one_out: Floats, kish: float) -> "Spread":

@@ -35,6 +35,7 @@ class Layout(Enum):
     PLAIN = "rows that count alike"
     CLUSTERED = "rows in units"
     WEIGHTED = "rows with weights, in units or not"
+    SERIES = "rows in time order, weighted or not"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     FOLDS = "folds that share training rows"
@@ -43,11 +44,15 @@ class Layout(Enum):
 
 
 class Difference(NamedTuple):
-    """The difference of two values, its standard error, and the number of units that have both."""
+    """The difference of two values, its standard error, and the number of units that have both.
+
+    tapered: as in `Spread`.
+    """
 
     value: float
     error: float
     n: int
+    tapered: bool = False
 
 
 class HitCount(NamedTuple):
@@ -479,7 +484,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @property
     def layout(self) -> Layout:
         """The layout of the sample."""
-        return layout_of(units=self.unit is not None, weights=self.rows.weight is not None)
+        return layout_of_rows(self.rows)
 
     @property
     def rechooses_threshold(self) -> bool:
@@ -545,7 +550,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # equal decisions of other scores: of the rows to come some will differ
         kind = self.chosen.metric.kind
-        if isinstance(kind, kinds.Loss) and kind.of_distributions:
+        if isinstance(kind, kinds.Loss | kinds.RatioOfRows) and kind.of_distributions:
             return are_same(self.rows.predictive, other.rows.predictive)
         if not self.chosen.uses_decisions:
             return True
@@ -622,18 +627,25 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """The spread of influence values, one per row of a statistic, added up by unit. statistic:
         has these rows; cells in place of rows need its weights.
         """
-        return Spread.from_influence(by_unit(influence, self.unit), kish=self.freedom + 1)
+        return self._spread_of_units(by_unit(influence, self.unit))
+
+    def _spread_of_units(self, influence: Floats) -> Spread:
+        """The spread of influence values, one per unit."""
+        if self.layout is Layout.SERIES:
+            return Spread.from_series(influence, self.rows.lags)
+        return Spread.from_influence(influence, kish=self.freedom + 1)
 
     def shared_difference(self, other: Self) -> Difference:
         """The difference from `other` over the units with rows that have both values."""
-        if np.array_equal(self.sums.defined, other.sums.defined):
+        same_rows = np.array_equal(self.sums.defined, other.sums.defined)
+        if same_rows and self.layout is not Layout.SERIES:
             return super().shared_difference(other)
         difference = self.term_differences(other)
         total, size = difference.by_unit(difference.defined, self.unit)
         value = float(total.sum() / size.sum())
         influence = (total - value * size) / size.sum()  # of each unit, by the delta method
-        spread = Spread.from_influence(influence, kish=self.freedom + 1)
-        return Difference(value, spread.error, int(np.count_nonzero(size)))
+        spread = self._spread_of_units(influence)
+        return Difference(value, spread.error, int(np.count_nonzero(size)), spread.tapered)
 
     @cached_property
     def unit_terms(self) -> Floats:
@@ -817,3 +829,10 @@ def layout_of(*, units: bool, weights: bool) -> Layout:
     if weights:
         return Layout.WEIGHTED
     return Layout.CLUSTERED if units else Layout.PLAIN
+
+
+def layout_of_rows(rows: Rows) -> Layout:
+    """The layout of rows in memory."""
+    if rows.steps_ahead is not None:
+        return Layout.SERIES
+    return layout_of(units=rows.unit is not None, weights=rows.weight is not None)

@@ -16,7 +16,18 @@ from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.kinds import TermsKind
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.tables import BASE_RATE, CHANGED_BY_BASE_RATE, INTERCEPT, SLOPE, lift_at
+from evalkit.catalogue.tables import (
+    BASE_RATE,
+    CHANGED_BY_BASE_RATE,
+    FALSE_POSITIVE_RATE,
+    INTERCEPT,
+    PRECISION,
+    PREDICTED_RATE,
+    RECALL,
+    ROC_AUC,
+    SLOPE,
+    lift_at,
+)
 from evalkit.limits import USUAL, Limits
 from evalkit.measured import classes, readings
 from evalkit.measured.classes import SummedBinary
@@ -128,6 +139,7 @@ LEAST_COST = "least cost"
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
 FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 Errors = dict[str, Callable[[Counts], float]]  # of calibration, which are above 0 in every sample
+GROUP_RATES = (BASE_RATE, PREDICTED_RATE, RECALL, FALSE_POSITIVE_RATE, PRECISION)
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
@@ -307,6 +319,13 @@ class BinaryStudy(row_study.RowStudy):
             return len(np.unique(self.data.actual[part.member])) < 2
         c = self._tables(self.systems[0], part.member).counts
         return not (c.positives and c.negatives)
+
+    @property
+    def group_metrics(self) -> list[Chosen]:
+        """The rates by which groups are compared, then the metrics of the report."""
+        rates = [Chosen(metric) for metric in GROUP_RATES]
+        calibrated = [BIAS] if self.probabilities else []
+        return list(dict.fromkeys([*rates, *calibrated, Chosen(ROC_AUC), *self.settings.metrics]))
 
     def resample(self, system: str) -> list[Counts]:
         """A system's tables on bootstrap samples of rows or units; none if these are not in
@@ -667,9 +686,9 @@ def asked(
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
     chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
-        systems
-    )
+    settings = study.settings(
+        p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
+    ).checked(systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
     costs = rule.costs or p.costs or EqualCosts()

@@ -411,9 +411,10 @@ def asked(
         ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     )
     chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
-    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
-        systems
+    settings = study.settings(
+        p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
     )
+    return settings.checked(systems)
 
 
 # Rows at hand -------------------------------------------------------------------------------------

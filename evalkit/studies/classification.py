@@ -72,6 +72,11 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
             if table is not None:  # None: the rows are counted now, and fit into memory
+                if p.groups:
+                    raise ParameterError(
+                        f"groups: need all rows in memory, at most {limits.reading.rows:,}, got "
+                        f"{table.table.rows:,}; give a random sample of the rows"
+                    )
                 return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)
 
@@ -86,7 +91,7 @@ def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
         positive=p.positive,
         columns=p.columns,
         systems=p.systems,
-        attributes=attributes(p.segments, p.unit),
+        attributes=attributes((*p.segments, *p.groups), p.unit),
         metric_columns=lookup.columns_needed_by(p.metrics),
         unit=p.unit,
     )

@@ -27,6 +27,7 @@ from evalkit.numbers import listed
 from evalkit.studies.study import Row
 
 OF_POINTS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
+SCORES = ("wis", "crps")  # of whole distributions, which have a metric of skill
 USUAL = (50.0, 90.0)  # percent of the intervals whose coverage is shown first
 NESTED = 4  # intervals of a row that are drawn
 DRAWN_LEVELS = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)  # of draws and moments
@@ -105,9 +106,19 @@ class Stated:
             has.add("pairs of quantiles")
         return {need: text for need, text in TEXTS["needs"].items() if need not in has}
 
+    def usual_metrics(self, *, with_skill: bool) -> list[str]:
+        """The metrics that are shown if the user names none. with_skill: True if there is a
+        reference forecast.
+        """
+        if not with_skill:
+            return self._shown_metrics
+        has_skill = bool(self.roles) and self._score in SCORES
+        skill = f"{self._score}_skill" if has_skill else "mae_skill"
+        return [*self._shown_metrics, skill]
+
     @property
-    def usual_metrics(self) -> list[str]:
-        """The metrics that are shown if the user names none."""
+    def _shown_metrics(self) -> list[str]:
+        """The metrics that are shown without a reference forecast."""
         if not self.roles:
             return [*OF_POINTS]
         coverage = [f"coverage@{p:.{EXACT}g}" for p in self.shown_intervals]

@@ -275,17 +275,17 @@ class Experiment(Study):
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Users by arm."""
-        return dict(zip(self.systems, np.bincount(self.table.assigned.arm).tolist(), strict=True))
+        return dict(zip(self.systems, np.bincount(self.table.assignment.arm).tolist(), strict=True))
 
     @property
     def users(self) -> int:
         """The users of all arms."""
-        return len(self.table.assigned.arm)
+        return len(self.table.assignment.arm)
 
     @property
     def crossed(self) -> int:
         """Users seen in several arms, who are left out."""
-        return self.table.assigned.crossed
+        return self.table.assignment.crossed
 
     @property
     def many_crossed(self) -> bool:
@@ -306,7 +306,7 @@ class Experiment(Study):
         """One value per user; each user's rows are those of the user's arm."""
         sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
         blocks = units.of_arms(
-            self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids)
+            self.systems, self.table.assignment.arm, sums, self.listed(self.table.ids)
         )
         return units.Units(self.users, blocks, self.settings.segments)
 
@@ -453,11 +453,13 @@ def read(
             raise ParameterError(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
-    arms, read = table.assigned.arms, table.sources
+    arms, read = table.assignment.arms, table.sources
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
-    study = Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
+    study = Experiment(
+        settings, arms, table.attributes, o, read, table, logs.includes_file(read, SAMPLE)
+    )
     study.check_covariate()
     return study
 
@@ -486,7 +488,7 @@ def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tupl
 def _numbers(o: reports.InterleavingParameters) -> list[str]:
     """The columns of numbers that are read."""
     return logs.distinct(
-        logs.numbers_of(filter(lookup.is_in_catalogue, o.metrics), o.before),
+        logs.number_columns(filter(lookup.is_in_catalogue, o.metrics), o.before),
         lookup.columns_needed_by(o.metrics),
     )
 
@@ -504,9 +506,9 @@ def users(
     there = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
     table = logs.read_users(data, o, engine, _numbers(o), attributes, most)
-    if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assigned.arms):
+    if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assignment.arms):
         raise ParameterError(
-            f"shares: must name the arms {', '.join(table.assigned.arms)}, got "
+            f"shares: must name the arms {', '.join(table.assignment.arms)}, got "
             f"{', '.join(o.shares)}"
         )
     return table
@@ -539,7 +541,7 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
 
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
-    parts = logs.measured(name)
+    parts = logs.columns_of_metric(name)
     best = best or lookup.direction(parts[0])
     alone = len(parts) == 1
     what = (

@@ -239,7 +239,7 @@ def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspecti
         positive=p.positive,
         columns=p.columns,
         systems=p.systems,
-        attributes=reports.attributes(p.segments, p.unit),
+        attributes=reports.attributes((*p.segments, *p.groups), p.unit),
     )
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
@@ -327,7 +327,7 @@ def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
     fields = logs.log_fields(sessions, p.columns, p.segments)
     own = [name for name in p.segments if name in logs.column_names(users)]
-    numbers = logs.numbers_of(filter(lookup.is_in_catalogue, p.metrics), p.before)
+    numbers = logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before)
     logs.user_fields(users, p.columns, numbers, logs.distinct(own, (p.strata,)))
     if of is sources.parts and not sessions:
         return _users(p, users)
@@ -337,8 +337,8 @@ def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
             {role: each.column for of in fields[:1] for role, each in of.items()},
         )
     read = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
-    items = counted(int(read.kept.shown.sum()), "item")
-    return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
+    items = counted(int(read.sessions.item_counts.sum()), "item")
+    return Inspection("interleaved sessions", read.columns, read.sessions.arms, items)
 
 
 def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
@@ -353,7 +353,7 @@ def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspect
         p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     return Inspection(
-        what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user")
+        what, table.columns, table.assignment.arms, counted(len(table.assignment.arm), "user")
     )
 
 

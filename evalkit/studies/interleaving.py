@@ -89,7 +89,7 @@ class Interleaving(Study):
     @property
     def items(self) -> int:
         """The number of items shown."""
-        return int(self.kept.shown.sum())
+        return int(self.kept.item_counts.sum())
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. Both use the same signs of users, because one follows
@@ -123,7 +123,7 @@ class Interleaving(Study):
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
-        owned = self.kept.shown[:, :-1]
+        owned = self.kept.item_counts[:, :-1]
         rows = []
         p = []
         for position in np.flatnonzero(owned.any(axis=1)):
@@ -152,14 +152,14 @@ class Interleaving(Study):
         """Outcome per item shown, by position and arm, clustered by user, by the jackknife."""
         arms = len(self.systems)
         level = self.settings.level
-        most = 1.0 if self.kept.most <= 1 else float("inf")
-        for position in range(1, len(self.kept.shown)):
+        most = 1.0 if self.kept.largest_outcome <= 1 else float("inf")
+        for position in range(1, len(self.kept.item_counts)):
             for arm, system in enumerate(self.systems):
                 e = self.kept.outcomes.per_item(position * arms + arm, most, level)
                 place = {
                     "system": system,
                     "position": position,
-                    "shown": int(self.kept.shown[position, arm]),
+                    "shown": int(self.kept.item_counts[position, arm]),
                 }
                 yield place | estimate_columns(e)
 
@@ -180,7 +180,7 @@ class Interleaving(Study):
     @property
     def kept(self) -> Sessions:
         """The sessions of the log."""
-        return self.table.kept
+        return self.table.sessions
 
     @property
     def sessions(self) -> int:
@@ -236,9 +236,9 @@ class Interleaving(Study):
     @cached_property
     def checks(self) -> pd.DataFrame:
         """The checks to read before the verdict, one per row: check, count, of, share."""
-        count, of = self.kept.counted.T
+        count, of = self.kept.check_counts.T
         return pd.DataFrame(
-            {"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)}
+            {"check": sessions.CHECKS, "count": count, "of": of, "share": ratio(count, of)}
         )
 
     @cached_property
@@ -487,13 +487,13 @@ def _read_log(
         )
     with backends.needed(data, budget) as engine:
         table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
-    if not table.kept.credit.any():
+    if not table.sessions.credit.any():
         raise InputError(
             f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on "
             f"all"
         )
-    own = experiment.own_settings(shared, logs.column_names(data), table.kept.arms)
-    simulated = logs.holds(table.sources, str(SAMPLE["log"]))
+    own = experiment.own_settings(shared, logs.column_names(data), table.sessions.arms)
+    simulated = logs.includes_file(table.sources, str(SAMPLE["log"]))
     return Interleaving(
-        own, table.kept.arms, table.kept.attributes, p, table.sources, table, simulated
+        own, table.sessions.arms, table.sessions.attributes, p, table.sources, table, simulated
     )

@@ -193,9 +193,15 @@ def _predicted(rows: Rows) -> np.ndarray:
 def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
-    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits).checked(
-        systems
+    settings = study.settings(
+        p,
+        chosen,
+        unit=p.unit,
+        segments=p.segments,
+        groups=p.group_question,
+        limits=limits,
     )
+    return settings.checked(systems)
 
 
 def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:

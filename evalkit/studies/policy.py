@@ -26,6 +26,7 @@ from evalkit.parameters.policy import (
     Against,
     Bound,
     Claim,
+    GapBound,
     NoFinding,
     Policy,
     PolicyRule,
@@ -38,6 +39,7 @@ from evalkit.statistics import inference, methods, power, sensitivity, significa
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
+from evalkit.studies.groups import parts_of
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -73,6 +75,13 @@ class Statement:
         """The argument that keeps a study to the slice."""
         return {"member": self.part.member} if self.part else {}
 
+    @property
+    def _column(self) -> str:
+        """The column of the slice, or of the groups; "" for neither."""
+        if isinstance(self.claim, GapBound):
+            return self.claim.column or ""
+        return self.part.column if self.part else ""
+
     def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its
         number in its place.
@@ -80,6 +89,9 @@ class Statement:
         nothing = inference.undefined(study.settings.level, study.unit_name)
         if study.obstacle(self.chosen, self.system, self.second):
             return nothing
+        if isinstance(self.claim, GapBound):
+            e = study.largest_gap(self.chosen, self.system, self.claim.column or "")
+            return replace(nothing, difference=e)
         if not self.second:
             e = study.deciding_estimate(self.chosen, self.system, **self._member)
             return replace(nothing, difference=e)
@@ -126,7 +138,8 @@ class Statement:
         """
         metric = self.chosen.metric
         e = evidence.difference
-        if not e.n or math.isnan(e.value):  # no unit of a slice has a value
+        is_unknown = not e.n or math.isnan(e.value)  # no unit of a slice has a value
+        if is_unknown or isinstance(self.claim, GapBound):
             return catching.Catch()
         level = e.level
         value = e.value
@@ -201,7 +214,7 @@ class Statement:
             "metric": self.chosen.label,
             "system": self.system,
             "against": self.second,
-            "segment": self.part.column if self.part else "",
+            "segment": self._column,
             "slice": self.part.label if self.part else "",
         }
         limits = {
@@ -498,6 +511,9 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
     """
     if not isinstance(claim, Bound | Against):
         return
+    if isinstance(claim, GapBound):
+        yield from _gap_statements(claim, studies)
+        return
     if isinstance(claim, Against):
         studies = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
@@ -512,6 +528,17 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         asked = choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
+
+
+def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
+    """The statements of a rule about the largest gap between groups."""
+    for study in studies:
+        parts_of(study, claim.column or "")  # raises where there are no such groups
+        metrics = {chosen.label: chosen for chosen in study.group_metrics}
+        metric = lookup.label_of("the metric", claim.metric, metrics.values())
+        system = choice("the system", claim.system, study.systems)
+        for name in study.systems if system is None else [system]:
+            yield Statement(claim, study, metrics[metric], name, "", None)
 
 
 def _pairs(claim: Against, study: Study, chosen: metric.Chosen) -> dict[str, str]:

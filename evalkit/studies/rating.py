@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, codes, ratio
+from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
-from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.rows import (
@@ -38,6 +38,7 @@ from evalkit.metrics.samples import Sample
 from evalkit.metrics.summaries import Extremes, Total, Wins
 from evalkit.metrics.tallies import ValueCounts
 from evalkit.parameters import reports
+from evalkit.parameters.kinds import REFERENCES
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import outcomes
@@ -45,11 +46,24 @@ from evalkit.reading.inputs.forecasts import ForecastTable
 from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
+from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.statistic import RowStatistic, Statistic, layout_of
+from evalkit.statistics.methods import TAPERED
+from evalkit.statistics.spread import by_unit
+from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
 from evalkit.studies import distributions, reliability, row_study, study
 from evalkit.studies.study import Row, Settings, SystemPair, frame
+from evalkit.studies.timing import (
+    COMPUTED,
+    NAIVE_MAE,
+    NAIVE_MSE,
+    REFERENCE,
+    Autocorrelation,
+    TimedOutcomes,
+    Timing,
+    autocorrelation,
+)
 from evalkit.system import cached
 
 SAMPLE = {
@@ -100,22 +114,25 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    parts = sources.parts(p.preds, p.header, limits.reading)
     forecasts = ForecastTable(
-        sources.parts(p.preds, p.header, limits.reading),
+        parts,
         outcomes.FORECASTS,
         p.columns,
         p.systems,
         settings.attributes,
-        settings.columns,
+        _columns_read(settings, p, parts),
         p.unit,
         p.interval_level,
     )
     stated = distributions.Stated(forecasts.distribution_roles)
-    metrics = lookup.possible(p.metrics, "forecasts", stated.usual_metrics, stated.lacks)
+    usual = stated.usual_metrics(with_skill=p.reference is not None)
+    metrics = lookup.possible(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
-    if stated.roles and forecasts.horizon and not p.segments:
-        settings = replace(settings, segments=(forecasts.horizon,))
+    in_time = stated.roles or forecasts.time_columns
+    if in_time and forecasts.horizon not in (None, p.unit) and not p.segments:
+        settings = replace(settings, segments=(str(forecasts.horizon),))
         forecasts = replace(forecasts, attributes=settings.attributes)
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
@@ -125,14 +142,35 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     return _read_in_memory(forecasts, settings, p)
 
 
+def _columns_read(
+    settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
+) -> dict[str, str]:
+    """The columns of numbers that metrics need, as `Settings.columns`, without those that are
+    computed from a reference forecast. Raises ParameterError for a metric of skill without one.
+    """
+    present = {*parts[0].columns}
+    if p.reference is not None:
+        present.discard(REFERENCE)
+        return {name: use for name, use in settings.columns.items() if name in present}
+    for name, metric_named in settings.columns.items():
+        if name in COMPUTED and name not in present:
+            raise ParameterError(f"{metric_named} needs a column {name}, or reference={REFERENCES}")
+    return settings.columns
+
+
 def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
     """The study of a table that fits into memory."""
-    data = outcomes.forecasts_of(forecasts.rows())
+    timed = TimedOutcomes.from_table(forecasts)
+    data, timing = timed.with_reference(p.reference, settings.columns)
     part = forecasts.parts[0]
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, part)
-    return _of_rows(data, settings.checked(data.rows.systems), p)
+    if timing is not None:
+        settings = replace(settings, unit=p.unit or timing.unit)
+        if timing.has_horizons and timing.horizon != p.unit and not p.segments:
+            settings = replace(settings, segments=(timing.horizon,))
+    return _of_rows(data, settings.checked(data.rows.systems), p, timing)
 
 
 def _read_in_blocks(
@@ -142,9 +180,13 @@ def _read_in_blocks(
     p: reports.RatingParameters,
 ) -> "Rating":
     """The study of a table that does not fit into memory. Raises InputError for draws without a
-    point forecast.
+    point forecast, and ParameterError for a reference forecast that has no column.
     """
     first = forecasts.parts[0]
+    if p.reference is not None:
+        raise ParameterError(
+            f"reference: {p.reference} needs all rows in memory; add a column reference instead"
+        )
     if "forecast" not in forecasts.layouts[0].predictions:
         raise roles_of.refused(first.name, "drawn_alone", rows=first.rows)
     groups = (settings.segments, p.unit)
@@ -340,6 +382,7 @@ class Rating(row_study.RowStudy):
     asked: Asked
     kept: KeptForecasts
     stated: distributions.Stated
+    timing: Timing | None = None
 
     report: ClassVar[str] = "rating"
     listed_under: ClassVar[str] = "Errors"
@@ -600,8 +643,8 @@ class Rating(row_study.RowStudy):
         not leave out, and the detectable difference. For metrics of distributions, which may differ
         where errors do not, the units are not counted.
         """
-        kind = chosen.metric.kind
-        if self.stated.roles and isinstance(kind, Loss) and kind.of_distributions:
+        kind = chosen.base.metric.kind
+        if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
             uncounted = dict.fromkeys(("wins", "ties", "losses"), np.nan)
             return uncounted | super().comparison_extras(chosen, pair)
         i, j = (self.systems.index(name) for name in pair)
@@ -641,6 +684,74 @@ class Rating(row_study.RowStudy):
         with the least MAE.
         """
         return self._of_constant(chosen, self.target.weighted_median())
+
+    def reference_value(self, chosen: metric.Chosen) -> float:
+        """The metric of the reference forecast on the rows that have one; NaN for one of
+        distributions without a point forecast.
+        """
+        rows = self.measured.rows[self.leader]
+        known = rows.take(~np.isnan(rows.columns[REFERENCE]))
+        forecast = known.columns[REFERENCE]
+        return chosen.value(replace(known, score=forecast, predictive=None))
+
+    @property
+    def rows_without_reference(self) -> int | None:
+        """The number of rows that have no reference forecast; None if none is asked for."""
+        if self.p.reference is None:
+            return None
+        columns = self.measured.rows[self.leader].columns
+        return int(np.isnan(columns[REFERENCE]).sum()) if REFERENCE in columns else None
+
+    @property
+    def rescaled(self) -> list[str]:
+        """The scales of errors that the table lacks, and that are computed from its own rows."""
+        read = self.data.rows.layout.fields
+        return [name for name in (NAIVE_MAE, NAIVE_MSE) if f"metric_column {name}" not in read]
+
+    @property
+    def by_horizon(self) -> pd.DataFrame | None:
+        """The metric that decides by how many steps ahead a forecast looks, with intervals: system,
+        x, value, low, high; None without several horizons among the segments.
+        """
+        timing = self.timing
+        if timing is None or not timing.has_horizons:
+            return None
+        frame = self.by_segment[self.by_segment["segment"] == timing.horizon]
+        steps = pd.to_numeric(frame["slice"], errors="coerce")
+        return frame.assign(x=steps).dropna(subset="x") if len(frame) else None
+
+    @property
+    def in_time_order(self) -> bool:
+        """True if intervals and tests take rows as a series."""
+        return self.measured.layout is Layout.SERIES
+
+    @property
+    def tapered(self) -> list[str]:
+        """The metrics with a comparison whose autocovariances got Bartlett's weights."""
+        if not len(self.comparisons):
+            return []
+        is_tapered = self.comparisons["method"] == TAPERED
+        return [*dict.fromkeys(self.comparisons["metric"][is_tapered])]
+
+    @cached_property
+    def autocorrelation(self) -> Autocorrelation | None:
+        """The autocorrelation of the differences in the metric that decides, or of its values for
+        one system, at the first lag that intervals and tests leave out; None if rows are in no time
+        order or too few.
+        """
+        if not self.in_time_order:
+            return None
+        chosen = self.primary.base
+        influences = [
+            chosen.effects(self.measured.rows[name]).influence
+            for name in row_study.compared(self)[:2]
+        ]
+        rows = self.measured.rows[self.leader]
+        lag = rows.lags + 1
+        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)
+        if len(values) <= 2 * lag or not values.any():
+            return None
+        return autocorrelation(values, lag)
 
     @property
     def constants(self) -> Sequence[Callable[[metric.Chosen], float]]:
@@ -844,7 +955,12 @@ def partial(metrics: Sequence[Chosen]) -> tuple[Chosen, ...]:
 # From rows at hand, and from blocks ---------------------------------------------------------------
 
 
-def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParameters) -> Rating:
+def _of_rows(
+    data: outcomes.Outcomes,
+    settings: Settings,
+    p: reports.RatingParameters,
+    timing: Timing | None,
+) -> Rating:
     """The study of a table that fits, which is one block."""
     rows = data.rows
     limits = settings.limits
@@ -870,6 +986,8 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
         names=places,
     )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
+    if timing is not None and unit is None:
+        held = {name: timing.in_order(of_system) for name, of_system in held.items()}
     centre = float(data.actual.mean())
     errors = Errors(len(held), partial(settings.metrics))
     terms = Terms(
@@ -888,6 +1006,7 @@ def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.RatingParam
         asked=asked,
         kept=asked(block),
         stated=distributions.Stated([*block.system_columns]),
+        timing=timing,
     )
 
 

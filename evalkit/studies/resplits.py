@@ -174,7 +174,7 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
             rows = order[: max(5, round(share * train.size))]
-            if rows.size < train.size and setting.varied(rows):
+            if rows.size < train.size and setting.can_learn_from(rows):
                 jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
     return sorted(jobs, key=lambda job: job.place)
 
@@ -223,7 +223,7 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
 def _draws(way: Way) -> list[Sequence[tuple[Ints, Ints]]]:
     """The pairs of training and test rows of each draw of a way of k folds."""
     pairs = list(way.folds.pairs)
-    return [pairs[i : i + way.together] for i in range(0, len(pairs), way.together)]
+    return [pairs[i : i + way.folds_per_value] for i in range(0, len(pairs), way.folds_per_value)]
 
 
 # What came of them
@@ -236,16 +236,18 @@ def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in fits[way.name]]
     whole = [
-        tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)
+        tests[i : i + way.folds_per_value]
+        for i in range(0, len(tests) - way.folds_per_value + 1, way.folds_per_value)
     ]
     values = np.array([metric.value(Rows.join(some)) for some in whole])
-    complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
+    estimates = values.size // way.values_per_estimate
+    complete = values[: estimates * way.values_per_estimate].reshape(-1, way.values_per_estimate)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
 def _nested(way: Way, metric: Chosen, fits: Fits, n: int) -> NestedDraws | None:
     """The values around each fold of those draws of n rows whose fits were all made."""
-    k = way.together
+    k = way.folds_per_value
     of_folds = [_values(metric, fit.test) for _, fit in fits[way.name]]
     of_pairs = [_values(metric, fit.test) for _, fit in fits[NESTED]]
     pairs = list(combinations(range(k), 2))
@@ -420,7 +422,11 @@ def _can_nest(setting: Setting, way: Way, metric: Chosen) -> bool:
     """True for k folds of independent rows, three or more of at least two rows each, and a mean
     over rows, where models without two folds can be fitted.
     """
-    if way.name != f"{setting.k}-fold" or way.together < 3 or not metric.metric.kind.mean_over_rows:
+    if (
+        way.name != f"{setting.k}-fold"
+        or way.folds_per_value < 3
+        or not metric.metric.kind.mean_over_rows
+    ):
         return False
     draws = _draws(way)
     least = min(test.size for _, test in way.folds.pairs)
@@ -429,7 +435,7 @@ def _can_nest(setting: Setting, way: Way, metric: Chosen) -> bool:
         for draw in draws
         for one, other in combinations(draw, 2)
     )
-    return least > 1 and all(map(setting.varied, sides))
+    return least > 1 and all(map(setting.can_learn_from, sides))
 
 
 # A selection of columns, inside the folds and outside

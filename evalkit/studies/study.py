@@ -23,16 +23,17 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
 from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
-from evalkit.parameters.reports import Compared, attributes
+from evalkit.parameters.reports import NO_GROUPS, Compared, GroupQuestion, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart, SelectedRows, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
-from evalkit.studies import policy, units
+from evalkit.studies import groups, policy, units, winners
+from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import Listed, Units
-from evalkit.system import progress
+from evalkit.system import cached, progress
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
@@ -57,6 +58,7 @@ class Settings:
     units: bool | None = None
     alpha: float | None = None
     alternative: Alternative = Alternative.TWO_SIDED
+    groups: GroupQuestion = NO_GROUPS
 
     @property
     def test_level(self) -> float:
@@ -65,8 +67,8 @@ class Settings:
 
     @property
     def attributes(self) -> list[str]:
-        """The columns that segments and unit name, without duplicates."""
-        return attributes(self.segments, self.unit)
+        """The columns that segments, groups and unit name, without duplicates."""
+        return attributes((*self.segments, *self.groups.columns), self.unit)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -98,6 +100,12 @@ class Settings:
             raise InputError(
                 f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}"
             )
+        for column in self.groups.references:
+            if column not in self.groups.columns:
+                named = ", ".join(self.groups.columns) or "none"
+                raise ParameterError(
+                    f"reference: {column!r} is not among groups; these are {named}"
+                )
         return self
 
 
@@ -107,6 +115,7 @@ def settings(
     *,
     unit: str | None = None,
     segments: Iterable[str] = (),
+    groups: GroupQuestion = NO_GROUPS,
     limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings from a report's parameters and these arguments; the first metric is the
@@ -126,6 +135,7 @@ def settings(
         p.units,
         p.alpha,
         Alternative(p.alternative),
+        groups,
     )
 
 
@@ -715,6 +725,56 @@ class Study(ABC):
                     place = {"segment": part.column, "slice": part.label}
                     yield place | with_limits({"difference": c.difference}) | {"p": c.p_value}
 
+    @frame
+    def slices_against_rest(self) -> Iterator[Row]:
+        """The primary metric in each slice beside the mean of the other slices of its column, of
+        each system and of the headline pair's difference; p adjusted by max-T over the column.
+        """
+        return winners.against_rest(self)
+
+    @frame
+    def picked_slices(self) -> Iterator[Row]:
+        """The highest and the lowest slice of each column: its value, and the value corrected for
+        having been picked among the slices.
+        """
+        return winners.picked(self)
+
+    # Groups
+
+    @property
+    def group_metrics(self) -> Sequence[Chosen]:
+        """The metrics that are compared between groups."""
+        return self.settings.metrics
+
+    @cached
+    def gaps(self, column: str) -> pd.DataFrame:
+        """Each metric of each system in the groups of a column that `groups` or `segments` names.
+
+        value, low, high: in the group. gap, ratio: to the reference group, with limits that hold
+        for all groups of a metric together. Raises ParameterError for another column.
+        """
+        return pd.DataFrame([row for metric in self.grouped(column) for row in metric.rows()])
+
+    @cached
+    def largest_gaps(self, column: str) -> pd.DataFrame:
+        """The largest gap between two groups of a column, of each metric and system."""
+        return pd.DataFrame([metric.largest_row() for metric in self.grouped(column)])
+
+    def largest_gap(self, chosen: Chosen, system: str, column: str) -> intervals.Estimate:
+        """The largest gap of a metric of a system between two groups of a column; undefined if
+        fewer than two have a value.
+        """
+        metrics = [m for m in self.grouped(column) if (m.chosen, m.system) == (chosen, system)]
+        (gap,) = (metric.largest for metric in metrics)
+        if gap is None:
+            return inference.undefined(self.settings.level, self.unit_name).difference
+        return gap.estimate
+
+    @cached
+    def grouped(self, column: str) -> list[GroupedMetric]:
+        """The metrics of each system in the groups of a column."""
+        return groups.grouped(self, column, self.group_metrics)
+
     # The file of units
 
     @abstractmethod
@@ -757,6 +817,8 @@ class Study(ABC):
         that the comparisons cannot answer, before anything is computed.
         """
         self._check_question()
+        for column in self.settings.groups.references:
+            groups.reference_of(self, column, groups.parts_of(self, column))
         policy.asked(self.settings.gate, [self])
 
     def _check_question(self) -> None:

@@ -6,10 +6,11 @@ from functools import cached_property
 from evalkit.metrics.predictive import DEVIATION, MEAN, is_role
 from evalkit.names import usual
 from evalkit.reading.inputs.aligned import ColumnLayout, PredictionTable
+from evalkit.reading.inputs.time_columns import TimeColumns, time_columns
 from evalkit.reading.matching import proposal
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.matching.distribution_columns import distributions, leveled
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 
 
@@ -89,17 +90,32 @@ class ForecastTable(PredictionTable):
             raise roles_of.refused(part.name, "no_point", columns=listed)
         return super().layout(part)
 
+    @cached_property
+    def _columns_beside(self) -> list[ColumnSample]:
+        """The columns without a role, whether or not they are units or segments."""
+        used = {
+            column.field.column
+            for column in self.layouts[0].columns
+            if not column.role.startswith("attribute ")
+        }
+        samples = [ColumnSample(*column) for column in self.parts[0].head.items()]
+        return [column for column in samples if column.name not in used]
+
     @property
     def horizon(self) -> str | None:
         """The column that says how far ahead each forecast looks, by its name: a few whole numbers,
         without another use.
         """
-        used = {column.field.column for column in self.layouts[0].columns}
-        for column in self.sample.columns:
+        for column in self._columns_beside:
             is_named = comparable(column.name) in usual("distributions")["horizon"]
-            if is_named and column.name not in used and column.is_whole and column.holds_labels:
+            if is_named and column.is_whole and column.holds_labels:
                 return column.name
         return None
+
+    @cached_property
+    def time_columns(self) -> TimeColumns | None:
+        """The columns of time; None without one."""
+        return time_columns(self._columns_beside, self.horizon)
 
     @cached_property
     def distribution_roles(self) -> list[str]:

@@ -1,0 +1,117 @@
+"""`TimeOrder`: the place of rows in time, and the naive forecasts that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+
+TIMES_OF_STEP = 33  # of the longest horizon, below which tests reject too often
+
+
+class Scales(NamedTuple):
+    """The mean absolute and the mean squared error of the naive forecast of each row's series."""
+
+    absolute: Floats
+    squared: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TimeOrder:
+    """For each row its place among the distinct times of the table, from 0, the number of its
+    series, from 0, and how many steps ahead its forecast looks.
+    """
+
+    place: Ints
+    series: Ints
+    steps_ahead: Ints
+
+    @property
+    def times(self) -> int:
+        """The number of distinct times."""
+        return len(np.unique(self.place))
+
+    @property
+    def series_count(self) -> int:
+        """The number of series."""
+        return len(np.unique(self.series))
+
+    @cached_property
+    def horizons(self) -> Ints:
+        """The distinct horizons, in steps."""
+        return np.unique(self.steps_ahead)
+
+    @property
+    def longest_horizon(self) -> int:
+        """The longest horizon, in steps."""
+        return int(self.horizons[-1])
+
+    @property
+    def lags(self) -> int:
+        """How many steps back errors depend on others."""
+        return self.longest_horizon - 1
+
+    @property
+    def has_few_times(self) -> bool:
+        """True if there are so few times for the longest horizon that tests reject too often."""
+        return self.lags > 0 and self.times < TIMES_OF_STEP * self.longest_horizon
+
+    @cached_property
+    def repeated_rows(self) -> int:
+        """The number of rows with the time, the series and the horizon of an earlier row."""
+        keys = np.column_stack([self._keys(self.place), self.steps_ahead])
+        return len(keys) - len(np.unique(keys, axis=0))
+
+    def _keys(self, place: Ints) -> Ints:
+        """A number for each series and place."""
+        return self.series * (int(self.place.max(initial=0)) + 1) + place
+
+    def values_before(self, actual: Floats, season: int = 1) -> Floats:
+        """The last actual value of each row's series that was known when it was forecast, or with a
+        season that of the same time in an earlier season; NaN where the table has none.
+
+        >>> order = TimeOrder(np.array([0, 1, 2]), np.zeros(3, int), np.array([1, 1, 2]))
+        >>> order.values_before(np.array([5.0, 6.0, 7.0]))
+        array([nan,  5.,  5.])
+        """
+        seasons = -(-self.steps_ahead // season)
+        return self._values_at(actual, self.place - season * seasons)
+
+    def _values_at(self, actual: Floats, place: Ints) -> Floats:
+        """The actual value of each row's series at these places; NaN where the table has none."""
+        known, first = np.unique(self._keys(self.place), return_index=True)
+        wanted = self._keys(place)
+        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        is_known = (place >= 0) & (known[found] == wanted)
+        return np.where(is_known, actual[first[found]], np.nan)
+
+    def naive_scales(self, actual: Floats, season: int = 1) -> Scales:
+        """By what MASE and RMSSE divide: the errors of forecasting each value of a series by that
+        one season before, each time once; NaN for a series without such a value.
+        """
+        once = np.unique(self._keys(self.place), return_index=True)[1]
+        errors = (actual - self._values_at(actual, self.place - season))[once]
+        series = self.series[once]
+        known = ~np.isnan(errors)
+
+        def mean(values: Floats) -> Floats:
+            """The mean of each row's series."""
+            count = np.bincount(series[known], minlength=self.series.max() + 1)
+            total = np.bincount(series[known], values[known], len(count))
+            return ratio(total, count)[self.series]
+
+        return Scales(mean(np.abs(errors)), mean(errors**2))
+
+
+def mean_of_series(actual: Floats, weight: Floats, series: Ints) -> Floats:
+    """The mean of the actual values of each row's series.
+
+    >>> mean_of_series(np.array([1.0, 3.0, 5.0]), np.ones(3), np.array([0, 0, 1]))
+    array([2., 2., 5.])
+    """
+    total = np.bincount(series, weight * actual)
+    return ratio(total, np.bincount(series, weight))[series]

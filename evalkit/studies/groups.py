@@ -1,0 +1,242 @@
+"""Gaps of metrics between the groups of a column: each group against a reference, the largest gap,
+and what cannot hold at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import Floats, ParameterError, codes, ratio
+from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.metric import Chosen, Transformed
+from evalkit.parameters.kinds import did_you_mean
+from evalkit.reading.tables.table import Slice, slices
+from evalkit.statistics import groups, inference
+from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues, LargestGap
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.significance import equivalence_level
+from evalkit.statistics.statistic import Layout, RowStatistic, Statistic
+
+if TYPE_CHECKING:
+    from evalkit.studies.study import Row, Study
+
+FEW_CASES = 10  # of a group; with fewer, a rate says next to nothing
+HIGHER, LOWER, EQUIVALENT, CANNOT_TELL = "higher", "lower", "equivalent", "cannot tell"
+DIFFERENT = "different"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedMetric:
+    """A metric of one system in each group of a column.
+
+    parts: the groups. statistics: the metric in each. reference: the number of the group with which
+    the others are compared. margin: gaps within plus or minus this value are equivalent; None for
+    no verdict of equivalence.
+    """
+
+    study: Study
+    chosen: Chosen
+    system: str
+    parts: Sequence[Slice]
+    reference: int
+    margin: float | None
+
+    @cached_property
+    def statistics(self) -> list[Statistic]:
+        """The metric in each group."""
+        return [self.study.measure(self.chosen, self.system, part.member) for part in self.parts]
+
+    def estimate(self, group: int, level: float) -> Estimate:
+        """The metric in a group with the interval that it has there alone."""
+        options = replace(self.study.inference_options(1), level=level)
+        return inference.estimate(self.statistics[group], options)
+
+    @cached_property
+    def cases(self) -> list[int]:
+        """The number of cases in each group: rows, or units, in the smallest class of rows that the
+        metric depends on, such as the positive ones.
+        """
+        return [_cases(statistic) for statistic in self.statistics]
+
+    @cached_property
+    def values(self) -> GroupValues:
+        """The values of the groups, which give their gaps."""
+        shares = [_share(statistic) for statistic in self.statistics]
+        known = [share for share in shares if share is not None]
+        if len(known) == len(shares):
+            return GroupShares(*np.array(known, float).reshape(-1, 2).T)
+        return GroupEstimates(self.estimate, self._correlation)
+
+    @property
+    def _correlation(self) -> Floats:
+        """The correlation of the errors of groups in which the same units have rows."""
+        independent: Floats = np.eye(len(self.parts))
+        unit = self.study.unit
+        rows = [s for s in self.statistics if isinstance(s, RowStatistic)]
+        if unit is None or len(rows) < len(self.parts):
+            return independent
+        number, names = codes(unit)
+        influence = np.zeros((len(names), len(rows)))
+        for group, (statistic, part) in enumerate(zip(rows, self.parts, strict=True)):
+            if not np.isnan(statistic.value):
+                row_influence = statistic.row_influence
+                influence[:, group] = np.bincount(number[part.member], row_influence, len(names))
+        products = influence.T @ influence
+        size = np.sqrt(np.diag(products))
+        correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
+        np.fill_diagonal(correlation, 1.0)
+        return correlation
+
+    @cached_property
+    def largest(self) -> LargestGap | None:
+        """The largest gap; None if fewer than two groups have a value."""
+        return groups.largest_gap(self.values, self.study.settings.level)
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each group: its value, and its gap and ratio to the reference."""
+        level = self.study.settings.level
+        others = int(np.count_nonzero(~np.isnan(self.values.values))) - 1
+        level_of_each = groups.level_of_each(level, others)
+        together = self.values.differences(level_of_each)
+        narrower = self.values.differences(equivalence_level(level))
+        for group, part in enumerate(self.parts):
+            e = self.estimate(group, level)
+            row: Row = {"column": part.column, "metric": self.chosen.label, "system": self.system}
+            row |= {"group": part.label, "n": self.statistics[group].n, "cases": self.cases[group]}
+            row |= {"value": self.values.values[group], "low": e.low, "high": e.high}
+            row |= {"reference": self.parts[self.reference].label}
+            if group == self.reference:
+                unknown = ("gap", "gap_low", "gap_high", "ratio", "ratio_low", "ratio_high")
+                yield row | dict.fromkeys(unknown, np.nan) | {"verdict": ""}
+                continue
+            place = (group, self.reference)
+            gap = Estimate(
+                float(self.values.values[group] - self.values.values[self.reference]),
+                float(together.low[place]),
+                float(together.high[place]),
+                level_of_each,
+                e.n,
+                "",
+            )
+            within = replace(gap, low=float(narrower.low[place]), high=float(narrower.high[place]))
+            times = self.values.ratio(*place, level_of_each)
+            row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
+            row |= {"ratio": times.value, "ratio_low": times.low, "ratio_high": times.high}
+            yield row | {"verdict": _verdict(gap, within, self.margin)}
+
+    def largest_row(self) -> Row:
+        """The largest gap: its groups, its limits, the ratio of the lowest to the highest value."""
+        row: Row = {"column": self.parts[0].column, "metric": self.chosen.label}
+        row |= {"system": self.system}
+        gap = self.largest
+        if gap is None:
+            unknown = ("gap", "low", "high", "ratio")
+            row |= {"highest": "", "lowest": "", **dict.fromkeys(unknown, np.nan), "groups": 0}
+            return row | {"verdict": CANNOT_TELL}
+        e = gap.estimate
+        row |= {"highest": self.parts[gap.highest].label, "lowest": self.parts[gap.lowest].label}
+        times = gap.ratio if self.chosen.metric.low >= 0 else np.nan
+        row |= {"gap": e.value, "low": e.low, "high": e.high, "ratio": times, "groups": e.n}
+        verdict = _verdict(e, gap.equivalence, self.margin)
+        return row | {"verdict": {HIGHER: DIFFERENT}.get(verdict, verdict)}
+
+
+def _cases(statistic: Statistic) -> int:
+    """The number of cases that decide a metric: of rows those of the smallest class."""
+    if isinstance(statistic, RowStatistic) and statistic.n:
+        return int(np.nan_to_num(statistic.base().fewest_units))  # NaN: no case
+    return statistic.n
+
+
+class _ShareCounts(NamedTuple):
+    """The hits of a share, and the rows that count."""
+
+    hits: int
+    n: int
+
+
+def _share(statistic: Statistic) -> _ShareCounts | None:
+    """The counts of a share of independent rows, also of one that is 1 less another; None for any
+    other metric.
+    """
+    if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
+        return None
+    original = statistic.base()
+    if not isinstance(original.chosen.metric.kind, Share):
+        return None
+    counts = original.hits()
+    kind = statistic.chosen.metric.kind
+    if not isinstance(kind, Transformed):
+        return _ShareCounts(counts.hits, counts.n)
+    is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
+    return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
+
+
+def _verdict(gap: Estimate, within: Estimate, margin: float | None) -> str:
+    """Equivalent if the gap is shown to lie within the margin; else higher or lower if it is shown
+    to differ from 0.
+
+    gap: with the limits that hold for all groups together. within: at 1 − 2α (two one-sided tests).
+    """
+    if margin is not None and -margin < within.low and within.high < margin:
+        return EQUIVALENT
+    if gap.low > 0:
+        return HIGHER
+    return LOWER if gap.high < 0 else CANNOT_TELL
+
+
+def parts_of(study: Study, column: str) -> list[Slice]:
+    """The groups of a column. Raises ParameterError for a column that was not read, and for rows
+    that are not in memory.
+    """
+    if column not in study.attributes:
+        known = [*study.settings.groups.columns, *study.settings.segments]
+        if column in known:
+            raise ParameterError(f"groups: {column!r} needs all rows in memory")
+        there = ", ".join(known) or "none"
+        raise ParameterError(
+            f"there are no groups {column!r}{did_you_mean(column, known)}; columns named in groups "
+            f"or segments: {there}"
+        )
+    return slices(column, study.attributes[column])
+
+
+def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
+    """The number of the group with which the others are compared: the one that the parameter
+    `reference` names, else the one with most units. Raises ParameterError for an unknown group.
+    """
+    reference = study.settings.groups.references.get(column)
+    if reference is None:
+        return int(np.argmax([np.count_nonzero(part.member) for part in parts]))
+    labels = [part.label for part in parts]
+    if reference not in labels:
+        near = did_you_mean(reference, labels)
+        raise ParameterError(
+            f"reference: {column!r} has no group {reference!r}{near}; it has {', '.join(labels)}"
+        )
+    return labels.index(reference)
+
+
+def grouped(study: Study, column: str, metrics: Sequence[Chosen]) -> list[GroupedMetric]:
+    """The metrics of each system in the groups of a column. Raises ParameterError for an unknown
+    column or reference.
+    """
+    parts = parts_of(study, column)
+    reference = reference_of(study, column, parts)
+    margin = study.settings.groups.margin
+    return [
+        GroupedMetric(study, chosen, system, parts, reference, _margin(chosen, margin))
+        for chosen in metrics
+        for system in study.order
+    ]
+
+
+def _margin(chosen: Chosen, margin: float | None) -> float | None:
+    """The margin, if the metric has no unit and is bounded."""
+    bounded = np.isfinite(chosen.metric.high - chosen.metric.low)
+    return margin if bounded and chosen.metric.unit == "1" else None

@@ -1,0 +1,154 @@
+"""Forecasts of series: whether rows are in time order, what then is a unit, and the reference
+forecasts of skill.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.time_order import TimeOrder, mean_of_series
+from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.forecasts import ForecastTable
+from evalkit.reading.inputs.time_columns import HORIZON, TimeColumns, order_of
+from evalkit.reading.tables.table import Coded
+
+REFERENCE, NAIVE_MAE, NAIVE_MSE = COMPUTED = ("reference", "naive_mae", "naive_mse")  # columns
+FEW_SERIES = 10  # series, below which their losses are added up by time
+MOST_HORIZONS = 50  # that are slices
+SURE = 1.96  # standard errors of an autocorrelation
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """The columns of time of a table, and the order of its rows; None if its times are neither
+    dates nor numbers.
+    """
+
+    columns: TimeColumns
+    order: TimeOrder | None
+
+    @property
+    def ordered(self) -> TimeOrder | None:
+        """The order, if each row of a series and horizon has its own time."""
+        if self.order is None or self.order.repeated_rows:
+            return None
+        return self.order
+
+    @property
+    def unit(self) -> str | None:
+        """The column of series, if there are enough of them to be the units."""
+        many = self.ordered is not None and self.ordered.series_count >= FEW_SERIES
+        return self.columns.series if many else None
+
+    @property
+    def horizon(self) -> str:
+        """The column of horizons, or the name of those that were counted from the cutoff."""
+        return self.columns.horizon or HORIZON
+
+    @property
+    def has_horizons(self) -> bool:
+        """True for several horizons, but not too many to show each."""
+        return self.ordered is not None and 1 < len(self.ordered.horizons) <= MOST_HORIZONS
+
+    def in_order(self, rows: Rows) -> Rows:
+        """The rows in time order, if no unit is named."""
+        if self.ordered is None:
+            return rows
+        order = self.ordered
+        return replace(rows, unit=order.place, steps_ahead=order.steps_ahead)
+
+
+class TimedOutcomes(NamedTuple):
+    """Forecasts that were read, and their timing, if the table has a column of times."""
+
+    data: outcomes.Outcomes
+    timing: Timing | None
+
+    @classmethod
+    def from_table(cls, table: ForecastTable) -> Self:
+        """Read forecasts with their columns of time; without these if systems differ in them."""
+        columns = table.time_columns
+        if columns is None:
+            return cls(outcomes.forecasts_of(table.rows()), None)
+        attributes = dict.fromkeys([*table.attributes, *columns.names])
+        try:
+            rows = replace(table, attributes=[*attributes]).rows()
+        except InputError:
+            return cls(outcomes.forecasts_of(table.rows()), None)
+        timing = Timing(columns, order_of(rows, columns))
+        if timing.has_horizons and timing.ordered is not None and not columns.horizon:
+            steps = timing.ordered.steps_ahead
+            horizon = Coded.from_texts([str(i) for i in range(steps.max() + 1)], steps)
+            values = {**rows.shared_values, f"attribute {HORIZON}": horizon}
+            rows = replace(rows, shared_values=values)
+        return cls(outcomes.forecasts_of(rows), timing)
+
+    def with_reference(self, reference: str | None, wanted: Mapping[str, str]) -> Self:
+        """The same forecasts with the columns that metrics of skill need and the table lacks.
+
+        wanted: the columns that metrics need -> the parameter that names each. Raises
+        ParameterError for a naive reference without rows in time order, and for a scale that the
+        mean does not have.
+        """
+        if reference is None:
+            return self
+        rows = self.data.rows
+        computed = self._reference_columns(reference)
+        values = dict(rows.shared_values)
+        for name, metric in wanted.items():
+            role = f"metric_column {name}"
+            if role not in values and name not in computed:
+                raise ParameterError(f"{metric} needs a column {name}, or reference=naive")
+            if role not in values:
+                values[role] = computed[name]
+        return self._replace(data=replace(self.data, rows=replace(rows, shared_values=values)))
+
+    def _reference_columns(self, reference: str) -> dict[str, Floats]:
+        """The reference forecast, and the scales of MASE and RMSSE that go with a naive one."""
+        actual = self.data.actual
+        order = None if self.timing is None else self.timing.ordered
+        if reference == MEAN_OF_ACTUAL:
+            weight = np.ones(len(actual)) if self.data.weight is None else self.data.weight
+            series = np.zeros(len(actual), np.int64) if order is None else order.series
+            return {REFERENCE: mean_of_series(actual, weight, series)}
+        if order is None:
+            raise ParameterError(
+                f"reference: {reference} needs a column of times, such as ds or date, in which "
+                "each row of a series and horizon has its own; reference=mean needs none"
+            )
+        season = season_of(reference)
+        scales = order.naive_scales(actual, season)
+        return {
+            REFERENCE: order.values_before(actual, season),
+            NAIVE_MAE: scales.absolute,
+            NAIVE_MSE: scales.squared,
+        }
+
+
+class Autocorrelation(NamedTuple):
+    """The autocorrelation of values in time order at a lag, and its limit if they do not depend on
+    values so far back.
+    """
+
+    lag: int
+    value: float
+    limit: float
+
+
+def autocorrelation(values: Floats, lag: int) -> Autocorrelation:
+    """The autocorrelation at a lag, with Bartlett's standard error.
+
+    >>> autocorrelation(np.array([1.0, 1.0, -1.0, -1.0]), 1).value
+    0.25
+    """
+    deviation = values - values.mean()
+    square = deviation @ deviation
+    lags: Ints = np.arange(1, lag + 1)
+    r = ratio(np.array([deviation[k:] @ deviation[:-k] for k in lags]), square)
+    error = np.sqrt((1 + 2 * r[:-1] @ r[:-1]) / len(values))
+    return Autocorrelation(lag, float(r[-1]), SURE * float(error))

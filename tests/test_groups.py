@@ -1,0 +1,314 @@
+"""Gaps between groups: the values of fairlearn, their limits, odd groups, and rules about gaps."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evalkit as ek
+from evalkit.limits import Limits, Reading
+from evalkit.pages import classification_page
+from evalkit.parameters.reports import ClassificationParameters
+from evalkit.statistics.groups import (
+    GroupEstimates,
+    GroupShares,
+    largest_gap,
+    level_of_each,
+    level_of_pairs,
+)
+from evalkit.statistics.intervals import Estimate, mean_t
+from evalkit.statistics.proportions import miettinen_nurminen
+from evalkit.studies import classification
+
+ROOT = Path(__file__).parents[1]
+EXPECTED = json.loads((ROOT / "tests/oracles/fairlearn.json").read_text(encoding="utf-8"))
+METRICS = {
+    "selection_rate": "predicted_rate",
+    "tpr": "recall",
+    "fpr": "false_positive_rate",
+    "precision": "precision",
+    "accuracy": "accuracy",
+    "roc_auc": "roc_auc",
+}
+COLUMNS = ("sex", "age_band")
+CELLS = [(system, column) for system in EXPECTED["models"] for column in COLUMNS]
+
+
+def credit() -> pd.DataFrame:
+    """The applicants, with their sex alone in a column."""
+    frame = pd.read_csv(ROOT / "data/german_credit/predictions.csv")
+    return frame.assign(sex=frame["personal_status_and_sex"].str.split(" :").str[0])
+
+
+@cache
+def credit_study() -> Any:
+    """The study of the applicants by sex and age."""
+    return ek.classification(credit(), groups="sex,age_band", metrics="roc_auc,accuracy")
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    """400 rows of one system, half of them positive, with these further columns."""
+    rng = np.random.default_rng(3)
+    y_true = np.tile([0, 1], 200)
+    y_score = np.clip(0.3 * y_true + rng.uniform(0, 0.7, 400), 0, 1)
+    return pd.DataFrame({"y_true": y_true, "y_score": y_score} | columns)
+
+
+def gaps_of(groups: Any, **parameters: Any) -> pd.DataFrame:
+    """The gaps of a column `group` with these values."""
+    study = ek.classification(table(group=groups), groups="group", **parameters)
+    return study.gaps("group")
+
+
+def row_of(frame: pd.DataFrame, metric: str, group: str) -> pd.Series:
+    """The row of a metric in a group, of the only system."""
+    (row,) = frame[(frame["metric"] == metric) & (frame["group"] == group)].to_dict("records")
+    return pd.Series(row)
+
+
+@pytest.mark.parametrize(("system", "column"), CELLS)
+def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
+    frame = credit_study().gaps(column)
+    frame = frame[frame["system"] == system]
+    for group, expected in EXPECTED["models"][system][column]["by_group"].items():
+        for name, metric in METRICS.items():
+            value = row_of(frame, metric, group)["value"]
+            assert value == pytest.approx(expected[name], abs=1e-12)
+
+
+@pytest.mark.parametrize(("system", "column"), CELLS)
+def test_the_largest_gaps_and_ratios_equal_fairlearn(system: str, column: str) -> None:
+    frame = credit_study().largest_gaps(column)
+    rows = frame[frame["system"] == system].set_index("metric")
+    expected = EXPECTED["models"][system][column]
+    for name, metric in METRICS.items():
+        assert rows.loc[metric, "gap"] == pytest.approx(expected["difference"][name], abs=1e-12)
+        assert rows.loc[metric, "ratio"] == pytest.approx(expected["ratio"][name], abs=1e-12)
+    parity = rows.loc["predicted_rate"]
+    assert parity["gap"] == pytest.approx(expected["demographic_parity_difference"], abs=1e-12)
+    odds = rows.loc[["recall", "false_positive_rate"]]
+    assert odds["gap"].max() == pytest.approx(expected["equalized_odds_difference"], abs=1e-12)
+
+
+@pytest.mark.parametrize("system", EXPECTED["models"])
+def test_limits_between_two_groups_are_those_of_miettinen_and_nurminen(system: str) -> None:
+    frame = credit_study().gaps("sex")
+    frame = frame[frame["system"] == system]
+    expected = EXPECTED["models"][system]["sex"]["gaps"]["female | male"]
+    for name, pair in expected.items():
+        row = row_of(frame, METRICS[name], "female")
+        assert row["gap"] == pytest.approx(pair["diff"], abs=1e-12)
+        assert [row["gap_low"], row["gap_high"]] == pytest.approx(pair["limits"], abs=1e-9)
+
+
+def test_published_limits_of_miettinen_and_nurminen() -> None:
+    limits = miettinen_nurminen([56, 5], [70, 56], [48, 0], [80, 29], level=0.95)
+    assert limits.low.tolist() == pytest.approx([0.0528, -0.0326], abs=5e-5)
+    assert limits.high.tolist() == pytest.approx([0.3382, 0.1933], abs=5e-5)
+
+
+def test_limits_do_not_collapse_where_no_row_is_a_hit() -> None:
+    limits = miettinen_nurminen([0], [30], [0], [30], level=0.95)
+    assert limits.low[0] < -0.1
+    assert limits.high[0] > 0.1
+
+
+def test_the_level_of_pairs_is_that_of_the_studentised_range() -> None:
+    from scipy.stats import norm, studentized_range
+
+    quantile = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
+    assert level_of_pairs(0.95, 5) == pytest.approx(2 * norm.cdf(quantile) - 1, abs=1e-6)
+
+
+def test_gaps_to_a_reference_hold_together() -> None:
+    shares = GroupShares(np.array([10.0, 20.0, 30.0]), np.full(3, 50.0))
+    alone = shares.differences(0.95)
+    together = shares.differences(level_of_each(0.95, 2))
+    assert (together.low[1:, 0] < alone.low[1:, 0]).all()
+
+
+def test_the_largest_gap_of_equal_groups_reaches_from_0() -> None:
+    gap = largest_gap(GroupShares(np.full(4, 15.0), np.full(4, 30.0)), 0.95)
+    assert gap is not None
+    assert gap.estimate.value == gap.estimate.low == 0
+    assert gap.estimate.high > 0.2
+
+
+def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
+    assert largest_gap(GroupShares(np.array([1.0, 0.0]), np.array([2.0, 0.0])), 0.95) is None
+
+
+def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
+    estimates = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0])]
+    unknown = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
+    values = GroupEstimates(lambda group, level: [*estimates, unknown][group], np.eye(3))
+    gap = largest_gap(values, 0.95)
+    assert gap is not None
+    assert np.isnan(gap.estimate.high)
+
+
+def test_the_ratio_of_estimates_is_fiellers_for_normal_limits() -> None:
+    def estimate(group: int, level: float) -> Estimate:
+        value = [4.0, 2.0][group]
+        return Estimate(value, value - 0.5, value + 0.5, level, 50, "")
+
+    quotient = GroupEstimates(estimate, np.eye(2)).ratio(0, 1, 0.95)
+    for limit in (quotient.low, quotient.high):  # (4 − 2 r)² = 0.5² (1 + r²)
+        assert (4 - 2 * limit) ** 2 == pytest.approx(0.25 * (1 + limit**2))
+
+
+def test_units_in_several_groups_make_their_errors_correlated() -> None:
+    user = np.repeat(np.arange(200), 2)
+    device = np.tile(["phone", "desk"], 200)
+    easy = np.repeat(np.random.default_rng(1).integers(0, 2, 200), 2)
+    frame = table(user=user, device=device).assign(y_score=lambda f: abs(easy - f["y_true"]))
+    frame["y_true"] = np.repeat(np.tile([0, 1], 100), 2)
+    frame["y_score"] = np.where(easy == 1, frame["y_true"], 1 - frame["y_true"]).astype(float)
+    shared = ek.classification(frame, groups="device", unit="user", metrics="accuracy")
+    row = row_of(shared.gaps("device"), "accuracy", "phone")
+    assert row["gap_high"] - row["gap_low"] < 0.01  # both rows of a user are alike
+
+
+def test_base_rates_that_differ_are_said() -> None:
+    study = credit_study()
+    findings = [f for f in classification_page.every_finding(study) if f.kind.code == "EK228"]
+    assert [finding.message[:34] for finding in findings] == ["The base rate of age_band is 42% i"]
+
+
+def test_an_equivalent_gap_lies_within_the_margin() -> None:
+    groups = np.tile(["a", "a", "b", "b"], 100)
+    frame = table(group=groups)
+    frame["y_true"] = np.tile([0, 1], 200)
+    many = pd.concat([frame] * 20, ignore_index=True)
+    study = ek.classification(many, groups="group", metrics="roc_auc")
+    rows = study.gaps("group").set_index(["metric", "group"])
+    assert rows.loc[("base_rate", "b"), "verdict"] == "equivalent"
+    narrow = ek.classification(many, groups="group", metrics="roc_auc", gap_margin=0.001)
+    rows = narrow.gaps("group").set_index(["metric", "group"])
+    assert rows.loc[("base_rate", "b"), "verdict"] == "cannot tell"
+
+
+# Odd groups
+
+
+def test_a_group_of_one_row_stays_and_is_named() -> None:
+    study = ek.classification(table(group=["only", *["rest"] * 399]), groups="group")
+    assert set(study.gaps("group")["group"]) == {"only", "rest"}
+    (finding,) = [f for f in classification_page.every_finding(study) if f.kind.code == "EK227"]
+    assert "only (" in finding.message
+
+
+def test_a_group_with_one_class_has_no_recall_and_no_gap() -> None:
+    groups = np.where(np.arange(400) % 8 == 0, "negative", "rest")  # of even rows, which are 0
+    row = row_of(gaps_of(groups), "recall", "negative")
+    assert np.isnan(row["value"])
+    assert np.isnan(row["gap"])
+    assert row["cases"] == 0
+    assert row["verdict"] == "cannot tell"
+
+
+def test_an_empty_value_is_a_group() -> None:
+    assert "(none)" in set(gaps_of(["", None, "x", "y"] * 100)["group"])
+
+
+def test_numbers_are_grouped_by_quartile() -> None:
+    assert gaps_of(np.arange(400))["group"].nunique() == 4
+
+
+def test_many_texts_keep_the_rest_in_one_group() -> None:
+    groups = set(gaps_of([f"g{i % 200}" for i in range(400)])["group"])
+    assert "(189 other values)" in groups
+
+
+def test_a_single_group_has_no_gap() -> None:
+    study = ek.classification(table(group="all"), groups="group")
+    assert set(study.largest_gaps("group")["verdict"]) == {"cannot tell"}
+    assert "no metric is shown to differ" in classification_page.group_gaps(study).text
+
+
+def test_names_are_escaped_on_the_page() -> None:
+    study = ek.classification(table(**{"a <b> c": ["x <i>", "y\x1b[31m"] * 200}), groups="a <b> c")
+    assert "<i>" not in classification_page.group_gaps(study).html
+
+
+def test_a_reference_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ek.ParameterError, match="has no group 'mael'"):
+        ek.classification(credit(), groups="sex", reference={"sex": "mael"}).gaps("sex")
+
+
+def test_a_reference_of_another_column_is_refused() -> None:
+    with pytest.raises(ek.ParameterError, match="reference: 'housing' is not among groups"):
+        ek.classification(credit(), groups="sex", reference={"housing": "own"})
+
+
+def test_a_column_that_was_not_read_is_refused() -> None:
+    with pytest.raises(ek.ParameterError, match="there are no groups 'housing'"):
+        credit_study().gaps("housing")
+
+
+def test_the_label_can_be_a_group() -> None:
+    frame = table().assign(actual=lambda f: f["y_true"])
+    rows = ek.classification(frame, groups="actual", columns={"label": "y_true"}).gaps("actual")
+    assert row_of(rows, "base_rate", "1")["value"] == 1
+
+
+def test_a_segment_is_a_group_too() -> None:
+    study = ek.classification(credit(), segments="housing", metrics="roc_auc")
+    assert study.gaps("housing")["group"].nunique() == 3
+
+
+def test_groups_in_arrays() -> None:
+    frame = table(group=np.tile(["a", "a", "b", "b"], 100))
+    groups: Any = {"group": frame["group"]}
+    study = ek.classification(y_true=frame["y_true"], y_score=frame["y_score"], groups=groups)
+    of_table = ek.classification(frame, groups="group")
+    assert study.gaps("group")["gap"].equals(of_table.gaps("group")["gap"])
+
+
+def test_forecasts_have_gaps_of_their_segments() -> None:
+    frame = pd.DataFrame({"actual": np.arange(40.0), "forecast": np.arange(40.0) + 1})
+    frame["shop"] = np.tile(["x", "y"], 20)
+    frame.loc[frame["shop"] == "y", "forecast"] += np.tile([1.0, 3.0], 10)
+    rows = ek.rating(frame, segments="shop", metrics="mae").gaps("shop")
+    assert row_of(rows, "mae", "y")["gap"] == pytest.approx(2.0)
+
+
+def test_a_table_that_is_read_by_blocks_is_refused() -> None:
+    p = ClassificationParameters.from_raw({"preds": table(group="a"), "groups": "group"})
+    limits = Limits(reading=Reading(rows=100, shard=100, largest=100))
+    with pytest.raises(ek.ParameterError, match="groups: need all rows in memory, at most 100"):
+        classification.study_of(p, limits)
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "failed"),
+    [
+        ("gap recall.high <= 0.3 between sex", []),
+        ("gap recall.high <= 0.2 between sex of forest", ["forest"]),
+        ("gap recall.value <= 0.1 between sex", ["forest"]),
+    ],
+)
+def test_a_rule_bounds_the_largest_gap(rule: str, failed: list[str]) -> None:
+    study = ek.classification(credit(), groups="sex,age_band", metrics="roc_auc", gate=rule)
+    assert study.gate.failed == failed
+
+
+def test_a_rule_shares_its_level_with_the_others(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    text = '[[rule]]\nthat = "gap recall.high <= 0.3 between sex of forest"\n'
+    rules.write_text(text + '[[rule]]\nthat = "roc_auc.low >= 0.5 of forest"\n')
+    study = ek.classification(credit(), groups="sex", metrics="roc_auc", gate=str(rules))
+    (row,) = study.gate.statements.query("segment == 'sex'").to_dict("records")
+    assert row["rule_high"] > row["high"]
+
+
+def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
+    with pytest.raises(ek.ParameterError, match="there are no groups 'housing'"):
+        ek.classification(credit(), groups="sex", gate="gap recall.high <= 0.1 between housing")

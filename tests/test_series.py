@@ -1,0 +1,285 @@
+"""Forecasts of series: rows in time order, skill against references, and scores of intervals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from samples import ORACLES
+
+from evalkit.arrays import ParameterError
+from evalkit.findings import kinds
+from evalkit.pages import rating_page
+from evalkit.statistics.methods import DIEBOLD_MARIANO, TAPERED
+from evalkit.statistics.spread import Spread
+from evalkit.statistics.statistic import Layout
+from evalkit.studies import rating
+
+PEERS = json.loads((ORACLES / "series.json").read_text(encoding="utf-8"))
+MACRO = pd.read_csv(ORACLES / "macro_forecasts.csv")
+METRICS = {"squared": "mse", "absolute": "mae"}
+
+
+def days(n=40, seed=0, **more):
+    """A series of days with two systems."""
+    rng = np.random.default_rng(seed)
+    y = 20 + np.cumsum(rng.normal(0, 1, n))
+    columns = {name: y + rng.normal(0, 1, n) for name in ("a", "b")}
+    ds = pd.date_range("2026-01-01", periods=n)
+    return pd.DataFrame({"ds": ds, "y": y} | columns | more)
+
+
+def read(table, **parameters):
+    """The study of systems a and b."""
+    return rating.read(table, columns={"actual": "y"}, systems="a,b", **parameters)
+
+
+def forms(study):
+    """The sentences about the order in time, by the beginnings that tell them apart."""
+    found = [f for f in rating_page.every_finding(study) if f.kind is kinds.TIME_ORDER]
+    return {f.message.split()[0]: f for f in found}
+
+
+def first(study):
+    """The first comparison."""
+    return study.comparisons.iloc[0]
+
+
+# Diebold and Mariano ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", PEERS["tests"], ids=lambda case: "-".join(map(str, case.values())))
+def test_statistic_equals_that_of_dieboldmariano(case):
+    rows = MACRO[(MACRO["series"] == case["series"]) & (MACRO["horizon"] == case["horizon"])]
+    power = 2 if case["loss"] == "squared" else 1
+    losses = [np.abs(rows["observed"] - rows[name]) ** power for name in case["pair"]]
+    difference = (losses[0] - losses[1]).to_numpy()
+    mean = difference.mean()
+    spread = Spread.from_series((difference - mean) / len(rows), case["horizon"] - 1)
+    assert mean / spread.error == pytest.approx(case["statistic"], abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", METRICS)
+@pytest.mark.parametrize("horizon", [1, 4])
+@pytest.mark.parametrize("series", ["inflation", "unemployment"])
+def test_p_of_a_report_equals_that_of_dieboldmariano(series, horizon, loss):
+    rows = MACRO[(MACRO["series"] == series) & (MACRO["horizon"] == horizon)]
+    study = rating.read(
+        rows.sample(frac=1, random_state=1), systems="naive,mean4,ar4", metrics=METRICS[loss]
+    )
+    p = {frozenset(row[["first", "second"]]): row["p"] for _, row in study.comparisons.iterrows()}
+    key = {"series": series, "horizon": horizon, "loss": loss}
+    peers = [case for case in PEERS["tests"] if key.items() <= case.items()]
+    assert len(peers) == len(p) == 3
+    for case in peers:
+        assert p[frozenset(case["pair"])] == pytest.approx(case["p"], abs=1e-10)
+
+
+def test_a_variance_that_is_not_positive_is_tapered():
+    # products at lag 1 are all negative: 4 − 2 × 3 < 0, with the weight 1/2 it is 4 − 3
+    spread = Spread.from_series(np.array([1.0, -1.0, 1.0, -1.0]), lags=1)
+    assert spread.tapered
+    assert spread.error == pytest.approx(np.sqrt(1 * 4 * 4 / (3 * 2)))
+
+
+def test_a_report_says_where_it_is():
+    up_and_down = np.tile([0.0, 2.0], 20)
+    table = days(horizon=2)
+    table["a"] = table["y"] + up_and_down + 0.01 * (table["a"] - table["y"])
+    table["b"] = table["y"] + 1
+    study = read(table, metrics="mae")
+    assert first(study)["method"] == TAPERED
+    assert "mae" in forms(study)["The"].message
+
+
+def test_too_few_times_for_the_horizon_have_no_p():
+    study = read(days(10, horizon=12), metrics="mae")
+    assert np.isnan(first(study)["p"])
+    assert first(study)["verdict"] == "cannot tell"
+    assert "12 steps ahead" in forms(study)["10"].message
+
+
+def test_equal_forecasts_do_not_differ_and_constant_errors_cannot_tell():
+    table = days(horizon=1)
+    assert first(read(table.assign(b=table["a"])))["p"] == 1
+    constant = read(table.assign(a=table["y"] + 1, b=table["y"] + 2), metrics="mae")
+    assert first(constant)["difference"] == pytest.approx(-1)
+    assert np.isnan(first(constant)["p"])
+
+
+def test_order_of_rows_does_not_matter():
+    table = days(horizon=3)
+    shuffled = table.sample(frac=1, random_state=1)
+    sides = ["difference", "low", "high", "p"]
+    expected = first(read(table))[sides].to_numpy(float)
+    assert first(read(shuffled))[sides].to_numpy(float) == pytest.approx(expected, rel=1e-12)
+
+
+def test_each_horizon_has_its_own_lags():
+    table = pd.concat([days(horizon=1, seed=1), days(horizon=4, seed=1)])
+    study = read(table, metrics="mae")
+    slices = study.by_segment.set_index(["slice", "system"])
+    for horizon in (1, 4):
+        alone = read(days(horizon=horizon, seed=1), metrics="mae")
+        assert slices.loc[(str(horizon), "a"), "p"] == pytest.approx(first(alone)["p"], rel=1e-12)
+
+
+def test_autocorrelated_errors_are_a_warning():
+    errors = np.repeat(np.random.default_rng(0).normal(0, 1, 20), 10)
+    table = days(200)
+    found = forms(read(table.assign(a=table["y"] + errors), metrics="mae"))
+    assert found["Errors"].severity == kinds.WARNING
+    assert "Errors" not in forms(read(table, metrics="mae"))
+
+
+# Which rows are in time order
+
+
+def test_times_that_rows_share_are_a_warning():
+    table = days()
+    study = read(table.assign(ds=table["ds"].dt.floor("2D")))
+    assert study.measured.layout is Layout.PLAIN
+    assert forms(study)["Rows"].severity == kinds.WARNING
+
+
+def test_so_are_dates_that_do_not_begin_with_the_year():
+    table = days()
+    study = read(table.assign(ds=table["ds"].dt.strftime("%d/%m/%Y")))
+    assert study.measured.layout is Layout.PLAIN
+    assert forms(study)["Not"].severity == kinds.WARNING
+
+
+def test_many_series_are_units():
+    table = pd.concat([days(12, seed=i, unique_id=f"s{i}") for i in range(12)])
+    study = read(table)
+    assert study.settings.unit == "unique_id"
+    assert first(study)["n"] == 12
+    assert "12 series" in forms(study)["Rows"].message
+
+
+def test_few_series_are_added_up_by_time():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    study = read(table, metrics="mae")
+    assert first(study)["n"] == 40
+    assert first(study)["method"] == DIEBOLD_MARIANO
+    assert "3 series" in forms(study)["Rows"].message
+
+
+def test_a_unit_that_is_named_stays():
+    table = pd.concat([days(12, seed=i, unique_id=f"s{i}") for i in range(12)])
+    study = read(table, unit="ds")
+    assert study.settings.unit == "ds"
+    assert not forms(study)
+
+
+def test_horizons_are_counted_from_the_cutoff():
+    windows = [
+        days()[i : i + 4].assign(cutoff=days()["ds"][i] - pd.Timedelta(days=1)) for i in range(36)
+    ]
+    study = read(pd.concat(windows, ignore_index=True), metrics="mae")
+    assert study.settings.segments == ("horizon",)
+    assert [part.label for part in study.slices] == ["1", "2", "3", "4"]
+    assert study.timing.order.steps_ahead.tolist() == [1, 2, 3, 4] * 36
+    assert study.by_horizon["x"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+# Skill --------------------------------------------------------------------------------------------
+
+SERIES = pd.DataFrame(
+    {
+        "period": [1, 2, 3, 4, 5],
+        "y": [1.0, 3.0, 2.0, 6.0, 4.0],
+        "a": [1.0, 2.0, 2.0, 5.0, 4.0],
+        "b": [9.0, 3.0, 2.0, 6.0, 4.0],
+    }
+)
+
+
+def values(study):
+    """The values of system a by metric."""
+    rows = study.estimates[study.estimates["system"] == "a"]
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def test_skill_against_the_last_value_by_hand():
+    # naive errors 2, 1, 4, 2; those of a on the same rows 1, 0, 1, 0
+    study = read(SERIES, reference="naive", metrics="mae_skill,mse_skill,relative_mae,mase,rmsse")
+    assert values(study) == pytest.approx(
+        {
+            "mae_skill": 1 - 2 / 9,
+            "mse_skill": 1 - 2 / 25,
+            "relative_mae": 2 / 9,
+            "mase": 2 / 5 / (9 / 4),
+            "rmsse": np.sqrt(2 / 5 / (25 / 4)),
+        }
+    )
+    assert study.rows_without_reference == 1
+
+
+def test_skill_against_the_season_before_by_hand():
+    # seasonal errors 1, 3, 2 of the last three rows; those of a 0, 1, 0
+    study = read(SERIES, reference="seasonal:2", metrics="mae_skill,mase")
+    assert values(study) == pytest.approx({"mae_skill": 1 - 1 / 6, "mase": 2 / 5 / (6 / 3)})
+
+
+def test_skill_against_the_mean_is_r2():
+    study = read(SERIES, reference="mean", metrics="mse_skill,r2")
+    assert values(study)["mse_skill"] == pytest.approx(values(study)["r2"])
+
+
+def test_several_steps_ahead_the_last_known_value_is_older():
+    study = read(SERIES.assign(horizon=2), reference="naive", metrics="mae_skill")
+    assert values(study)["mae_skill"] == pytest.approx(1 - 1 / 6)
+
+
+def test_each_series_has_its_own_last_value():
+    table = pd.concat([SERIES.assign(series="u"), SERIES.assign(series="v", y=SERIES["y"] * 10)])
+    study = read(table, reference="naive", metrics="mae_skill")
+    assert study.rows_without_reference == 2
+
+
+def test_scales_from_training_are_used_where_the_file_has_them():
+    study = read(SERIES.assign(naive_mae=0.5), reference="naive", metrics="mase,rmsse")
+    assert values(study)["mase"] == pytest.approx(2 / 5 / 0.5)
+    found = [f for f in rating_page.every_finding(study) if "scale" in f.message]
+    assert [f.message.split(" is ")[0] for f in found] == ["The scale of rmsse"]
+
+
+def test_skill_of_quantiles_is_against_the_absolute_error():
+    table = days(12)
+    for level, shift in ((0.1, -1), (0.5, 0), (0.9, 1)):
+        table[f"q{level}"] = table["a"] + shift
+    study = rating.read(table.drop(columns=["a", "b"]), columns={"actual": "y"}, reference="naive")
+    every = study.estimates.set_index("metric")["value"]
+    assert "wis_skill" in every
+    later = rating.read(table.drop(columns=["a", "b"])[1:], columns={"actual": "y"}, metrics="wis")
+    naive = table["y"].diff().abs()[1:].mean()
+    wis = later.estimates["value"][0]
+    assert every["wis_skill"] == pytest.approx(1 - wis / naive)
+
+
+@pytest.mark.parametrize(
+    ("table", "asked", "says"),
+    [
+        (SERIES, {"metrics": "mae_skill"}, "mae_skill needs a column reference, or reference="),
+        (SERIES, {"metrics": "mase"}, "mase needs a column naive_mae"),
+        (SERIES, {"metrics": "mase", "reference": "mean"}, "mase needs a column naive_mae"),
+        (SERIES.drop(columns="period"), {"reference": "naive"}, "needs a column of times"),
+        (SERIES, {"reference": "drift"}, "reference must be naive"),
+        (SERIES, {"reference": "seasonal:1"}, "reference must be naive"),
+    ],
+)
+def test_what_skill_needs_is_said(table, asked, says):
+    with pytest.raises(ParameterError, match=says):
+        read(table, **asked)
+
+
+# Scores of intervals ------------------------------------------------------------------------------
+
+
+def test_scores_of_intervals_equal_those_of_mapie_and_scikit_learn():
+    rows = pd.DataFrame(PEERS["intervals"]["rows"])
+    expected = PEERS["intervals"]["scores"]
+    study = rating.read(rows, metrics=list(expected))
+    found = dict(zip(study.estimates["metric"], study.estimates["value"], strict=True))
+    assert found == pytest.approx(expected, abs=1e-10)
