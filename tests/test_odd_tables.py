@@ -213,3 +213,8 @@ def test_an_item_that_a_user_chose_twice_is_relevant_once():
     assert found.estimates["value"][0] == 1
     with pytest.raises(InputError, match="must appear once, got them again"):
         ek.ranking(lists, qrels=held_out.assign(grade=1))
+
+
+def test_a_largest_value_that_is_the_sum_of_the_others_beside_zeros_is_read():
+    frame = pd.DataFrame({"actual": [0, 0, 0, 0, 0, 0, 1, 2, 7, 10], "forecast": 0.0})
+    assert ek.rating(frame, metrics="mae").estimates["value"].iloc[0] == 2

@@ -798,12 +798,16 @@ def forecasts_of(rows: Aligned) -> Outcomes:
 
 
 def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
-    """Raise InputError for a row that holds the sum of all other rows in each of the columns."""
-    if len(rows) < FEW:
+    """Raise InputError for a row that holds the sum of all other rows in each of the columns.
+
+    In a single column, or beside zeros alone, that may be so by chance.
+    """
+    counted = [values for values in columns if values.any()]
+    if len(rows) < FEW or len(counted) < 2:
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [np.isclose(values, values.sum() - values, rtol=1e-6) for values in columns]
-    totals = np.flatnonzero(np.all([*sums, columns[0] != 0], axis=0))
+        sums = [np.isclose(values, values.sum() - values, rtol=1e-6) for values in counted]
+    totals = np.flatnonzero(np.all([*sums, *[values != 0 for values in counted]], axis=0))
     if totals.size:
         part, row = rows.locate(int(totals[0]))
         raise roles_of.refused(part.name, "row_of_totals", row=row)
