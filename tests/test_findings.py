@@ -80,7 +80,10 @@ def given(function):
     facts that it gives.
     """
     nodes, named = list(ast.walk(function)), {}
-    for node in (node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign)):
+    assigned = (
+        node for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
+    )
+    for node in (node for node in assigned if node.value is not None):
         dicts = [part for part in ast.walk(node.value) if isinstance(part, ast.Dict)]
         keys = {key.value for part in dicts for key in part.keys if isinstance(key, ast.Constant)}
         for name in ast.walk(node.targets[0] if isinstance(node, ast.Assign) else node.target):

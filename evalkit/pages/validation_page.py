@@ -198,14 +198,14 @@ def _claims(study: Validation) -> list[Cell]:
         lines.append(texts.said("validation.one_split"))
     elif len(claimed) > 1:
         values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
-        facts: dict[str, Any] = {
+        why = texts.said("validation.many_decide")
+        if study.few_pooled:
+            why = texts.said("validation.few_decide", few_pooled=FEW_POOLED)
+        facts = {
             "metric": study.primary.label,
             "models": values[MODELS],
             "learner": values[LEARNER],
-            "why": texts.said(
-                "validation.few_decide" if study.few_pooled else "validation.many_decide",
-                few_pooled=FEW_POOLED,
-            ),
+            "why": why,
         }
         lines.append(texts.said("validation.claims", **facts))
         if differ := split_claims.otherwise(study):
@@ -214,20 +214,25 @@ def _claims(study: Validation) -> list[Cell]:
                 for name, words in differ.items()
             )
             lines.append(texts.said("validation.claims_differ", pairs=listed(pairs)))
-    lines += [
-        texts.said(
-            "validation.winner" if row["value"] != row["apparent"] else "validation.no_gain",
-            metric=study.primary.label,
-            folds=row["folds"],
-            parts="parts of the test rows" if study.holdout else "folds",
-            of=row["of"],
-            selection=number(abs(row["selection"]), page.places(study, study.primary.label)),
-            changed=row["changed"],
-            value=estimate(row["value"], row["low"], row["high"]),
-        )
-        for row in split_claims.winner(study).to_dict("records")
-    ]
+    lines += [_winner(study, row) for row in split_claims.winner(study).to_dict("records")]
     return [Cell(line) for line in lines]
+
+
+def _winner(study: Validation, row: Mapping[str, Any]) -> str:
+    """What became of the value of the best system when it was chosen on other folds."""
+    parts = "parts of the test rows" if study.holdout else "folds"
+    choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
+    if row["value"] == row["apparent"]:
+        return texts.said("validation.no_gain", **choice)
+    value = estimate(row["value"], row["low"], row["high"])
+    selection = number(abs(row["selection"]), page.places(study, study.primary.label))
+    return texts.said(
+        "validation.winner",
+        **choice,
+        metric=study.primary.label,
+        selection=selection,
+        value=value,
+    )
 
 
 def _training_gap(study: Validation) -> list[Cell]:
