@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
+from evalkit import __main__ as command
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
@@ -245,6 +246,12 @@ def test_a_reference_of_another_column_is_refused() -> None:
         ek.classification(credit(), groups="sex", reference={"housing": "own"})
 
 
+def test_a_slice_without_the_reference_takes_its_largest_group() -> None:
+    frame = table(group=np.tile(["a", "b", "b", "a"], 100))
+    study = ek.classification(frame, groups="group", segments="group", reference={"group": "a"})
+    assert set(study.segment("group=b").gaps("group")["reference"]) == {"b"}
+
+
 def test_a_column_that_was_not_read_is_refused() -> None:
     with pytest.raises(ek.ParameterError, match="there are no groups 'housing'"):
         credit_study().gaps("housing")
@@ -312,3 +319,63 @@ def test_a_rule_shares_its_level_with_the_others(tmp_path: Path) -> None:
 def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
     with pytest.raises(ek.ParameterError, match="there are no groups 'housing'"):
         ek.classification(credit(), groups="sex", gate="gap recall.high <= 0.1 between housing")
+
+
+def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(sex=np.tile(["a", "a", "b", "b"], 100)).to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["-p", "preds", str(tmp_path / "rows.csv"), "-p", "groups", "sex", "--name", "credit"]
+    assert command.main(["report", "classification", "-o", str(tmp_path), *asked]) == 0
+    rule = "gap recall.high <= 0.1 between sex"
+    assert command.main(["check", str(tmp_path / "credit.json"), rule]) == 2
+    assert "groups of 'sex' cannot be computed from a stored" in capsys.readouterr().err
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("parameters", [{}, {"segments": "group"}])
+def test_an_unknown_column_of_groups_is_refused_as_one_of_groups(parameters: Any) -> None:
+    with pytest.raises(ek.ParameterError, match="groups: data frame has no column 'grop'"):
+        ek.classification(table(group="a"), groups="grop", **parameters)
+
+
+def test_scores_as_groups_are_refused_as_groups() -> None:
+    with pytest.raises(ek.ParameterError, match="groups: 'y_score' is the score of data frame"):
+        ek.classification(table(), groups="y_score")
+
+
+def test_a_margin_in_points_is_refused() -> None:
+    with pytest.raises(ek.ParameterError, match="gap_margin must be a number between 0 and 1"):
+        ek.classification(table(group="a"), groups="group", gap_margin=5)
+
+
+# What tables say
+
+
+def test_of_equal_groups_none_stands_above_another() -> None:
+    study = ek.classification(table(group=np.tile(["a", "a", "b", "b"], 100)), groups="group")
+    assert study.largest_gaps("group").set_index("metric").loc["base_rate", "gap"] == 0
+    assert "a above a" not in classification_page.group_gaps(study).text
+
+
+def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
+    frame = table()
+    decided = (frame["y_score"] > 0.5).astype(int)
+    groups: Any = {"group": np.tile(["a", "a", "b", "b"], 100)}
+    study = ek.classification(y_true=frame["y_true"], y_pred=decided, groups=groups)
+    metrics = set(study.gaps("group")["metric"])
+    assert "recall" in metrics
+    assert not metrics & {"calibration_in_the_large", "roc_auc"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_that_share_a_single_unit_are_not_shown_to_differ(seed: int) -> None:
+    frame = table(user=1, group=np.tile(["a", "b", "b", "a"], 100))
+    noise = np.random.default_rng(seed).uniform(0, 0.7, 400)
+    frame["y_score"] = 0.3 * frame["y_true"] + noise
+    study = ek.classification(frame, groups="group", unit="user", metrics="ks")
+    row = row_of(study.gaps("group"), "ks", "b")
+    assert row["gap_low"] < -0.5
+    assert row["gap_high"] > 0.5

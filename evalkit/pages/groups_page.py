@@ -96,7 +96,7 @@ def _largest_cells(part: pd.DataFrame, places: int) -> Iterator[Cell]:
     for row in part.to_dict("records"):
         cell = with_interval(row["gap"], row["low"], row["high"], places=places)
         pair: tuple[str, ...] = ()
-        if row["groups"]:
+        if row["gap"] > 0:
             pair = (f"{row['highest']} above {row['lowest']}",)
         yield replace(cell, below=(*pair, row["verdict"]))
 

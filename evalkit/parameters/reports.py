@@ -591,7 +591,7 @@ class ClassificationParameters(Compared, Resources):
         PAIRS, 'the group that others are compared with, "{sex: male}"; None: the largest'
     )
     gap_margin: float = option(
-        POSITIVE, "gaps between groups within plus or minus this value are equivalent", 0.05
+        SHARE, "gaps between groups within plus or minus this value are equivalent", 0.05
     )
     y_true: Any = option(
         COLUMN,

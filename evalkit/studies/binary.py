@@ -324,8 +324,17 @@ class BinaryStudy(row_study.RowStudy):
     def group_metrics(self) -> list[Chosen]:
         """The rates by which groups are compared, then the metrics of the report."""
         rates = [Chosen(metric) for metric in GROUP_RATES]
-        calibrated = [BIAS] if self.probabilities else []
-        return list(dict.fromkeys([*rates, *calibrated, Chosen(ROC_AUC), *self.settings.metrics]))
+        if not self.scores_are_decisions:
+            rates += [BIAS] if self.probabilities else []
+            rates.append(Chosen(ROC_AUC))
+        return list(dict.fromkeys([*rates, *self.settings.metrics]))
+
+    @property
+    def scores_are_decisions(self) -> bool:
+        """True if all scores are 0 or 1: they are neither probabilities nor rank the rows."""
+        if self.data is None:
+            return False
+        return all(np.isin(score, (0, 1)).all() for score in self.data.score.values())
 
     def resample(self, system: str) -> list[Counts]:
         """A system's tables on bootstrap samples of rows or units; none if these are not in

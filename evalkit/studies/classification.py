@@ -92,6 +92,7 @@ def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
         columns=p.columns,
         systems=p.systems,
         attributes=attributes((*p.segments, *p.groups), p.unit),
+        groups=p.groups,
         metric_columns=lookup.columns_needed_by(p.metrics),
         unit=p.unit,
     )

@@ -28,7 +28,7 @@ from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
-from evalkit.studies import diagnostics, study, unit_files, units
+from evalkit.studies import diagnostics, groups, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
     Member,
@@ -438,6 +438,10 @@ class Diff(Shown, Study):
         if name in partners[other]:
             return obstacle("taken", name=name, other=other, partner=partners[other][name])
         return obstacle("no_partner", name=name, other=other)
+
+    def group_parts(self, column: str) -> list[Slice]:
+        """Raise ParameterError: groups are not in the files of units."""
+        raise groups.not_stored(column)
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""

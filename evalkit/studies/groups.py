@@ -74,7 +74,9 @@ class GroupedMetric:
 
     @property
     def _correlation(self) -> Floats:
-        """The correlation of the errors of groups in which the same units have rows."""
+        """The correlation of the errors of groups in which the same units have rows. One that would
+        narrow limits is taken for 0 where few units are in both groups, as it is then by chance.
+        """
         independent: Floats = np.eye(len(self.parts))
         unit = self.study.unit
         rows = [s for s in self.statistics if isinstance(s, RowStatistic)]
@@ -82,13 +84,18 @@ class GroupedMetric:
             return independent
         number, names = codes(unit)
         influence = np.zeros((len(names), len(rows)))
+        presence = np.zeros((len(names), len(rows)))
         for group, (statistic, part) in enumerate(zip(rows, self.parts, strict=True)):
             if not np.isnan(statistic.value):
                 row_influence = statistic.row_influence
-                influence[:, group] = np.bincount(number[part.member], row_influence, len(names))
+                units = number[part.member]
+                influence[:, group] = np.bincount(units, row_influence, len(names))
+                presence[units, group] = 1
         products = influence.T @ influence
         size = np.sqrt(np.diag(products))
         correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
+        is_chance = presence.T @ presence < FEW_CASES
+        correlation[is_chance] = np.minimum(correlation[is_chance], 0)
         np.fill_diagonal(correlation, 1.0)
         return correlation
 
@@ -206,14 +213,24 @@ def parts_of(study: Study, column: str) -> list[Slice]:
     return slices(column, study.attributes[column])
 
 
+def not_stored(column: str) -> ParameterError:
+    """Return the error for groups of a stored report, whose file of units lacks them."""
+    return ParameterError(
+        f"gaps between groups of {column!r} cannot be computed from a stored report; set the rule "
+        f"as gate of the report itself"
+    )
+
+
 def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
     """The number of the group with which the others are compared: the one that the parameter
-    `reference` names, else the one with most units. Raises ParameterError for an unknown group.
+    `reference` names, else the one with most units, also in a slice that lacks the named one.
+    Raises ParameterError for an unknown group.
     """
     reference = study.settings.groups.references.get(column)
-    if reference is None:
-        return int(np.argmax([np.count_nonzero(part.member) for part in parts]))
     labels = [part.label for part in parts]
+    is_left_out = bool(study.p.segment) and reference not in labels
+    if reference is None or is_left_out:
+        return int(np.argmax([np.count_nonzero(part.member) for part in parts]))
     if reference not in labels:
         near = did_you_mean(reference, labels)
         raise ParameterError(
@@ -226,7 +243,7 @@ def grouped(study: Study, column: str, metrics: Sequence[Chosen]) -> list[Groupe
     """The metrics of each system in the groups of a column. Raises ParameterError for an unknown
     column or reference.
     """
-    parts = parts_of(study, column)
+    parts = study.group_parts(column)
     reference = reference_of(study, column, parts)
     margin = study.settings.groups.margin
     return [

@@ -240,6 +240,7 @@ def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspecti
         columns=p.columns,
         systems=p.systems,
         attributes=reports.attributes((*p.segments, *p.groups), p.unit),
+        groups=p.groups,
     )
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)

@@ -39,7 +39,6 @@ from evalkit.statistics import inference, methods, power, sensitivity, significa
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
-from evalkit.studies.groups import parts_of
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -533,7 +532,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
     """The statements of a rule about the largest gap between groups."""
     for study in studies:
-        parts_of(study, claim.column or "")  # raises where there are no such groups
+        study.group_parts(claim.column or "")  # raises where there are no such groups
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
         metric = lookup.label_of("the metric", claim.metric, metrics.values())
         system = choice("the system", claim.system, study.systems)

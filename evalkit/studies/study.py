@@ -746,6 +746,12 @@ class Study(ABC):
         """The metrics that are compared between groups."""
         return self.settings.metrics
 
+    def group_parts(self, column: str) -> Sequence[Slice]:
+        """The groups of a column. Raises ParameterError for a column that was not read, and for
+        rows that are not in memory.
+        """
+        return groups.parts_of(self, column)
+
     @cached
     def gaps(self, column: str) -> pd.DataFrame:
         """Each metric of each system in the groups of a column that `groups` or `segments` names.
@@ -818,7 +824,7 @@ class Study(ABC):
         """
         self._check_question()
         for column in self.settings.groups.references:
-            groups.reference_of(self, column, groups.parts_of(self, column))
+            groups.reference_of(self, column, self.group_parts(column))
         policy.asked(self.settings.gate, [self])
 
     def _check_question(self) -> None:

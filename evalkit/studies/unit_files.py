@@ -43,7 +43,7 @@ from evalkit.statistics.statistic import (
     SuccessShare,
     UnitStatistic,
 )
-from evalkit.studies import diagnostics, study, units
+from evalkit.studies import diagnostics, groups, study, units
 from evalkit.studies.randomisation import sample_ratio
 
 
@@ -632,6 +632,10 @@ class Recomputed(study.Study):
             for name, column in columns
             for label in self.file.words[column]
         ]
+
+    def group_parts(self, column: str) -> list[Slice]:
+        """Raise ParameterError: groups are not in the file of units."""
+        raise groups.not_stored(column)
 
     def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
         """Why no result counts, or that the report does not compare the two; "" otherwise."""

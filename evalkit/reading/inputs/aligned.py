@@ -99,6 +99,7 @@ def refuse_disagreement(
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+GROUP = "groups"  # the parameter that names attributes whose values are compared
 UNPRINTED = (
     "attribute",
     "metric_column",
@@ -359,9 +360,9 @@ class PredictionTable:
     """The parts of a table before they are read, with the parameters about their columns.
 
     roles: those that the report declares. columns: role -> the column that the user names for it.
-    systems: those that the user asks for; empty for all. attributes: the columns of segments and
-    unit. metric_columns: numeric columns that metrics use -> the parameter that names each, for
-    errors.
+    systems: those that the user asks for; empty for all. attributes: the columns of segments,
+    groups and unit. groups: those of groups. metric_columns: numeric columns that metrics use ->
+    the parameter that names each, for errors.
     """
 
     parts: Sequence[InputPart]
@@ -371,6 +372,7 @@ class PredictionTable:
     attributes: Sequence[str] = ()
     metric_columns: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
+    groups: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
     def of(cls, data: Any, **chosen: Any) -> Self:
@@ -385,7 +387,8 @@ class PredictionTable:
         names = [role.name for role in self.roles]
         if self.columns:
             roles_of.check_roles(self.columns, names)
-        other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.metric_columns)
+        other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
+        other_uses |= self.metric_columns
         mappings = {}
         for part in self.parts:
             mappings[part] = roles_of.match(
