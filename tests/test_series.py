@@ -9,7 +9,9 @@ from samples import ORACLES
 
 from evalkit.arrays import ParameterError
 from evalkit.findings import kinds
+from evalkit.limits import Limits, Reading
 from evalkit.pages import rating_page
+from evalkit.parameters.reports import RatingParameters
 from evalkit.statistics.methods import DIEBOLD_MARIANO, TAPERED
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout
@@ -96,12 +98,14 @@ def test_too_few_times_for_the_horizon_have_no_p():
     study = read(days(10, horizon=12), metrics="mae")
     assert np.isnan(first(study)["p"])
     assert first(study)["verdict"] == "cannot tell"
-    assert "12 steps ahead" in forms(study)["10"].message
+    assert np.isnan(first(study)[["low", "high"]].to_numpy(float)).all()
+    assert "need more than 12 times, the rows have 10" in forms(study)["There"].message
 
 
 def test_equal_forecasts_do_not_differ_and_constant_errors_cannot_tell():
     table = days(horizon=1)
     assert first(read(table.assign(b=table["a"])))["p"] == 1
+    assert not read(table.assign(b=table["a"], horizon=3), metrics="mae").tapered
     constant = read(table.assign(a=table["y"] + 1, b=table["y"] + 2), metrics="mae")
     assert first(constant)["difference"] == pytest.approx(-1)
     assert np.isnan(first(constant)["p"])
@@ -181,6 +185,91 @@ def test_horizons_are_counted_from_the_cutoff():
     assert [part.label for part in study.slices] == ["1", "2", "3", "4"]
     assert study.timing.order.steps_ahead.tolist() == [1, 2, 3, 4] * 36
     assert study.by_horizon["x"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+# Rows with dates that are not in time order
+
+
+def in_no_order(n=100, seed=3, **more):
+    """Independent rows with dates at random, as of customers who signed up."""
+    possible = pd.date_range("2020-01-01", periods=1000)
+    date = np.random.default_rng(seed).permutation(possible)[:n]
+    return days(n, seed).drop(columns="ds").assign(date=date, **more)
+
+
+def says(study):
+    """The sentence about the order in time of rows that have none."""
+    assert study.measured.layout is Layout.PLAIN
+    found = [f for f in rating_page.every_finding(study) if f.kind is kinds.TIME_ORDER]
+    assert len(found) == 1
+    return found[0].message
+
+
+def results(study):
+    """Interval and p of the first comparison."""
+    return first(study)[["low", "high", "p"]].to_numpy(float).tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "starts"),
+    [
+        (in_no_order(), "The values of date are not evenly spaced"),
+        (in_no_order(lead_time=np.tile([1, 5, 14, 2], 25)), "The values of date are not evenly"),
+        (in_no_order(cutoff="2019-12-31"), "The values of date are not evenly spaced"),
+        (days().rename(columns={"ds": "date"}).assign(date="2026-01-01"), "All rows have the same"),
+        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows of one series and horizon share"),
+        (days(horizon="h=3"), "Not every value of horizon is a whole number"),
+        (days(horizon=1.5), "Not every value of horizon is a whole number"),
+        (days(horizon=[np.nan] + [2.0] * 39), "Not every value of horizon is a whole number"),
+        (days(cutoff="first"), "Not every value of cutoff is a number or a date"),
+        (days().assign(cutoff="2026-02-01"), "Some values of cutoff are later than ds"),
+    ],
+)
+def test_rows_in_no_evident_order_are_independent_and_the_page_says_so(table, starts):
+    study = read(table)
+    assert says(study).startswith(starts)
+    assert results(study) == results(read(table[["y", "a", "b"]]))
+
+
+@pytest.mark.parametrize("freq", ["D", "B", "MS", "ME", "QS", "YS", "h"])
+def test_regular_times_are_an_order(freq):
+    table = days().assign(ds=pd.date_range("2020-01-31", periods=40, freq=freq))
+    assert read(table.drop(index=[5, 6, 20])).measured.layout is Layout.SERIES
+
+
+def test_irregular_times_are_an_order_if_a_naive_reference_is_asked_for():
+    assert read(in_no_order(), reference="naive").measured.layout is Layout.SERIES
+    assert read(in_no_order(), reference="mean").measured.layout is Layout.PLAIN
+
+
+@pytest.mark.parametrize(("column", "named"), [("ds", "ds"), ("cutoff", "ds, cutoff")])
+def test_systems_that_differ_in_times_are_said(column, named):
+    wide = days().assign(id=range(40))
+    if column == "cutoff":
+        wide["cutoff"] = "2025-12-31"
+    parts = [wide[["id", *wide.columns[:2]]].assign(model=m, forecast=wide[m]) for m in ("a", "b")]
+    for part in parts:
+        part[column] = wide[column].astype(str)
+    parts[1][column] = parts[1][column].str.replace("2025-12-31", "2025-12-30")
+    parts[1].loc[39, "ds"] = parts[1].loc[39, "ds"] if column == "cutoff" else "2027-01-01"
+    table = pd.concat(parts, ignore_index=True)
+    study = rating.read(table, columns={"actual": "y"}, metrics="mae")
+    assert f"Systems differ in {named} on the same row" in says(study)
+
+
+def test_a_table_in_blocks_says_that_its_order_is_not_used():
+    study = rating.study_of(
+        RatingParameters.from_raw({"preds": days(), "columns": {"actual": "y"}, "systems": "a,b"}),
+        Limits(reading=Reading(rows=20, shard=20, largest=20)),
+    )
+    assert "not put in the order of ds" in says(study)
+
+
+def test_horizons_that_begin_at_0_are_one_step_more():
+    from_1 = pd.concat([days(horizon=h, seed=h) for h in (1, 2, 3)])
+    from_0 = from_1.assign(horizon=from_1["horizon"] - 1)
+    asked = {"reference": "naive", "metrics": "mae_skill"}
+    assert results(read(from_0, **asked)) == results(read(from_1, **asked))
 
 
 # Skill --------------------------------------------------------------------------------------------
@@ -264,7 +353,7 @@ def test_skill_of_quantiles_is_against_the_absolute_error():
         (SERIES, {"metrics": "mae_skill"}, "mae_skill needs a column reference, or reference="),
         (SERIES, {"metrics": "mase"}, "mase needs a column naive_mae"),
         (SERIES, {"metrics": "mase", "reference": "mean"}, "mase needs a column naive_mae"),
-        (SERIES.drop(columns="period"), {"reference": "naive"}, "needs a column of times"),
+        (SERIES.drop(columns="period"), {"reference": "naive"}, "needs a column of several times"),
         (SERIES, {"reference": "drift"}, "reference must be naive"),
         (SERIES, {"reference": "seasonal:1"}, "reference must be naive"),
     ],

@@ -23,12 +23,14 @@ class Scales(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class TimeOrder:
     """For each row its place among the distinct times of the table, from 0, the number of its
-    series, from 0, and how many steps ahead its forecast looks.
+    series, from 0, and how many steps ahead its forecast looks. is_regular: True if most distinct
+    times are equally far apart.
     """
 
     place: Ints
     series: Ints
     steps_ahead: Ints
+    is_regular: bool = True
 
     @property
     def times(self) -> int:

@@ -12,6 +12,7 @@ from evalkit.numbers import counted, decimals, listed, number, percent, plural, 
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
+from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
@@ -301,10 +302,11 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
         return
     order = timing.order
     column = timing.columns.time
-    if order is None:
-        yield kinds.TIME_ORDER.warning(None, "unread", column=column)
-    elif order.repeated_rows:
-        yield kinds.TIME_ORDER.warning(order.repeated_rows, "shared", column=column)
+    if isinstance(order, Unordered):
+        severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
+        yield kinds.TIME_ORDER.rated(
+            severity, order.rows, order.form, column=order.column, time=column
+        )
     elif study.settings.unit:
         unit = counted(order.series_count, "series")
         yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)
@@ -314,12 +316,16 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
         times = counted(order.times, "time")
         facts = {"column": column, "times": times, "added": added}
         if order.lags:
-            yield kinds.TIME_ORDER.note(order.times, "used", **facts, lags=order.lags)
+            steps = counted(order.lags, "step")
+            yield kinds.TIME_ORDER.note(order.times, "used", **facts, steps=steps)
         else:
             yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
         if order.has_few_times:
-            steps = order.longest_horizon
-            yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=steps)
+            form = "few" if order.times > order.longest_horizon else "too_few"
+            ahead = order.longest_horizon
+            yield kinds.TIME_ORDER.warning(
+                order.times, form, times=times, count=order.times, steps=ahead
+            )
         yield from _autocorrelated(study)
         if study.tapered:
             yield kinds.TIME_ORDER.note(

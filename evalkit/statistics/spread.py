@@ -84,7 +84,7 @@ class Spread:
         distances = np.arange(1, lags + 1)
         products = np.array([influence[lag:] @ influence[:-lag] for lag in distances])
         square = spread.square + 2 * products.sum()
-        tapered = bool(lags and square <= 0)
+        tapered = bool(spread.square > 0 and square <= 0)
         if tapered:
             square = spread.square + 2 * (1 - distances / (lags + 1)) @ products
         # Harvey's factor is n² / ((n − lags) (n − lags − 1)), of which `error` has n / (n − 1)

@@ -43,6 +43,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
+from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
@@ -162,7 +163,7 @@ def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
     """The study of a table that fits into memory."""
-    timed = TimedOutcomes.from_table(forecasts)
+    timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
     part = forecasts.parts[0]
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, part)
@@ -193,7 +194,11 @@ def _read_in_blocks(
     pieces = blocks.pieces_of(engine, forecasts.parts, forecasts.layouts)
     table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, said=("forecast",))
     settings.checked(table.systems)
-    return _of_blocks(table.grouped(*groups), settings, p)
+    timing = None
+    if forecasts.time_columns is not None:
+        added_up = Unordered("added_up", forecasts.time_columns.time)
+        timing = Timing(forecasts.time_columns, added_up)
+    return _of_blocks(table.grouped(*groups), settings, p, timing)
 
 
 read = reports.reader(reports.RatingParameters)(study_of)
@@ -1010,7 +1015,9 @@ def _of_rows(
     )
 
 
-def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters) -> Rating:
+def _of_blocks(
+    t: blocks.Blocks, settings: Settings, p: reports.RatingParameters, timing: Timing | None
+) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the
     rows themselves.
     """
@@ -1033,7 +1040,7 @@ def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.RatingParameters
     )
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
-    made = Rating(**fields, measured=summed, asked=asked, kept=kept, stated=stated)
+    made = Rating(**fields, measured=summed, asked=asked, kept=kept, stated=stated, timing=timing)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     for name, counted in {actual: made.target, **made.forecasts}.items():
         outcomes.refuse_missing(counted.values, counted.rows, name, where)

@@ -14,7 +14,7 @@ from evalkit.metrics.time_order import TimeOrder, mean_of_series
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
-from evalkit.reading.inputs.time_columns import HORIZON, TimeColumns, order_of
+from evalkit.reading.inputs.time_columns import HORIZON, TimeColumns, Unordered, order_of
 from evalkit.reading.tables.table import Coded
 
 REFERENCE, NAIVE_MAE, NAIVE_MSE = COMPUTED = ("reference", "naive_mae", "naive_mse")  # columns
@@ -25,19 +25,15 @@ SURE = 1.96  # standard errors of an autocorrelation
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """The columns of time of a table, and the order of its rows; None if its times are neither
-    dates nor numbers.
-    """
+    """The columns of time of a table, and the order of its rows, or why they have none."""
 
     columns: TimeColumns
-    order: TimeOrder | None
+    order: TimeOrder | Unordered
 
     @property
     def ordered(self) -> TimeOrder | None:
-        """The order, if each row of a series and horizon has its own time."""
-        if self.order is None or self.order.repeated_rows:
-            return None
-        return self.order
+        """The order, if rows have one."""
+        return self.order if isinstance(self.order, TimeOrder) else None
 
     @property
     def unit(self) -> str | None:
@@ -70,8 +66,12 @@ class TimedOutcomes(NamedTuple):
     timing: Timing | None
 
     @classmethod
-    def from_table(cls, table: ForecastTable) -> Self:
-        """Read forecasts with their columns of time; without these if systems differ in them."""
+    def from_table(cls, table: ForecastTable, reference: str | None) -> Self:
+        """Read forecasts with their columns of time; without these if systems differ in them.
+
+        Times at no regular distance order rows only if a naive reference is asked for, or if series
+        are units: customers and events have dates too.
+        """
         columns = table.time_columns
         if columns is None:
             return cls(outcomes.forecasts_of(table.rows()), None)
@@ -79,8 +79,12 @@ class TimedOutcomes(NamedTuple):
         try:
             rows = replace(table, attributes=[*attributes]).rows()
         except InputError:
-            return cls(outcomes.forecasts_of(table.rows()), None)
+            differ = Unordered("differ", ", ".join(columns.names))
+            return cls(outcomes.forecasts_of(table.rows()), Timing(columns, differ))
         timing = Timing(columns, order_of(rows, columns))
+        is_series = reference not in (None, MEAN_OF_ACTUAL) or timing.unit is not None
+        if timing.ordered is not None and not timing.ordered.is_regular and not is_series:
+            timing = replace(timing, order=Unordered("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
             steps = timing.ordered.steps_ahead
             horizon = Coded.from_texts([str(i) for i in range(steps.max() + 1)], steps)
@@ -118,8 +122,8 @@ class TimedOutcomes(NamedTuple):
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
             raise ParameterError(
-                f"reference: {reference} needs a column of times, such as ds or date, in which "
-                "each row of a series and horizon has its own; reference=mean needs none"
+                f"reference: {reference} needs a column of several times, such as ds or date, in "
+                "which each row of a series and horizon has its own; reference=mean needs none"
             )
         season = season_of(reference)
         scales = order.naive_scales(actual, season)

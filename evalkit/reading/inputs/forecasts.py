@@ -115,7 +115,16 @@ class ForecastTable(PredictionTable):
     @cached_property
     def time_columns(self) -> TimeColumns | None:
         """The columns of time; None without one."""
-        return time_columns(self._columns_beside, self.horizon)
+        return time_columns(self._columns_beside, self.horizon or self._unread_horizon)
+
+    @property
+    def _unread_horizon(self) -> str | None:
+        """The column that is called as a horizon is, and holds no whole numbers."""
+        for column in self._columns_beside:
+            is_named = comparable(column.name) in usual("distributions")["horizon"]
+            if is_named and not column.is_whole:
+                return column.name
+        return None
 
     @cached_property
     def distribution_roles(self) -> list[str]:

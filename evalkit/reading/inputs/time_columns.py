@@ -16,6 +16,7 @@ from evalkit.reading.tables.table import Coded
 
 QUARTER = re.compile(r"\s*(\d{4})[- ]?Q([1-4])\s*")
 HORIZON = "horizon"  # what the steps from the cutoff to the time are called
+LIKE_MEDIAN = 1.25  # times longer or shorter than the median distance of times
 
 
 class TimeColumns(NamedTuple):
@@ -30,6 +31,16 @@ class TimeColumns(NamedTuple):
     def names(self) -> list[str]:
         """The columns that the table has."""
         return [name for name in self if name]
+
+
+class Unordered(NamedTuple):
+    """Why rows are in no time order: the name of the sentence that says it, the column at fault,
+    and the number of rows, None if they are not counted.
+    """
+
+    form: str
+    column: str
+    rows: int | None = None
 
 
 def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
@@ -55,29 +66,54 @@ def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> Time
     )
 
 
-def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | None:
-    """The order of rows in time; None if the cells are no times.
+def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
+    """The order of rows in time, or why they have none.
 
-    Without a horizon, that is the number of times after the cutoff, or 1.
+    Without a horizon, that is the number of times after the cutoff, or 1. Where the shortest
+    horizon is 0, as in tables that count from it, it is one step ahead.
     """
     text = {name: rows.shared_values[f"attribute {name}"] for name in columns.names}
     moments = _moments(text[columns.time])
     if moments is None:
-        return None
+        return Unordered("unread", columns.time)
+    if moments.min() == moments.max():
+        return Unordered("single", columns.time)
     horizon = _moments(text[columns.horizon]) if columns.horizon else None
+    if columns.horizon and (horizon is None or (horizon % 1).any()):
+        return Unordered("unread_horizon", columns.horizon)
     cutoff = _moments(text[columns.cutoff]) if columns.cutoff else None
+    if columns.cutoff and cutoff is None:
+        return Unordered("unread", columns.cutoff)
+    if cutoff is not None and (cutoff > moments).any():
+        return Unordered("late", columns.cutoff, int(np.count_nonzero(cutoff > moments)))
     known = moments
     if cutoff is not None:  # also what was known before the first time that is forecast
         known = np.append(moments, cutoff[cutoff < moments.min()])
     times = np.unique(known)
     place = np.searchsorted(times, moments)
-    series = text[columns.series].code if columns.series else np.zeros(len(place), np.int64)
+    series = np.zeros(len(place), np.int64)
+    if columns.series and len(text[columns.series].names) < len(place):  # else an id of rows
+        series = text[columns.series].code
     steps = np.ones(len(place), np.int64)
     if horizon is not None:
         steps = horizon.astype(np.int64)
     elif cutoff is not None:
         steps = place + 1 - np.searchsorted(times, cutoff, side="right")
-    return TimeOrder(place, series, np.maximum(steps, 1))
+    order = TimeOrder(place, series, steps + max(1 - int(steps.min()), 0), _is_regular(times))
+    if order.repeated_rows:
+        return Unordered("shared", columns.time, order.repeated_rows)
+    return order
+
+
+def _is_regular(times: Floats) -> bool:
+    """True if most times are about as far apart as others, as days, working days and months are;
+    dates of events and of customers are not.
+    """
+    distances = np.diff(times)
+    if not len(distances):
+        return True
+    ratios = distances / np.median(distances)
+    return bool(np.mean((ratios <= LIKE_MEDIAN) & (ratios >= 1 / LIKE_MEDIAN)) > 0.5)
 
 
 def _first_month(quarter: re.Match[str]) -> str:
