@@ -39,7 +39,8 @@ from evalkit.statistics.statistic import (
 )
 from evalkit.statistics.summed import LinearStatistic, combined_spread, has_units
 
-DENSE = 2**22  # up to so many possible cells, all have an element in an array, above occurring ones
+# with more possible cells, only those that occur are kept, which needs a sort
+DENSE = 2**22
 SAME_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
 
 

@@ -46,7 +46,8 @@ GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
 BOOTSTRAP_T = f"{JACKKNIFE}, with a bootstrap-t"
 HALF_ROW = 0.5  # added to each cell
 FEW_UNITS = 20  # below this many units the limits of functions of means allow for a bootstrap-t
-# average precision depends on a few negatives below so many positives, if their share is as small
+# With fewer positives, and a share of positives below RARE, average precision depends on the few
+# negatives that score highest.
 FEW_POSITIVES = 50
 RARE = 0.05
 # The positives that belong to the negatives of the sample at the stated base rate: with fewer than

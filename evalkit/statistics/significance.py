@@ -68,13 +68,14 @@ def sign_flip(
     exactly if p < 1 − level.
 
     p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
-    a lattice (hit, precision at k, accuracy); a drawn limit is then moved to the side of 0 that
-    agrees with it. Otherwise p comes from Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if
-    fewer than 100 draws are as extreme, from importance sampling, which has no smallest value. The
-    order of units changes nothing, and swapped systems mirror the result. With few units the limits
-    are infinite. mid_p: count other sign vectors exactly as extreme as the data half, for values of
-    few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is
-    0. Raises InputError without units or with a value that is not finite.
+    a lattice (hit, precision at k, accuracy), where it counts all sign vectors. The limits may come
+    from drawn vectors even so, and are made to agree with p. Otherwise p comes from drawn vectors
+    (Walsh–Hadamard), (1 + extreme) / (1 + draws), or, if fewer than 100 draws are as extreme, from
+    importance sampling, which has no smallest p. The order of units changes nothing, and swapped
+    systems mirror the result. With few units the limits are infinite: no sign vectors are rare
+    enough to reject. mid_p: count other sign vectors exactly as extreme as the data half, because
+    with values of few steps the exact test is conservative; an interval may then exclude 0 although
+    a limit is 0. Raises InputError without units or with a value that is not finite.
 
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
@@ -435,7 +436,7 @@ def check_comparison_level(level: float) -> None:
 
 def _sum(differences: Floats) -> float:
     """The sum, exactly 0 if it is only rounding error, as 0.3 − 0.2 − 0.1, so that neither system
-    is said to be better.
+    is found better.
     """
     # fsum is exact: neither the order of the units nor that of the systems changes its last digit
     total = fsum(differences)
