@@ -39,14 +39,18 @@ from evalkit.statistics.statistic import (
 )
 from evalkit.statistics.summed import LinearStatistic, combined_spread, has_units
 
-DENSE = 2**22  # cells up to which each has an element in an array
+# with more possible cells, only those that occur are kept, which needs a sort
+DENSE = 2**22
 SAME_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of the actual class and the classes predicted by one or two systems: rows (`n`), Σ
-    weight, Σ weight² (`squares`).
+    """The rows of a slice, added up by actual class and the classes that one or two systems
+    predict.
+
+    actual: the class of each cell, (cells,). predicted: one such array per system. n: its number of
+    rows. weight, squares: Σ weight and Σ weight² over its rows.
     """
 
     actual: Ints
@@ -69,15 +73,18 @@ class Cells:
         )
 
     def rows(self, system: int, classes: int) -> Rows:
-        """The cells as rows, one per cell, with the predictions of the first (0) or second (1)
-        system.
+        """`Rows` with one row per cell, weighted by the weight of the cell.
+
+        system: whose predictions, 0 or 1 as in `predicted`. classes: the number of classes.
         """
         decision = self.predicted[system]
         return Rows(self.actual, decision=decision, weight=self.weight, classes=classes)
 
 
 def decision_cells(decisions: Counts) -> Cells:
-    """The cells of the decisions at a threshold, for unweighted rows."""
+    """The cells of unweighted rows by label and decision, at most four, from the counts of
+    decisions: rows predicted positive first, then the others.
+    """
     actual, predicted = kinds.CELLS
     n = np.ravel([decisions.positive, decisions.negative])
     weight = n.astype(np.float64)
@@ -86,10 +93,12 @@ def decision_cells(decisions: Counts) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class SliceCells:
-    """The cells of a slice. n: number of units, or of rows. by_system: the cells of each system.
+    """The cells of all systems on a slice of the sample.
 
-    by_pair: the joint cells of each pair of systems, lower number first. moments: for clustered
-    rows the uncentred moments of the units' weights in the cells of all systems; None if rows are
+    classes: the number of classes. n: the number of units, or of rows if these are independent.
+    by_system: the cells of each system. by_pair: the cells of both systems' predictions, by the
+    numbers of the pair, the lower first. moments: for clustered rows the uncentred moments over
+    units of a unit's weight in each possible cell of each system, see `columns`; None if rows are
     independent.
     """
 
@@ -101,7 +110,9 @@ class SliceCells:
     moments: Moments | None = None
 
     def columns(self, system: int) -> Ints:
-        """The columns of a system's cells among those of `moments`."""
+        """The column in `moments` of each cell of a system: columns are numbered by system, actual
+        class and predicted class, the last fastest.
+        """
         cells = self.by_system[system]
         return (system * self.classes + cells.actual) * self.classes + cells.predicted[0]
 
@@ -111,25 +122,25 @@ class SliceCells:
         return has_units(self.moments)
 
     def kish(self, member: Floats, system: int = 0) -> float:
-        """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that
-        are a `member` (1, else 0).
+        """Kish's effective number of units, (Σ w)² / Σ w², with a unit's weight w in some cells of
+        a system. member: 1 for these cells, 0 for the others.
         """
         total = self.by_system[system].weight @ member
         squares = self.products(system, member[None])[0, 0]
         return float(ratio(total**2, squares))
 
     def products(self, system: int, values: Floats) -> Floats:
-        """The matrix Σ x xᵀ over units, where x holds a unit's weighted sums of each line of
-        `values`, which has one column per cell of the system.
+        """The matrix Σ x xᵀ over units: (k, k). x holds, for each row of `values`, the unit's sum
+        of weight · value over its cells. values: (k, cells of the system).
         """
-        if self.moments is None:
+        if self.moments is None:  # each row is a unit: Σ weight² value valueᵀ
             return (values * self.by_system[system].squares) @ values.T
         columns = self.columns(system)
         return values @ self.moments.second[np.ix_(columns, columns)] @ values.T
 
 
 def of_system(chosen: metric.Chosen, slice_cells: SliceCells, system: int) -> CellStatistic:
-    """A metric of one system."""
+    """The statistic of a metric of one system on a slice."""
     cells = slice_cells.by_system[system]
     rows = cells.rows(0, slice_cells.classes)
     return CellStatistic(
@@ -139,15 +150,17 @@ def of_system(chosen: metric.Chosen, slice_cells: SliceCells, system: int) -> Ce
 
 @dataclass(frozen=True, eq=False)
 class CellStatistic(RowStatistic):
-    """A metric of one system, computed from its cells as rows. square_weights: Σ weight² of each
-    cell.
+    """A metric of one system, computed from its cells, which are taken as weighted rows.
+
+    slice_cells: those of all systems. system: the number of this one. square_weights: Σ weight² of
+    each cell, which the variance of independent rows needs.
     """
 
     slice_cells: SliceCells
     system: int
     square_weights: Floats
 
-    # cells hold no single row that could dominate or leave out a value
+    # not those of `RowStatistic`, which look at single rows: a cell does not know its rows
     dominated = SpreadStatistic.dominated
     shared_difference = SpreadStatistic.shared_difference
 
@@ -163,7 +176,7 @@ class CellStatistic(RowStatistic):
 
     @cached_property
     def n(self) -> int:
-        """The number of units, or of rows."""
+        """The number of units, or of rows if these are independent."""
         return self.slice_cells.n
 
     @property
@@ -180,17 +193,19 @@ class CellStatistic(RowStatistic):
         return ratio(self.effects.influence, self.rows.weights)
 
     def with_metric(self, chosen: metric.Chosen, rows: Rows) -> CellStatistic:
-        """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
+        """Another metric of the same cells. rows: one per cell, whose classes may be other ones,
+        such as one class against the rest.
+        """
         return replace(self, chosen=chosen, rows=rows)
 
     @property
     def excess(self) -> float:
-        """The upward bias of the value in a small sample."""
+        """The expected value in samples of this size − the true value."""
         kind = self.chosen.metric.kind
         assert isinstance(kind, kinds.Kind)
         return kind.excess(self.rows)
 
-    # How it varies
+    # The variance
 
     @cached_property
     def spread(self) -> Spread:
@@ -221,15 +236,13 @@ class CellStatistic(RowStatistic):
 
     @property
     def coefficients(self) -> Floats:
-        """The influence of one row of each cell, in an array with an element for each column of
-        the moments.
+        """The influence of a row of weight 1 by column of the moments; 0 for other systems'
+        columns.
         """
         return self._among_columns(self.row_influence)
 
     def _among_columns(self, values: Floats) -> Floats:
-        """Values of the system's cells, in an array with an element for each column of the moments:
-        0 for the other systems' cells.
-        """
+        """Values, one per cell of the system, by column of the moments; 0 elsewhere."""
         assert self.slice_cells.moments is not None
         columns = np.zeros(len(self.slice_cells.moments.mean))
         columns[self.slice_cells.columns(self.system)] = values
@@ -237,8 +250,8 @@ class CellStatistic(RowStatistic):
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of each unit, if there are few units; NaN for a unit without a row that
-        counts.
+        """The numerator and the denominator of the metric by unit, if the cells of every unit are
+        in memory; the numerator is NaN for a unit that has no row for which the metric is defined.
         """
         assert self.slice_cells.moments is not None
         units = self.slice_cells.moments.units
@@ -246,7 +259,9 @@ class CellStatistic(RowStatistic):
         weight = self.rows.weights
 
         def by_unit(cell_values: Floats) -> Floats:
-            """The sum of each unit, from the sums of each cell."""
+            """The sum of each unit, from sums over cells: each unit has the share of a cell's sum
+            that it has of its weight.
+            """
             per_weight = ratio(cell_values, weight)
             sums: Floats = self._among_columns(per_weight) @ units
             return sums
@@ -257,12 +272,13 @@ class CellStatistic(RowStatistic):
         return Sums(np.where(counting_weight > 0, total, np.nan), size)
 
     def counts_same_rows(self, other: Self) -> bool:
-        """True if as many rows of each unit count for both systems."""
+        """True if the metric is defined for as many rows of each unit for both systems."""
         return np.array_equal(self.sums.size, other.sums.size)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
         """The spread of influence values, one per cell of a statistic, for independent rows."""
         assert isinstance(statistic, CellStatistic)
+        # a row's influence is its weight times that of weight 1
         square = max(float(statistic.square_weights @ influence**2), 0.0)
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
@@ -275,7 +291,9 @@ class CellStatistic(RowStatistic):
     # Two systems
 
     def decides_same(self, other: Self) -> bool:
-        """True if both systems decide the same for every row, or in every unit as often."""
+        """True if both systems predict the same class for every row; for clustered rows, if each
+        unit has the same weight in each cell.
+        """
         moments = self.slice_cells.moments
         if moments is None:
             joint = self.on_joint_rows(other)
@@ -283,7 +301,7 @@ class CellStatistic(RowStatistic):
         # Σ (x − y)² over units is 0 if Σ x², Σ x y and Σ y² are equal
         cells = self.slice_cells.classes**2
         systems = len(self.slice_cells.by_system)
-        # axes: system and cell, of both columns of a product
+        # axes: system and cell of the first column of a product, system and cell of the second
         second = moments.second.reshape(-1, cells, systems, cells)
         squares = second[self.system, :, self.system]
         products = second[self.system, :, other.system]
@@ -293,7 +311,9 @@ class CellStatistic(RowStatistic):
         )
 
     def on_joint_rows(self, other: Self) -> JointRows:
-        """Both metrics on the joint cells of the two systems."""
+        """Both metrics on the cells of both systems' predictions, so that each cell has an
+        influence on either.
+        """
         lower = min(self.system, other.system)
         pair = (lower, max(self.system, other.system))
         cells = self.slice_cells.by_pair[pair]
@@ -307,13 +327,14 @@ class CellStatistic(RowStatistic):
         return JointRows(on_pair(self), on_pair(other), cells.squares)
 
     def count_rows(self, member: Bools) -> int:
-        """The number of rows in the cells that `member` marks."""
+        """The number of rows, each with weight 1, in the cells that the mask `member` marks."""
         return int(self.rows.weights @ member)
 
     def _null_influence(self, other: RowStatistic) -> Floats:
+        # per unit of weight, as `row_influence`
         return ratio(super()._null_influence(other), self.rows.weights)
 
-    # What it combines
+    # The metrics of a mean
 
     def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
@@ -334,15 +355,19 @@ class CellStatistic(RowStatistic):
     def _components(
         self, statistics: Sequence[CellStatistic], shares: Sequence[float]
     ) -> list[Component]:
-        """Statistics of the same cells with their shares and their units' influence."""
+        """Statistics of the same cells as components with these shares. Their influence vectors
+        stand in for those of units: they have the same variances and correlations.
+        """
         row_influence = np.array([statistic.row_influence for statistic in statistics])
         vectors = vectors_of(self.slice_cells.products(self.system, row_influence))
         return list(map(Component, shares, statistics, vectors))
 
 
 def vectors_of(products: Floats) -> Floats:
-    """Row vectors with this matrix of inner products; as influence values they have the same
-    variances and correlations as those that the products were summed from.
+    """Vectors whose inner products are these, one per row: (k, k) in and out.
+
+    If products are sums over units of products of influence values, the vectors can take the place
+    of the influence values, (k, units): their variances and correlations are the same.
 
     >>> vectors = vectors_of(np.array([[4.0, 2.0], [2.0, 9.0]]))
     >>> (vectors @ vectors.T).round(12).tolist()
@@ -350,6 +375,7 @@ def vectors_of(products: Floats) -> Floats:
     """
     size = np.sqrt(np.diagonal(products))
     correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
+    # the square root of the correlation by its eigenvalues, which rounding may leave below 0
     values, vectors = np.linalg.eigh(correlation)
     scaled: Floats = vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
     return scaled
@@ -360,14 +386,14 @@ def vectors_of(products: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class InfluenceStatistic(LinearStatistic, ScoreStatistic):
-    """A metric of scores whose influence values were added up. moments: of their columns,
-    uncentred; coefficients: of the columns.
+    """A metric of scores, from sums instead of rows. A unit's influence is Σ coefficients · its
+    columns; moments: of the columns over units, uncentred.
 
-    untransformed: its value, or that of the metric that it transforms. n: number of units, or of
-    rows. freedom: Kish's number of them, less 1. tables: the tables of its score. system: its
-    number. powers: for unweighted rows and each pair of systems, the sums of the squares and fourth
-    powers of the influence on the difference, per class. class_rows: the number of rows of each
-    class, empty if rows may have several labels.
+    untransformed: the value, or that of the metric that it transforms. n: the number of units, or
+    of rows. freedom: Kish's number of them, less 1. tables: counts by score. system: its number.
+    powers: for unweighted rows, by pair of systems (lower number first), Σ l² and Σ l⁴ of the
+    influence l on their difference: (classes, 2). class_rows: the number of rows of each class,
+    empty if rows may have several labels.
     """
 
     layout: Layout
@@ -383,7 +409,9 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     error_method: ClassVar[str] = "influence sums, two passes"
 
     def predicts_same(self, other: Self) -> bool:
-        """True if both have the same table of scores, and each unit moves both alike."""
+        """True if both have the same counts at each score, and the influence values of each unit on
+        both are equal.
+        """
         if self.tables is None or other.tables is None:  # type: ignore[redundant-expr]
             return False  # type: ignore[unreachable]
         if self.difference_spread(other).error != 0:
@@ -397,11 +425,13 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         )
 
     def _difference_powers(self, other: Self) -> Floats:
-        """Σ l² and Σ l⁴ of the influence l on the difference, one line per class."""
+        """Σ l² and Σ l⁴ of the influence l on the difference: (classes, 2)."""
         return self.powers[min(self.system, other.system), max(self.system, other.system)]
 
     def squares_by_class(self, other: Self) -> ClassSquares:
-        """The influence on the difference by class; empty if rows are weighted or clustered."""
+        """Σ squared influence on the difference, and rows, of each class that occurs; none if rows
+        are weighted or clustered.
+        """
         if not self.powers:
             return NO_CLASSES
         occurs = self.class_rows > 0
@@ -425,7 +455,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
 
     @property
     def excess(self) -> float:
-        """The upward bias of the value in a small sample."""
+        """The expected value in samples of this size − the true value."""
         return float(self.chosen.metric.kind.excess(self.tables))  # type: ignore[arg-type]  # a table
 
 
@@ -434,11 +464,11 @@ ClassStatistic = CellStatistic | InfluenceStatistic
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassMeanStatistic(InfluenceStatistic):
-    """A mean over classes or labels.
+    """A mean of a metric over classes or labels.
 
-    shares, statistics: the share of each class in the mean, and its metric. positives: the number
-    of its rows. columns: the column of each class among those of the moments; if shares are
-    estimated, also the column of the rows' influence through the shares.
+    shares, statistics: the share of each class in the mean, and the statistic of its metric.
+    positives: the number of rows of each class. columns: the column of each class among those of
+    the moments; if shares are estimated, also the column of the rows' influence through the shares.
     """
 
     shares: Sequence[float]
@@ -455,12 +485,16 @@ class ClassMeanStatistic(InfluenceStatistic):
         return kind.scarce(self.positives)
 
     def leave_one_out(self) -> Self:
-        """Itself: the second reading adds up the influence of leaving out each row."""
+        """Itself: the influence values of a scarce mean were added up as those of leaving out each
+        row.
+        """
         return self
 
     @cached_property
     def _column_vectors(self) -> Floats:
-        """The influence of the units through each column."""
+        """A vector per column that stands in for the units' influence through this column; see
+        `vectors_of`.
+        """
         return vectors_of(self.moments.second[np.ix_(self.columns, self.columns)])
 
     def components(self) -> Iterator[Component]:
@@ -480,12 +514,12 @@ class ClassMeanStatistic(InfluenceStatistic):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Bundle):
-    """The counts from which the cells of a slice are made; systems are numbered.
+    """The sums from which the cells of a slice are made.
 
-    cells: for two systems, or twice the same one, the number of rows by actual class and both
-    predicted classes, and for weighted rows the sums of the weights and of their squares. products:
-    for clustered rows the products of a unit's weights in each two cells; while units are still
-    split over blocks, the weights themselves.
+    cells: by the numbers of two systems, the number of rows by actual class and both predicted
+    classes (of one system under its number twice), and for weighted rows Σ weight and Σ weight².
+    products: for clustered rows one element, the products of a unit's weights in each two cells,
+    summed over units; while units are still split over blocks, the weights themselves. Else empty.
     """
 
     cells: dict[tuple[int, int], Tally]
@@ -514,7 +548,9 @@ class Products(Moments):
 
     @cached_property
     def units(self) -> Any:  # a scipy sparse matrix, which has no types
-        """The columns of every unit, in the order of their hashes."""
+        """The columns of every unit, a column per unit in the order of the hashes of their keys;
+        None if they are not kept.
+        """
         if self.unit_columns is None:
             return None
         (units,) = self.unit_columns
@@ -523,11 +559,11 @@ class Products(Moments):
 
 @dataclass(frozen=True, eq=False)
 class CellCounter:
-    """How cells are counted. classes: the number of actual, and of predicted, classes.
+    """Counts cells block by block, in whole numbers, so that sums do not depend on the order.
 
-    scale, square_scale: the units in which weights and their squares are counted, scale None if
-    rows are unweighted. bins: the largest number of cells. few: the largest number of units whose
-    cells are kept one by one.
+    classes: the number of classes. scale, square_scale: the units in which weights and their
+    squares are counted, scale None if rows are unweighted. bins: the largest number of cells. few:
+    the largest number of units whose cells are kept one by one.
     """
 
     classes: int
@@ -543,7 +579,9 @@ class CellCounter:
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
-        """The cells of the rows of a block. predicted: the classes of each system. weight: as from
+        """The sums of the rows of a block.
+
+        actual: the class of each row. predicted: one such array per system. weight: as from
         `weights`.
         """
         k = self.classes
@@ -560,14 +598,14 @@ class CellCounter:
         return CellCounts(cells, (self._products(block, actual, predicted, weight),))
 
     def _tally(self, cell: Ints, cells: int, weight: Ints | None) -> Tally:
-        """The number of rows by cell, and for weighted rows the sums of their weights and of the
-        squares. cell: of each row, below `cells`.
+        """The number of rows by cell, and for weighted rows Σ weight and Σ weight². cell: the
+        number of each row's cell, below `cells`.
         """
         return Tally(max_bins=self.bins, grids=(self._bins(cell, cells, weight),))
 
     def _bins(self, cell: Ints, cells: int, weight: Ints | None) -> grid.Grid:
         """The sums of `_tally`, one bin per cell that occurs."""
-        columns = [np.ones(len(cell), np.int64)]  # of whole numbers, whose sums are exact
+        columns = [np.ones(len(cell), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
@@ -588,8 +626,8 @@ class CellCounter:
         predicted: Sequence[Ints] | Ints,
         whole_weight: Ints | None,
     ) -> Products | UnitSums:
-        """The products of a unit's weights in each two cells of all systems, or the weights
-        themselves if the rows of a unit are spread over blocks.
+        """The products of a unit's weights in each two cells of all systems, summed over units; or
+        the weights themselves, (cells, units), if the rows of a unit are spread over blocks.
         """
         from scipy import sparse
 
@@ -621,7 +659,7 @@ class CellCounter:
         )
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
-        """The cells of all systems. layout: of the rows."""
+        """The cells of all systems, from the sums of all blocks. layout: of the rows."""
         by_system = []
         by_pair = {}
         for (first, second), tally in counts.cells.items():
@@ -640,10 +678,11 @@ class CellCounter:
         )
 
     def cells(self, table: grid.Grid, systems: int) -> Cells:
-        """The cells of one system or of a pair, from their counts."""
+        """The cells from the bins of `_bins`. systems: 1, or 2 for a pair."""
+        # the score of a bin is the number of its cell
         code = grid.scores(table.low).astype(np.int64)
         actual, *predicted = np.unravel_index(code, (self.classes,) * (1 + systems))
-        if len(table.sums) == 1:  # without weights rows stand for all
+        if len(table.sums) == 1:  # unweighted: weights and their squares are 1 per row
             rows = weight = squares = table.sums[0]
         else:
             rows, weight, squares = table.sums
@@ -661,13 +700,15 @@ class CellCounter:
 
 @dataclass(frozen=True, eq=False)
 class MovingDecisions:
-    """A system's decisions at several thresholds, on clustered or weighted rows."""
+    """A system's decisions at several thresholds, on clustered or weighted rows. by_threshold: the
+    four cells of each, by actual and predicted class.
+    """
 
     by_threshold: Sequence[SliceCells]
 
     @classmethod
     def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
-        """The decisions on rows at the thresholds of their counts, in descending order."""
+        """The decisions on rows at each threshold of `table`, their counts; thresholds descend."""
         unit, weights = units_of(rows)
         units = len(weights)
         products = _cell_products(rows, table.threshold, unit, units)
@@ -697,24 +738,27 @@ class MovingDecisions:
 
     @property
     def units(self) -> float:
-        """Kish's number of units."""
+        """Kish's number of units, which is the same at each threshold."""
         slice_cells = self.by_threshold[0]
         every_cell = np.ones(len(slice_cells.by_system[0].weight))
         return slice_cells.kish(every_cell)
 
     @cached_property
     def error_variance(self) -> Floats:
-        """The variance and covariance of the two error rates, one row per threshold.
+        """The variances and the covariance of FP / n and FN / n, one row per threshold:
+        (thresholds, 3).
 
         The columns are x, the variance of FP / n; y, twice the covariance; and z, the variance of
         FN / n. The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
         squares = np.array([_error_squares(cells) for cells in self.by_threshold])
+        # n / (n − 1) of Kish's number of units, as of a sample variance
         variance: Floats = ratio(self.units, self.units - 1) * squares
         return variance
 
 
-FALSE_POSITIVE = 1  # the columns of these cells among those of a system with two classes
+# the columns of these cells among the four of a system, 2 · actual + predicted
+FALSE_POSITIVE = 1
 FALSE_NEGATIVE = 2
 
 
@@ -727,29 +771,33 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
     n = cells.weight.sum()
     weight = np.bincount(slice_cells.columns(0), cells.weight, 4)
     errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
-    # two rows, FP and FN: 1 in their own cell, less their share, of each cell's weight
+    # n times the influence of a row in each of the 4 cells, on FP / n (first row) and on FN / n:
+    # 1 in the cell of the error, else 0, less the rate
     influence_of_cell = np.eye(4)[errors] - weight[errors, None] / n
     squares = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
     (x, xy), (_, y) = squares
-    # rounding may leave a square below 0, which a product may be
+    # rounding may leave a sum of squares below 0; a sum of products may be below 0
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
 
 
 def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """At each threshold, in descending order, the products of units' weights in two cells, summed
-    over units: (4, 4).
+    """At each threshold, in descending order, the products of a unit's weights in two of the four
+    cells, summed over units: (4, 4).
 
-    Between two thresholds only the units of rows with a score in between change.
+    unit: the number of each row's unit. From one threshold to the next only the units change that
+    have rows with a score in between, so that only their products are replaced.
     """
     # the cell of a row is 2 · actual + predicted; no row is predicted positive yet
     cell = np.where(rows.actual == 1, 2, 0)
     weights = np.zeros((4, units))  # of each unit in each cell
     np.add.at(weights, (cell, unit), rows.weights)
     products = weights @ weights.T
+    # the number of the first threshold at which each row is predicted positive
     entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entering, kind="stable")
     starts = np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))
     for entered in np.split(order, starts[:-1]):
+        # the rows that are now predicted positive move to the next cell
         touched, number = np.unique(unit[entered], return_inverse=True)
         before = weights[:, touched]
         after = before.copy()
@@ -761,13 +809,13 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
 
 
 class UnitWeights(NamedTuple):
-    """The number of each row's unit, and the weight of each unit."""
+    """unit: the number of each row's unit, (rows,). weight: the weight of each unit, (units,)."""
 
     unit: Ints
     weight: Floats
 
 
 def units_of(rows: Rows) -> UnitWeights:
-    """The units of rows; each row is one if they are independent."""
+    """The units of rows and their weights; each row is a unit if rows are independent."""
     unit = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
     return UnitWeights(unit, np.bincount(unit, rows.weights).astype(np.float64))

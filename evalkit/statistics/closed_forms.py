@@ -20,11 +20,11 @@ from evalkit.statistics.intervals import (
 )
 from evalkit.statistics.spread import Interval, bisect
 
-# by how many ends of the range are infinite
+# the method of `ranged_t` by the number of infinite ends of the range
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
-FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
+FARTHEST = 100.0  # the largest step on a log scale: e^100 is as good as infinite, and no overflow
 
 
 def ranged_t(
@@ -37,13 +37,14 @@ def ranged_t(
     ends: Ends = (0.0, 1.0),
     method: str = "",
 ) -> Estimate:
-    """A value with t limits on the logit scale of its range: the log scale for one bound, the plain
-    one for none.
+    """A value with t limits on the logit scale of its range `ends`: on the log scale of the
+    distance from the bound if only one is finite, untransformed if none is.
 
-    The half width is carried to that scale by the delta method. If the value lies at an end of the
-    range, or if the error is 0, Wilson's limits of freedom + 1 units are used instead. A range with
-    an infinite bound has no such limits: the interval of a value with error 0 then has no width.
-    NaN limits if freedom is 0 or below.
+    error, freedom: the standard error on the untransformed scale and its degrees of freedom; the
+    delta method carries it to the scale, on which limits stay inside the range. If the value lies
+    at an end of the range, or if the error is 0, Wilson's limits of freedom + 1 units are used
+    instead. A range with an infinite bound has no such limits: the interval of a value with error 0
+    then has no width. NaN limits if freedom is 0 or below.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -63,25 +64,25 @@ def ranged_t(
     if infinite_ends == 0 and (error == 0 or value in (low, high)):
         units = freedom + 1
         share = wilson((value - low) / (high - low) * units, units, level=level)
-        bottom = float(low + (high - low) * share.low)
-        top = float(low + (high - low) * share.high)
-        return Estimate(float(value), bottom, top, level, int(n), "Wilson")
+        lower_limit = float(low + (high - low) * share.low)
+        upper_limit = float(low + (high - low) * share.high)
+        return Estimate(float(value), lower_limit, upper_limit, level, int(n), "Wilson")
     half_width = float(stdtrit(freedom, (1 + level) / 2)) * error
     limits = _limits_on_scale(float(value), half_width, low, high)
     return Estimate(float(value), limits.low, limits.high, level, int(n), method)
 
 
 def _limits_on_scale(value: float, half_width: float, low: float, high: float) -> Interval:
-    """Value ± half_width on the scale of the range, mapped back; the value itself at an end of the
-    range.
+    """Value ± half_width, an interval on the untransformed scale, recomputed on the logit or log
+    scale of the range and mapped back. At an end of the range both limits are the value.
     """
     below = value - low
     above = high - value
-    if np.isinf(below) and np.isinf(above):  # the scale of no bound is the plain one
+    if np.isinf(below) and np.isinf(above):  # no bound, no transformation
         return Interval(float(value - half_width), float(value + half_width))
     if not (below > 0 and above > 0):
         return Interval(float(value), float(value))
-    # the derivative of the scale, to which an end at infinity adds nothing
+    # the derivative of log(below) − log(above); an infinite distance adds nothing
     slope = 1 / below + 1 / above
     step = min(half_width * slope, FARTHEST)
     return Interval(
@@ -90,17 +91,17 @@ def _limits_on_scale(value: float, half_width: float, low: float, high: float) -
 
 
 def _stepped_on_scale(value: float, low: float, high: float, step: float) -> float:
-    """The number that lies one step further on the scale of the range."""
-    if np.isinf(high):
+    """The number whose logit or log on the range is that of `value` + step."""
+    if np.isinf(high):  # log(x − low)
         return float(low + (value - low) * np.exp(step))
-    if np.isinf(low):
+    if np.isinf(low):  # −log(high − x)
         return float(high - (high - value) * np.exp(-step))
     return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))
 
 
 def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
-    """Average precision with Boyd's binomial limits, logit ± t / √(P · AP · (1 − AP)), t on P − 1
-    degrees of freedom.
+    """Average precision AP of a sample with P positives with Boyd's binomial limits,
+    logit(AP) ± t / √(P · AP · (1 − AP)), t on P − 1 degrees of freedom.
 
     A value at or below 0, from which a bias was taken, counts as a tenth of a positive. Boyd, Eng,
     Page 2013, doi:10.1007/978-3-642-40994-3_29.
@@ -119,10 +120,10 @@ def overlap(
 ) -> Estimate:
     """times TP / (times TP + weight FN + FP), such as F-beta, with limits from those of two shares.
 
-    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have
-    Wilson's limits, which are combined by MOVER. With weight 1 the second share has no effect.
-    Weight 1 and times 2 give F1 = 2J / (1 + J); weight b² and times 1 + b² give F-beta. NaN limits
-    if there is neither a hit nor an error.
+    hits: TP. missed: FN. false: FP. The Jaccard index J, the share of TP in TP + FN + FP, and the
+    share of FN in FN + FP have Wilson's limits, which are combined by MOVER. With weight 1 the
+    second share has no effect. Weight 1 and times 2 give F1 = 2J / (1 + J); weight b² and times 1 +
+    b² give F-beta. NaN limits if there is neither a hit nor an error.
 
     >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
     >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
@@ -135,14 +136,16 @@ def overlap(
     rows = hits + missed + false
 
     def metric(jaccard: float, missed_share: float) -> float:
-        """The metric from J and the share of FN among the errors."""
+        """The metric from J and the share of FN among the errors: numerator and denominator are
+        divided by TP + FN + FP.
+        """
         gain = times * jaccard
         loss = (1 + (weight - 1) * missed_share) * (1 - jaccard)
         return float(ratio(gain, gain + loss))
 
     jaccard = wilson(hits, rows, level=level)
     missed_share = wilson(missed, errors, level=level)
-    # without errors the more expensive kind of error stands for all
+    # Without errors the share is unknown: for the lower limit all are of the kind that costs more.
     observed_share = missed_share.value if errors else float(weight > 1)
     value = metric(jaccard.value, observed_share)
     low_by_share = high_by_share = value
@@ -151,6 +154,7 @@ def overlap(
             metric(jaccard.value, limit) for limit in (missed_share.low, missed_share.high)
         ]
         low_by_share, high_by_share = sorted(at_limits)
+    # how far the metric moves, down and up, if one share goes to its limits and the other stays
     reach_of_jaccard = np.array(
         [value - metric(jaccard.low, observed_share), metric(jaccard.high, observed_share) - value]
     )
@@ -161,8 +165,8 @@ def overlap(
 
 @dataclass(frozen=True, eq=False)
 class WeightedEstimate:
-    """One metric of a mean of metrics: its weight in the mean, its value with limits, the influence
-    of each unit.
+    """One metric of a mean of metrics: its weight in the mean, its value with limits, and the
+    influence of each unit on it, (units,).
     """
 
     weight: float
@@ -188,7 +192,8 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
     """
     value = 0.0
     uncorrelated = np.zeros(2)  # squared distances below and above
-    # Σ d l / |l| over estimates with influence l, below and above: its square is Σ rᵢⱼ dᵢ dⱼ
+    # Vectors Σᵢ dᵢ lᵢ / |lᵢ| over the estimates, dᵢ the distance below (above), lᵢ the influence:
+    # as rᵢⱼ is lᵢ · lⱼ / |lᵢ| |lⱼ|, the squared length is Σᵢⱼ rᵢⱼ dᵢ dⱼ. None before the first.
     below = above = None
     for weighted in estimates:
         value += weighted.weight * weighted.estimate.value
@@ -205,6 +210,7 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
         above += above_multiple * weighted.influence
     squares = uncorrelated
     if below is not None and above is not None:
+        # the squared lengths of both vectors
         squares = uncorrelated + np.einsum("ij,ij->i", [below, above], [below, above])
     reach_below, reach_above = np.sqrt(squares)
     low = float(value - reach_below)
@@ -215,12 +221,13 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
 def lift(
     hits: float, picked: float, positives: float, total: float, border: float, *, level: float
 ) -> Estimate:
-    """Precision of the picked rows / base rate, with Wilson's limits of both combined by MOVER on
-    the log scale.
+    """The lift, precision of the picked rows / base rate, with Wilson's limits of both combined by
+    MOVER on the log scale, on which the lift is a difference.
 
-    The two rates are correlated, because the picked rows are some of all rows. border: the share of
-    positives near the cut-off score, where rows enter or leave from sample to sample; with a fixed
-    threshold it is the precision itself.
+    hits: positives among the picked rows. picked, positives, total: numbers of rows. The two rates
+    are correlated, because the picked rows are some of all rows. border: the share of positives
+    near the cut-off score, where rows enter or leave from sample to sample; with a fixed threshold
+    it is the precision itself.
 
     >>> e = lift(40, 50, 100, 1000, 0.8, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -235,9 +242,11 @@ def lift(
     if not hits:  # a lift of 0 has no logarithm
         high = float(ratio(of_precision.high, base))
         return Estimate(value, 0.0, high, level, int(total), MOVER)
-    # the correlation of precision and base rate; both variances are those of one row
+    # The correlation of precision and base rate. `covariance` is that of both times the number of
+    # all rows, `variance` that of the precision times the number of picked rows.
     covariance = precision * (1 - border) - base * (precision - border)
-    moving_rows = (1 - depth) * (precision - border) ** 2  # enter or leave at the border
+    # what rows that enter or leave at the border from sample to sample add
+    moving_rows = (1 - depth) * (precision - border) ** 2
     variance = precision * (1 - precision) + moving_rows
     scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
     correlation = float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
@@ -281,10 +290,11 @@ def precision_of_picked(
 
 
 def divided(difference: Estimate, divisor: Estimate) -> Estimate:
-    """A difference over a number above 0, each with its limits, by MOVER on the log scale of both.
+    """A difference / a divisor above 0, with limits from those of both by MOVER on the log scale,
+    on which the quotient is a difference.
 
-    A limit on the other side of 0 is divided by the value of the divisor, so the result contains 0
-    if and only if the difference did.
+    A limit of the difference on the other side of 0 is divided by the value of the divisor, so the
+    result contains 0 if and only if the difference did.
 
     >>> half = divided(Estimate(0.2, 0.1, 0.3, 0.95, 50, ""), wilson(50, 100))
     >>> round(half.value, 3), round(half.low, 3), round(half.high, 3)
@@ -293,11 +303,12 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
     value = float(difference.value / divisor.value)
 
     def limit_of_quotient(limit: float) -> float:
-        """The limit of the quotient that belongs to a limit of the difference."""
-        # the limit is 0 or on the other side of 0: log(limit / value) does not exist
+        """The limit of the quotient from one limit of the difference."""
+        # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
         if not difference.value * limit > 0:
             return float(limit / divisor.value)
-        farther = abs(limit) > abs(difference.value)  # from 0: where the divisor is smaller
+        # a limit farther from 0 than the value goes with a smaller divisor
+        farther = abs(limit) > abs(difference.value)
         if farther:
             divisor_step = np.log(divisor.value / divisor.low)
         else:
@@ -313,10 +324,11 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
 def lift_of_few(
     hits: float, positives: float, depth: float, border: float, *, n: int, level: float
 ) -> Estimate:
-    """Recall among a share of the rows / that share, with Wilson's limits of the recall.
+    """The lift of the picked rows as recall / depth, with Wilson's limits of the recall.
 
-    Their sample size is the number of positives with the same variance. It allows for the fixed
-    number of picked rows: a row that enters pushes another one out.
+    hits: positives among the picked rows. depth: the share of the n rows that is picked. border: as
+    in `lift`. The sample size of the limits is the number of positives with the same variance. It
+    allows for the fixed number of picked rows: a row that enters pushes another one out.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -340,7 +352,9 @@ def lift_of_few(
 
 
 def _distance_of_difference(first: float, second: float, correlation: float) -> float:
-    """The distance of the limit of a difference, from those of two correlated values."""
+    """The distance of a limit of a − b from its value, by MOVER from the distances `first` of a and
+    `second` of b, whose estimates have this correlation.
+    """
     return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
 
 
@@ -353,8 +367,8 @@ FEW_ROWS = 50  # below this many of either class the logit interval covers too l
 def auc_interval(
     area: float, error: float, positives: int, negatives: int, *, level: float = 0.95
 ) -> Estimate:
-    """The area with a normal interval from DeLong's error on the logit scale, or Newcombe's for
-    small classes.
+    """The area under the ROC curve with a normal interval from DeLong's standard error on the logit
+    scale, or with Newcombe's for small classes.
 
     Newcombe's is used if a class has fewer than 50 rows or the area is 0 or 1; the result names the
     method. NaN if a class is empty.
@@ -373,7 +387,8 @@ def auc_interval(
 
 
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
-    """The area with Newcombe's method 5: every θ with |A − θ| ≤ z σ(θ).
+    """The area A under the ROC curve with Newcombe's method 5, a score interval: every true area θ
+    with |A − θ| ≤ z σ(θ).
 
     σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. The interval has a
     width even at A = 1. NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in
@@ -391,7 +406,7 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
         raise InputError(f"area must lie between 0 and 1, got {area}")
 
     def not_rejected(theta: float) -> bool:
-        """True if |A − θ| ≤ z σ(θ)."""
+        """True if the true area may be θ: |A − θ| ≤ z σ(θ)."""
         spread = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
         largest_square = z**2 * theta * (1 - theta) * spread / (positives * negatives)
         return (area - theta) ** 2 <= largest_square

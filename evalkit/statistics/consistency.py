@@ -21,28 +21,29 @@ from evalkit.metrics.rows import Rows
 
 @dataclass(frozen=True)
 class PerfectCalibration:
-    """The expected value of a metric under perfect calibration, and the p-value of a test of
-    perfect calibration.
+    """expected: the mean of a metric under perfect calibration. p: the p-value of the test of
+    perfect calibration by this metric.
     """
 
     expected: float
     p: float
 
 
-ROUNDING = 1e-12  # values closer than this are equal
-# where rows are not independent, their labels cannot be drawn
+ROUNDING = 1e-12  # values of a metric closer than this are equal
+# for rows that are not independent, whose labels cannot be drawn one by one, and without rows
 UNKNOWN = PerfectCalibration(float("nan"), float("nan"))
 
 
 def perfect(
     c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int
 ) -> PerfectCalibration:
-    """The mean of a metric over labels drawn from the scores, and the share of draws that reach the
-    data's value.
+    """What a metric, such as ECE, would be if the scores were calibrated: its mean over draws of
+    labels with the scores as probabilities, and as p the share of draws with at least the data's
+    value.
 
-    Rows must be unweighted. With more than 1,024 distinct scores, neighbours are pooled by rank, in
-    the data and in the draws. NaN without rows. Dimitriadis, Gneiting and Jordan 2021,
-    doi:10.1073/pnas.2016191118.
+    metric: a function of counts, larger for worse calibration. Rows must be unweighted. With more
+    than 1,024 distinct scores, neighbours are pooled by rank, in the data and in the draws. NaN
+    without rows. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.calibration import bins_uniform, ece
     >>> from evalkit.metrics.counts import count
@@ -57,7 +58,9 @@ def perfect(
     rows = table.positive + table.negative
     probability = np.clip(table.threshold, 0, 1)
     values = np.empty(draws)
-    for draw, positives in enumerate(rng.binomial(rows, probability, size=(draws, len(rows)))):
+    # (draws, scores): the positives at each score in each draw
+    drawn_positives = rng.binomial(rows, probability, size=(draws, len(rows)))
+    for draw, positives in enumerate(drawn_positives):
         labelled = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
         values[draw] = metric(labelled)
     reached = np.sum(values >= metric(table) - ROUNDING)
@@ -66,7 +69,7 @@ def perfect(
 
 
 class Band(NamedTuple):
-    """Abscissas, lowest first, and the lower and upper limit at each."""
+    """Scores or forecasts x, lowest first, with the lower and upper limit at each: (n,) each."""
 
     x: Floats
     low: Floats
@@ -79,12 +82,13 @@ FINE = 4_096  # cells of a consistency band: far more than isotonic regression h
 def band(
     c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
 ) -> Band:
-    """Scores, lowest first, and pointwise limits of the isotonic shares there if the scores are
-    calibrated.
+    """The consistency band of the CORP reliability diagram: scores, lowest first, and the limits
+    between which the isotonic share of positives at each lies with probability `level` if the
+    scores are calibrated.
 
-    Labels are drawn from the scores. Rows must be unweighted. If there are more than `most`
-    distinct scores, neighbours are pooled about evenly by rank and, at both ends, by its logarithm.
-    doi:10.1073/pnas.2016191118.
+    Labels are drawn with the scores as probabilities. Rows must be unweighted. If there are more
+    than `most` distinct scores, neighbours are pooled about evenly by rank and, at both ends, by
+    its logarithm. doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
@@ -105,7 +109,8 @@ def band(
 
 
 def fine(weight: Floats, most: int = FINE) -> Ints:
-    """The cell of each of these sorted, weighted scores: its own, or one of at most `most`.
+    """The number of the cell of each of some sorted scores with these weights, ascending from 0: a
+    cell per score, or if there are more than `most` scores, at most `most` cells.
 
     Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has
     its small blocks.
@@ -115,17 +120,18 @@ def fine(weight: Floats, most: int = FINE) -> Ints:
     """
     if len(weight) <= most:
         return np.arange(len(weight))
-    rank = np.cumsum(weight) - weight / 2
+    rank = np.cumsum(weight) - weight / 2  # of the middle of each score's rows
     total = rank[-1] + weight[-1] / 2
     by_rank = rank / total
     # −1 to 1: logarithmic in the distance from both ends
     log_rank = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
     by_log_rank = (1 + log_rank) / 2
+    # the mean of both positions, each from 0 to 1
     return _numbered((most * (by_rank + by_log_rank) / 2).astype(np.int64))
 
 
 def _numbered(cell: Ints) -> Ints:
-    """The numbers of ascending cells, without those that do not occur.
+    """Ascending cell numbers renumbered from 0 without gaps.
 
     >>> _numbered(np.array([3, 3, 5, 9])).tolist()
     [0, 0, 1, 2]
@@ -134,8 +140,8 @@ def _numbered(cell: Ints) -> Ints:
 
 
 def by_rank(c: Counts) -> Counts:
-    """The table pooled into at most 1,024 cells of about equal size, by the scores alone, never by
-    the labels.
+    """The counts with neighbouring scores pooled into at most 1,024 cells of about equal numbers of
+    rows. Labels do not decide what is pooled, which would bias calibration errors.
     """
     if len(c.threshold) <= CELLS:
         return c
@@ -148,19 +154,20 @@ def by_rank(c: Counts) -> Counts:
 # Of forecasts -------------------------------------------------------------------------------------
 
 
-GROUPS = 1_024  # of units that get one normal number together where there are more units
+GROUPS = 1_024  # if there are more units, they are put into so many groups at random
 
 
 def band_of_means(
     rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float
 ) -> Band:
-    """Forecasts, lowest first, and pointwise limits of the isotonic means there if the forecasts
-    are calibrated.
+    """The consistency band of forecasts: forecasts, lowest first, and the limits between which the
+    isotonic mean of the actual values at each lies with probability `level` if the forecasts are
+    calibrated.
 
-    table: the `means` of the rows. Each draw adds to the forecasts their own errors times standard
-    normal numbers, one for each row or unit, so that neither equal variances nor a distribution is
-    assumed (wild bootstrap, doi:10.1214/aos/1176350142). If there are more than 4,096 distinct
-    forecasts, neighbours are pooled.
+    table: the `means` of the rows. In each draw the actual value of a row is its forecast plus its
+    observed error times a standard normal number, one per row or unit, so that neither equal
+    variances nor a distribution is assumed (wild bootstrap, doi:10.1214/aos/1176350142). If there
+    are more than 4,096 distinct forecasts, neighbours are pooled.
 
     >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
@@ -183,19 +190,20 @@ def band_of_means(
         group = rng.integers(GROUPS, size=len(names))[unit]
         groups = GROUPS
     cells = int(cell[-1]) + 1  # cells are numbered from 0 upwards
+    # the sum of the errors of each cell in each group, (cells, groups)
     cell_and_group = cell[table.index] * groups + group
     errors = np.bincount(cell_and_group, error, cells * groups).reshape(cells, groups)
-    noise = rng.normal(size=(draws, groups)) @ errors.T
+    noise = rng.normal(size=(draws, groups)) @ errors.T  # a normal number per draw and group
     return _band_around(cell, table, noise, level)
 
 
 def band_of_independent(
     table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
 ) -> Band:
-    """`band_of_means` for independent rows: sums of errors times normal numbers are normal
-    themselves.
+    """`band_of_means` for independent rows, from sums: Σ error · normal number over the rows of a
+    cell is normal with the variance Σ error², so that one number per cell is drawn.
 
-    squares: the sum of the squared errors, times weights, at each forecast.
+    squares: Σ (weight · error)² over the rows at each forecast of the table.
     """
     cell = fine(table.weight)
     cells = int(cell[-1]) + 1
@@ -205,10 +213,10 @@ def band_of_independent(
 
 
 def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
-    """The band of isotonic means around the mean forecast of each cell.
+    """The band at the mean forecast of each cell, from draws of the cells' sums.
 
-    cell: of each forecast of the table. noise: what each draw adds to the weighted sum of each
-    cell, (draws, cells).
+    cell: the number of each forecast's cell. noise: in each draw, Σ weight · (actual − forecast) of
+    each cell, (draws, cells).
     """
     weight = np.bincount(cell, table.weight).astype(np.float64)
     forecast = ratio(np.bincount(cell, table.weight * table.forecast), weight)
@@ -218,14 +226,18 @@ def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
 
 
 class PointwiseLimits(NamedTuple):
-    """The lower and the upper limit at each abscissa."""
+    """The lower and the upper limits at several scores or forecasts, one array each."""
 
     low: Floats
     high: Floats
 
 
 def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> PointwiseLimits:
-    """Pointwise limits of the isotonic means of each draw."""
+    """The quantiles (1 − level) / 2 and (1 + level) / 2, at each score or forecast, of the draws'
+    isotonic regressions.
+
+    draws: a share or mean per score or forecast each. weight: of these.
+    """
     from scipy.optimize import isotonic_regression
 
     means = [isotonic_regression(draw, weights=weight).x for draw in draws]

@@ -31,8 +31,8 @@ def difference(
     unit: str = "user",
     method: str = "Welch t",
 ) -> Comparison:
-    """The treatment's mean or ratio of sums − the control's by t, users as units; freedom by
-    Satterthwaite.
+    """The treatment's value − the control's, a mean or a ratio of sums each, tested by Welch's t on
+    Satterthwaite's degrees of freedom.
 
     p and limits are NaN if an arm has fewer than two users or neither arm varies.
     Welch 1947, doi:10.1093/biomet/34.1-2.28.
@@ -42,22 +42,22 @@ def difference(
     """
     by_t = DifferenceByT(
         value=treatment.value - control.value,
-        error=float(np.sqrt(treatment.variance + control.variance)) or np.nan,
+        error=float(np.sqrt(treatment.variance + control.variance)) or np.nan,  # t needs one
         n=treatment.n + control.n,
         freedom=_freedom(treatment, control),
         method=method,
-        scale=0.0,  # no error is taken for rounding
+        scale=0.0,  # no error is so small that it counts as rounding error
     )
     return by_t.comparison(level=level, unit=unit)
 
 
 def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """The treatment's mean or ratio of sums / the control's − 1 with Fieller's interval; p is that
-    of `difference`.
+    """The treatment's value / the control's − 1 (relative difference), with Fieller's interval; p
+    is that of `difference`.
 
-    The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the
-    interval exactly if p < 1 − level. A limit is infinite if the control's could be 0; everything
-    is NaN if it is 0. Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
+    The lift is 0 if and only if the difference is, so that one test serves both: 0 lies outside the
+    interval exactly if p < 1 − level. A limit is infinite if the control's interval contains 0, and
+    everything is NaN if its value is 0. Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
     >>> round(lift(mean_of([2, 4]), mean_of([1, 3])).difference.value, 3)
     0.5
@@ -65,7 +65,7 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     from scipy.special import stdtrit
 
     value = float(ratio(treatment.value, control.value)) - 1
-    observed_ratio = value + 1  # a lift is a ratio − 1
+    observed_ratio = value + 1
     freedom = _freedom(treatment, control)
     p = np.nan if np.isnan(value) else difference(treatment, control, level=level).p_value
     n = treatment.n + control.n
@@ -75,11 +75,12 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
         if np.isnan(p):
             return Estimate(value, np.nan, np.nan, level_of_limits, n, "Fieller")
         quantile = float(stdtrit(freedom, (1 + level_of_limits) / 2))
-        reach = quantile * np.sqrt(treatment.variance)
-        control_reach = quantile * np.sqrt(control.variance)
-        quotients = _quotients(treatment.value, control.value, reach, control_reach)
+        half_width = quantile * np.sqrt(treatment.variance)
+        control_half_width = quantile * np.sqrt(control.variance)
+        # the limits are the ratios q at which t of (treatment − q control) is just the quantile
+        quotients = _quotients(treatment.value, control.value, half_width, control_half_width)
         ratios = Interval(*sorted(quotients))
-        if abs(control.value) <= control_reach:  # the control's could be 0
+        if abs(control.value) <= control_half_width:  # the control's interval contains 0
             ratios = _unbounded_quotients(
                 observed_ratio, ratios, rejected=rejected(p, level_of_limits)
             )
@@ -93,10 +94,10 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
 def share_lift(
     hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95
 ) -> Comparison:
-    """Ratio of two proportions − 1, with p of the score test and the interval that inverts it
-    (Koopman).
+    """The ratio of two independent proportions − 1, (hits / n) / (control_hits / control_n) − 1,
+    with p of the score test and the interval that inverts it (Koopman).
 
-    NaN if control_hits is 0.
+    NaN if control_hits is 0: the ratio is undefined.
 
     >>> e = share_lift(56, 70, 48, 80).difference
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -121,10 +122,11 @@ def share_lift(
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """A statistic of one arm: its value, the spread of the users' influence on it, and the
-    effective number of users.
+    """The mean or ratio of sums of one arm, with what its standard error needs.
 
-    effect: the influence of each user on the value, times their number, if users are in memory.
+    spread: moments of the influence of each user on the value; the sum of its squares gives the
+    variance. users: the effective number, which gives the degrees of freedom. effect: the influence
+    of each user times the number of users, (users,); empty if users are not in memory.
     """
 
     value: float
@@ -144,14 +146,15 @@ class Arm:
 
     @property
     def freedom(self) -> float:
-        """The degrees of freedom of the variance."""
+        """The degrees of freedom of the variance; at least 1, as Kish's number can be near 1."""
         return max(self.users - 1, 1)
 
 
 def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
-    """An arm from the influence of each user on its value, times their number (`effect`).
+    """An arm with this value.
 
-    users: their effective number, by default their number.
+    effect: the influence of each user on the value, times the number of users: for a mean the
+    user's deviation from it. users: the effective number, by default the number.
     """
     n = effect.size
     influence = (effect - effect.mean()) / n if n else effect
@@ -160,33 +163,35 @@ def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
 
 
 class CentredValues(NamedTuple):
-    """The mean of an arm, and the difference of each user's value from it."""
+    """The mean of an arm, and each user's value − mean."""
 
     mean: float
     deviations: Floats
 
 
 def centred(values: Floats) -> CentredValues:
-    """The mean of an arm, and each user's deviation from it."""
+    """The mean of the users' values, NaN without users, and each user's deviation from it."""
     mean = float(ratio(values.sum(), values.size))
     return CentredValues(mean, minus(values, mean))
 
 
 def mean_of(values: ArrayLike) -> Arm:
-    """The mean of an arm. Raises InputError for a value that is not finite."""
+    """The arm of a mean, from one value per user. Raises InputError for a value that is not
+    finite.
+    """
     return arm_of(*centred(finite("values", values)))
 
 
 def ratio_of(values: Sums) -> Arm:
-    """The ratio of sums by the jackknife; a user's effect is (n − 1) times its drop if the user is
-    left out.
+    """The arm of a ratio of sums, Σ numerator / Σ denominator, with the jackknife's error.
 
-    Leaving out each user gives heavy users their full weight in the error. The plain delta method,
-    which it equals for many light users, rejects too often if a few users have much of the
-    denominator. For the same reason the degrees of freedom use Kish's number of users, (Σ
-    denominator)² / Σ denominator². With a denominator of ones it is `mean_of`. NaN if the
-    denominator adds up to 0; the error too if only one user has one other than 0. Tukey 1958; Deng,
-    Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    values: a numerator and a denominator (`size`) per user. The effect of a user is (n − 1) times
+    (ratio − ratio without the user). The delta method, which the jackknife equals for many light
+    users, underestimates the error if a few users have much of the denominator. For the same reason
+    the degrees of freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a
+    denominator of ones it is `mean_of`. NaN if the denominator adds up to 0; the error too if only
+    one user has one other than 0. Tukey 1958; Deng, Knoblich, Lu, KDD 2018,
+    doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rows import Sums
     >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
@@ -199,6 +204,7 @@ def ratio_of(values: Sums) -> Arm:
     value = float(ratio(top.sum(), total))
     # exactly 0 for a user with the whole denominator, without whom there is no ratio
     total_of_others = np.where(bottom == total, 0.0, total - bottom)
+    # ratio − (Σ top − top) / (Σ bottom − bottom) is (top − ratio bottom) / (Σ bottom − bottom)
     effect = ratio((n - 1) * minus(top, value * bottom), total_of_others)
     kish = float(ratio(total**2, bottom @ bottom))
     return arm_of(value, effect, kish)
@@ -211,23 +217,27 @@ def _freedom(first: Arm, second: Arm) -> float:
     return satterthwaite(variance, freedom)
 
 
-def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q with (a − q b)² = reach_a² + (q reach_b)², in no order."""
-    # q² lead − 2 q a b + last = 0; `middle` is the sum that does not cancel
-    lead = b * b - reach_b * reach_b
-    last = a * a - reach_a * reach_a
+def _quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> tuple[float, float]:
+    """The two q with (a − q b)² = half_width_a² + (q half_width_b)², in no order: Fieller's limits
+    of a / b.
+    """
+    # The quadratic lead q² − 2 a b q + last = 0. Its roots are (a b ± root) / lead. The one whose
+    # numerator adds numbers of equal sign has no cancellation; the product of both is last / lead.
+    lead = b * b - half_width_b * half_width_b
+    last = a * a - half_width_a * half_width_a
     root = np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0))
-    middle = a * b + np.copysign(root, a * b)
-    near = float(last / middle) if middle else 0.0
-    far = float(ratio(middle, lead))
-    return near, far
+    numerator = a * b + np.copysign(root, a * b)
+    root_by_sum = float(ratio(numerator, lead))
+    root_by_product = float(last / numerator) if numerator else 0.0
+    return root_by_product, root_by_sum
 
 
 def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> Interval:
-    """The open interval of a quotient whose divisor could be 0.
+    """Fieller's interval of a quotient whose divisor may be 0: unbounded on one side or on both.
 
-    It lies outside of `ends` on the side of the quotient; it is the whole line unless a difference
-    of 0 is rejected.
+    ends: the roots of Fieller's quadratic, between which the quotients are then rejected instead of
+    those outside. The half line beyond `ends` that contains the observed quotient is the interval.
+    rejected: True if the test rejects a difference of 0; otherwise no quotient can be excluded.
     """
     if not rejected:
         return Interval(-np.inf, np.inf)
@@ -254,20 +264,20 @@ ALL_DEALS = 20_000  # up to so many possible deals all are visited
 MOST_DRAWS = 9_999
 FEWEST_DRAWS = 1_999
 WORK = 2**25  # units dealt in all: half a second
-TIE = 1e-9  # t closer than this are equal
-DOUBLINGS = 80  # of a step, in search of a limit: beyond 2^80 steps there is none
-HALVINGS = 25  # of the interval that holds a limit
+TIE = 1e-9  # relative to t: values of t closer than this differ by rounding and count as equal
+DOUBLINGS = 80  # of the distance, in search of a limit: after 80 it is taken as infinite
+HALVINGS = 25  # of the interval that holds a limit, which is then known to 3e-8 of its width
 # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
 SKEWED = 0.1
-NO_VARIANCE = 1e-12  # relative size of a variance that is what rounding leaves of none
+NO_VARIANCE = 1e-12  # a variance that is smaller, relative to its terms, is rounding error
 
 
 def difference_skewness(first: Floats, second: Floats) -> float:
-    """The skewness of (mean of the first arm − mean of the second), from that of the units; 0 if no
-    unit varies.
+    """The skewness of (mean of the first arm − mean of the second) over samples, estimated from the
+    values of the units of both arms; 0 if no unit varies.
 
     The larger it is, the more the two tails of Welch's t differ. It is 0 for arms of the same size
-    and shape.
+    and distribution.
 
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
@@ -279,13 +289,14 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     skew_a = Spread.from_influence(first - first.mean()).skewness
     skew_b = Spread.from_influence(second - second.mean()).skewness
     variance = var_a / n + var_b / m
+    # third central moments of independent means add up; that of a mean is that of a unit / n²
     third_moment = skew_a * var_a**1.5 / n**2 - skew_b * var_b**1.5 / m**2
     return float(third_moment / variance**1.5) if variance > 0 else 0.0
 
 
 def pooled_skewness(first: Floats, second: Floats) -> float:
-    """The skewness of the difference if both arms have the skewness of all units; few units may not
-    show their own.
+    """`difference_skewness`, up to its sign, if both arms have the variance and the skewness of all
+    units around the mean of their arm: an arm of few units may not show its own.
 
     >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
     0.408
@@ -298,8 +309,8 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 
 def fits(first: Floats, second: Floats) -> bool:
-    """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at
-    most 16,000 units.
+    """True if `studentised` should replace Welch's t: the difference of the means is skewed, and
+    there are few enough units to deal, about 16,000 that do not have the most frequent value.
     """
     if min(first.size, second.size) < 2:
         return False
@@ -307,18 +318,20 @@ def fits(first: Floats, second: Floats) -> bool:
     dealt_units = _less_frequent(np.concatenate([first, second]))
     if dealt_units * FEWEST_DRAWS > WORK:
         return False
-    # few units may not show their own skewness: the larger one decides
-    own_skewness = abs(difference_skewness(first, second))
-    return max(own_skewness, abs(pooled_skewness(first, second))) > SKEWED
+    # an arm of few units may not show its skewness: the larger estimate decides
+    by_arm = abs(difference_skewness(first, second))
+    return max(by_arm, abs(pooled_skewness(first, second))) > SKEWED
 
 
 def _less_frequent(values: Floats) -> int:
-    """How many of the values are not the most frequent one; of very many values at least half of
-    this number, without a sort.
+    """The number of values that are not the most frequent one.
+
+    Above twice the units that can be dealt it is counted without a sort, and may be too large, but
+    only if half of the units or more, too many to deal, differ from that value anyway.
     """
     most_units = WORK // FEWEST_DRAWS
     if values.size > 2 * most_units:
-        # if fewer than half differ from the most frequent value, it is the median
+        # a value that more than half of the units have is the median
         middle = values.size // 2
         median = np.partition(values, middle)[middle]
         return int(np.count_nonzero(values != median))
@@ -335,10 +348,12 @@ def studentised(
     unit: str = "user",
     dealt: int = ALL_DEALS,
 ) -> Comparison:
-    """Return the comparison of two means; p is twice the smaller tail.
+    """Mean of the first arm − mean of the second by the studentised permutation test, with the
+    interval that inverts it; p is twice the smaller tail.
 
-    strata: the stratum of each unit, for both arms; each stratum must have units of both arms.
-    dealt: up to this number of possible deals all are visited, above it random ones are drawn.
+    first, second: one value per unit. strata: the stratum of each unit of the first and of the
+    second arm; each stratum must have units of both arms. dealt: up to this number of possible
+    deals all are visited, above it random ones are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -350,11 +365,11 @@ def studentised(
     value = deals.value
     units = a.size + b.size
     observed_variance = deals.variance(_shifts(0.0))[0]  # the first deal is the data
-    step = float(np.sqrt(observed_variance)) or 1.0
+    step = float(np.sqrt(observed_variance)) or 1.0  # the standard error
     line = deals.along(_shifts, centre=value, step=step)
 
     def interval(level_of_limits: float) -> Estimate:
-        """The difference with the farthest ones that are not rejected."""
+        """The difference with the farthest ones on each side that the test does not reject."""
         drawn = Interval(
             _difference_limit(line, value, level_of_limits, BELOW),
             _difference_limit(line, value, level_of_limits, ABOVE),
@@ -366,10 +381,12 @@ def studentised(
 
 
 def _difference_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
-    """The farthest difference on one side of the observed one that is not rejected."""
+    """The limit of the interval on one side: the difference farthest from the observed one that the
+    test at this level does not reject.
+    """
 
     def not_rejected(distance: float) -> bool:
-        """True if the test at this level leaves the difference at this distance."""
+        """True if the true difference may be this far from the observed one."""
         tail = side.tail(line.tails(observed + side.sign * distance))
         return not rejected(2 * tail, level)
 
@@ -378,8 +395,9 @@ def _difference_limit(line: DealsLine, observed: float, level: float, side: Limi
 
 @dataclass(frozen=True)
 class LimitSide:
-    """A side of the observed value: its sign, and the tail of the deals that rejects values
-    there.
+    """Below or above the observed value. sign: −1 or 1. tail: the probability, out of both tails,
+    that decides about tested values on this side: of t at least as large as observed for tested
+    values below, and the other way round.
     """
 
     sign: float
@@ -398,18 +416,20 @@ class Null(NamedTuple):
 
 
 def _shifts(shift: float) -> Null:
-    """The hypothesis that the first mean is `shift` larger."""
+    """The hypothesis that the first mean is the second + `shift`."""
     return Null(shift, 1.0)
 
 
 def permuted_lift(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95
 ) -> Comparison:
-    """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is
-    that of `studentised`.
+    """Mean of the first arm / mean of the second − 1 by the studentised permutation test; p is that
+    of `studentised`.
 
-    A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is
-    0.
+    first, second: one value per unit, none below 0.
+
+    A limit is infinite if no ratio on its side is rejected; value, limits and p are NaN if the
+    second mean is 0.
 
     >>> c = permuted_lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), round(c.difference.value, 2)
@@ -419,20 +439,21 @@ def permuted_lift(
     b = finite("second", second)
     deals = _deals(a, b, None, rng, ALL_DEALS)
     value = float(ratio(a.mean(), b.mean())) - 1
-    observed_ratio = 1 + value  # a lift is a ratio − 1
-    ratio_exists = bool(b.any())  # values are not negative: a mean of 0 has zeros alone
+    observed_ratio = 1 + value
+    ratio_exists = bool(b.any())  # no value is negative: the mean is 0 only if all are
     p = deals.p if ratio_exists else np.nan
     n = a.size + b.size
 
     def scaled(quotient: float) -> Null:
         """The hypothesis that the first mean is `quotient` times the second."""
-        # the most frequent value, 0 in the deals, must be multiplied too
+        # x of the first arm is compared with q x of the second. Deals hold x − c, c the most
+        # frequent value; both sides less q c are (x − c) − (q − 1) c and q (x − c).
         return Null((quotient - 1) * deals.most_frequent, quotient)
 
     deals_by_ratio = deals.along(scaled, centre=1.0, step=0.5)
 
     def interval(level_of_limits: float) -> Estimate:
-        """The lift with the farthest ones that are not rejected."""
+        """The lift with the farthest ones on each side that the test does not reject."""
         if not ratio_exists:
             return Estimate(value, np.nan, np.nan, level_of_limits, n, METHOD)
         drawn = Interval(
@@ -447,15 +468,16 @@ def permuted_lift(
 
 
 def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
-    """The farthest ratio on one side of the observed one that is not rejected.
+    """The limit of the interval on one side: the ratio farthest from the observed one that the test
+    at this level does not reject; 0 or infinite if it rejects none.
 
-    The search is on the log scale; if the observed ratio is 0, from 0 upwards.
+    The search is on the log scale, or, if the observed ratio is 0, from 0 upwards.
     """
     if observed == 0:
         return _farthest_from_0(line, level) if side is ABOVE else 0.0
 
     def not_rejected(distance: float) -> bool:
-        """True if the test at this level leaves the ratio at this distance of logarithms."""
+        """True if the log of the true ratio may be this far from that of the observed one."""
         tail = side.tail(line.tails(observed * np.exp(side.sign * distance)))
         return not rejected(2 * tail, level)
 
@@ -466,42 +488,51 @@ def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide
 
 
 def _farthest_from_0(line: DealsLine, level: float) -> float:
-    """The largest ratio that is not rejected if the observed one is 0."""
+    """The largest ratio that the test does not reject if the observed one is 0."""
 
     def not_rejected(quotient: float) -> bool:
-        """True if the test at this level leaves this ratio."""
+        """True if the true ratio may be this one."""
         return not rejected(2 * line.tails(quotient).lower, level)
 
     return _farthest(not_rejected, 1.0)
 
 
-FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
+FARTHEST = 30.0  # on the log scale: a limit beyond e^30, or its inverse, counts as infinite, or 0
 
 
 class DealtSums(NamedTuple):
-    """Sums over the units of an arm in each deal: strata × deals each.
+    """Sums over the units that each deal puts into an arm: (strata, deals) each.
 
-    own, own_sum, own_squares: the number, the sum and the sum of squares of those units that were
-    observed in the first arm. total, squares: the sum and the sum of squares of all.
+    treated, treated_sum, treated_squares: the number, the sum and the sum of squares of those units
+    that were observed in the first arm (the treatment). total, squares: the sum and the sum of
+    squares of all.
     """
 
-    own: Floats
-    own_sum: Floats
-    own_squares: Floats
+    treated: Floats
+    treated_sum: Floats
+    treated_squares: Floats
     total: Floats
     squares: Floats
 
     def under(self, null: Null) -> ArmSums:
-        """The sums if own units are less the shift, and the others multiplied by the ratio."""
-        others = self.total - self.own_sum
-        other_squares = self.squares - self.own_squares
-        total = self.own_sum - null.shift * self.own + null.ratio * others
-        own_squares = self.own_squares - 2 * null.shift * self.own_sum + null.shift**2 * self.own
-        return ArmSums(total, own_squares + null.ratio**2 * other_squares)
+        """The sums after the hypothesis has made the units of both arms alike: x − shift for x of
+        the first arm, ratio · x for x of the second.
+        """
+        controls_sum = self.total - self.treated_sum
+        controls_squares = self.squares - self.treated_squares
+        shifted_sum = self.treated_sum - null.shift * self.treated
+        # Σ (x − shift)²
+        shifted_squares = (
+            self.treated_squares - 2 * null.shift * self.treated_sum + null.shift**2 * self.treated
+        )
+        return ArmSums(
+            total=shifted_sum + null.ratio * controls_sum,
+            squares=shifted_squares + null.ratio**2 * controls_squares,
+        )
 
 
 class ArmSums(NamedTuple):
-    """The sum and the sum of squares of the units of an arm: strata × deals each."""
+    """The sum and the sum of squares of the units of an arm: (strata, deals) each."""
 
     total: Floats
     squares: Floats
@@ -509,10 +540,12 @@ class ArmSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """Sums over the units of each deal's first arm, and of both arms.
+    """Random reassignments of all units to two arms, as sums: `first` over the units of the first
+    arm, `pooled` over those of both arms.
 
-    The first deal is the data as observed. n, m: units of the first and of the second arm by
-    stratum. most_frequent: the most frequent value, which was subtracted from all.
+    The first deal is the data as observed. n, m: the number of units of the first and of the second
+    arm, (strata, 1). most_frequent: the most frequent value of all units, which was subtracted from
+    each.
     """
 
     first: DealtSums
@@ -523,7 +556,7 @@ class Deals:
 
     @property
     def weight(self) -> Floats:
-        """Each stratum's share of all units."""
+        """Each stratum's share of all units, (strata, 1)."""
         units = self.n + self.m
         share: Floats = units / units.sum()
         return share
@@ -536,7 +569,7 @@ class Deals:
 
     @property
     def tails(self) -> Tails:
-        """The tails of no difference."""
+        """The tails of the test of no difference."""
         return self.along(_shifts, centre=0.0, step=1.0).tails(0.0)
 
     @property
@@ -545,30 +578,34 @@ class Deals:
         return min(1.0, 2 * min(self.tails))
 
     def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
-        """The sums of the first and of the second arm under a hypothesis."""
+        """The sums of the first and of the second arm of each deal under a hypothesis."""
         first = self.first.under(null)
         pooled = self.pooled.under(null)
         second = ArmSums(pooled.total - first.total, pooled.squares - first.squares)
         return first, second
 
     def difference(self, null: Null) -> Floats:
-        """The difference of the means in each deal, less what the hypothesis says."""
+        """The mean of the first arm − that of the second, 0 on average under the hypothesis:
+        (deals,).
+        """
         first, second = self._arms(null)
         by_stratum = first.total / self.n - second.total / self.m
         difference: Floats = (self.weight * by_stratum).sum(axis=0)
         return difference
 
     def variance(self, null: Null) -> Floats:
-        """The squared standard error of the difference in each deal."""
+        """The squared standard error of the difference in each deal: (deals,)."""
         first, second = self._arms(null)
         first_variance = _squared_error(first, self.n, self.weight)
         return first_variance + _squared_error(second, self.m, self.weight)
 
     def along(self, null_at: Callable[[float], Null], centre: float, step: float) -> DealsLine:
-        """The deals as functions of one number x. null_at: x -> the hypothesis, which is linear in
-        x.
+        """The differences and variances of the deals as functions of a tested value x.
+
+        null_at: x -> the hypothesis, whose shift and ratio are linear in x, so that each difference
+        is linear and each variance quadratic. centre, step: the polynomials are those through
+        centre − step, centre and centre + step.
         """
-        # a line is known from two points, a quadratic from three
         null = null_at(centre)
         null_above = null_at(centre + step)
         difference = self.difference(null)
@@ -591,11 +628,11 @@ class Deals:
 
 @dataclass(frozen=True, eq=False)
 class DealsLine:
-    """The deals as functions of x: each difference is linear, its variance quadratic in y = (x −
-    centre) / step.
+    """The differences and variances of all deals as functions of a tested value x, by
+    y = (x − centre) / step: a t for any x takes a few operations per deal.
 
-    difference, slope: the coefficients of 1 and y. variance, variance_slope, variance_bend: those
-    of 1, y and y². One number per deal each.
+    A deal's difference is difference + slope y, and its variance variance + variance_slope y +
+    variance_bend y²; one coefficient per deal in each array.
     """
 
     centre: float
@@ -607,26 +644,29 @@ class DealsLine:
     variance_bend: Floats
 
     def tails(self, x: float) -> Tails:
-        """The tails of t at x, beyond that of the data."""
+        """The shares of the deals whose t at x is at most, and at least, that of the data."""
         y = (x - self.centre) / self.step
         variance = self.variance + y * (self.variance_slope + y * self.variance_bend)
-        variance[variance < NO_VARIANCE * variance.max()] = 0.0
+        variance[variance < NO_VARIANCE * variance.max()] = 0.0  # rounding error
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.difference + y * self.slope) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
         observed = t[0]  # the first deal is the data
-        tie = TIE * max(1.0, abs(observed)) if np.isfinite(observed) else 0.0
+        tie = 0.0
+        if np.isfinite(observed):
+            tie = TIE * max(1.0, abs(observed))
         upper = np.count_nonzero(t >= observed - tie) / t.size
         lower = np.count_nonzero(t <= observed + tie) / t.size
         return Tails(lower, upper)
 
 
 def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of an arm's weighted mean over strata, in each deal.
+    """The squared standard error of an arm's mean over strata, Σ weight · mean, in each deal:
+    (deals,).
 
-    n: units by stratum. A variance that is only rounding error counts as 0.
+    n: units by stratum, (strata, 1), as weight. A variance that is only rounding error counts as 0.
     """
-    deviation_squares = arm.squares - arm.total**2 / n
+    deviation_squares = arm.squares - arm.total**2 / n  # Σ (x − mean)²
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
     units = n.sum()
@@ -641,8 +681,8 @@ def _deals(
     rng: np.random.Generator,
     dealt: int,
 ) -> Deals:
-    """All deals if they are few and there is one stratum, else random ones; the most frequent value
-    is subtracted.
+    """The deals of the values `a` of the first arm and `b` of the second: all if there are no
+    strata and at most `dealt` of them, else random ones.
     """
     pooled = np.concatenate([a, b])
     in_first = np.arange(pooled.size) < a.size
@@ -653,7 +693,8 @@ def _deals(
         stratum = np.zeros(x.size, np.int64)
     else:
         stratum = codes(np.concatenate([np.asarray(names) for names in strata]))[0]
-    draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST_DRAWS, MOST_DRAWS))
+    dealt_units = max(int(np.count_nonzero(x)), 1)
+    draws = int(np.clip(WORK // dealt_units, FEWEST_DRAWS, MOST_DRAWS))
     sums_of_deals: Callable[[Floats, Bools], Floats]
     sums_of_deals = partial(_drawn_deals, draws=draws, rng=rng)
     if strata is None and comb(x.size, a.size) <= dealt:
@@ -662,16 +703,16 @@ def _deals(
     both = []  # for each stratum the sums of both arms, one per field
     for number in range(stratum.max(initial=0) + 1):
         member = stratum == number
-        own = in_first[member]
-        columns = _summed_columns(x[member], own)
-        observed = columns[own].sum(axis=0)[:, None]
-        first.append(np.hstack([observed, sums_of_deals(x[member], own)]))
+        treated = in_first[member]
+        columns = _summed_columns(x[member], treated)
+        observed = columns[treated].sum(axis=0)[:, None]
+        first.append(np.hstack([observed, sums_of_deals(x[member], treated)]))
         both.append(columns.sum(axis=0))
     n = np.bincount(stratum[in_first], minlength=len(first)).astype(np.float64)[:, None]
     m = np.bincount(stratum[~in_first], minlength=len(first)).astype(np.float64)[:, None]
     return Deals(
-        first=DealtSums(*np.stack(first, axis=1)),
-        pooled=DealtSums(*np.array(both).T[:, :, None]),  # the same in every deal
+        first=DealtSums(*np.stack(first, axis=1)),  # fields × strata × deals
+        pooled=DealtSums(*np.array(both).T[:, :, None]),  # fields × strata × 1: same in every deal
         n=n,
         m=m,
         most_frequent=float(most_frequent),
@@ -679,17 +720,18 @@ def _deals(
 
 
 def _summed_columns(x: Floats, in_first: Bools) -> Floats:
-    """The columns that are summed over the first arm of a deal, in the order of `DealtSums`. x: the
-    value of each unit. in_first: True if it was observed in the first arm.
+    """A row per unit with what it adds to each field of `DealtSums` in the arm it is dealt to:
+    (units, 5). x: the value of each unit. in_first: True if it was observed in the first arm.
     """
     return np.column_stack([in_first, x * in_first, x * x * in_first, x, x * x])
 
 
 def _every_deal(x: Floats, in_first: Bools) -> Floats:
-    """The sums of every deal but the observed one, which is the first in lexicographic order: one
-    column per deal.
+    """The sums over the first arm of every deal except the observed one: a row per field of
+    `DealtSums`, a column per deal. Units of the first arm must come first.
     """
     n = int(in_first.sum())
+    # the first of all combinations, units 0 to n − 1, is the observed deal
     first_arms = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
     sums: Floats = _summed_columns(x, in_first)[first_arms].sum(axis=1).T
     return sums
@@ -699,32 +741,36 @@ DEALS_AT_ONCE = 500  # random orders of all units that are held at once
 
 
 def _drawn_deals(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
-    """The sums of random deals: a row per field of `DealtSums`, a column per deal.
+    """The sums over the first arm of random deals: a row per field of `DealtSums`, a column per
+    deal.
 
-    Units with the most frequent value, 0, are not drawn one by one, only their number and their
-    arms.
+    Units with the most frequent value, 0 here, add to the number of treated units only, so that not
+    these units are drawn but how many come from which arm.
     """
-    moving = np.flatnonzero(x)
+    nonzero = np.flatnonzero(x)
     n = int(in_first.sum())
-    order = np.lexsort([in_first[moving], x[moving]])  # the order of the units changes no deal
-    columns = _summed_columns(x, in_first)[moving[order]]
-    k = moving.size
-    taken = rng.hypergeometric(k, x.size - k, n, draws)  # moving units in the first arm
+    # sorted, so that the deals do not depend on the order of the units in the input
+    order = np.lexsort([in_first[nonzero], x[nonzero]])
+    columns = _summed_columns(x, in_first)[nonzero[order]]
+    k = nonzero.size
+    # for each deal, how many of the n units of its first arm are not 0
+    taken = rng.hypergeometric(k, x.size - k, n, draws)
     sums = []
     for block in np.split(taken, range(DEALS_AT_ONCE, draws, DEALS_AT_ONCE)):
-        # the first units of a random order are taken
+        # a row per deal: the units whose rank in a random order is below `taken`
         ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(block), 1)), axis=1)
         sums.append((ranks < block[:, None]).astype(np.float64) @ columns)
     deals = np.vstack(sums).T
     zeros_in_first = int(np.sum(in_first & (x == 0)))
-    own_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
-    deals[0] += own_zeros  # the row of `own`, their number: the other sums of zeros are 0
+    treated_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
+    deals[0] += treated_zeros  # the row of `treated`, a number of units: other sums of zeros are 0
     return deals
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
-    """The largest distance that holds, by doubling and bisection; infinite if every distance up to
-    `most` does.
+    """The largest distance for which a condition holds that holds at 0 and fails from some distance
+    on. Infinite if it holds at every tried one: `step`, doubled until it is above `most`, or
+    DOUBLINGS times.
     """
     for _ in range(DOUBLINGS):
         if not holds(step):

@@ -1,8 +1,8 @@
 """The table of methods: which interval and which test a metric gets.
 
-It is the first rule that fits the metric's kind and the layout of the sample: independent,
-clustered or weighted rows. For clustered rows, influence values are added up per unit. The page
-prints its description of methods from this table.
+It is the first rule of the table that fits the metric's kind and the layout of the sample:
+independent, clustered or weighted rows. For clustered rows, influence values are added up per unit.
+The page prints its description of methods from this table.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +48,11 @@ MethodFunction = TypeVar("MethodFunction", Interval, Test)
 
 
 def estimate(statistic: Statistic, options: Options) -> Estimate:
-    """The value of a statistic with its interval, cut to the range of the metric."""
+    """The value of a statistic with its interval, cut to the range of the metric.
+
+    There are no limits if the value is undefined, or if `statistic.dominated`: one unit may have so
+    much of the weight that no interval keeps its level.
+    """
     if np.isnan(statistic.value):
         level = options.level
         return Estimate(np.nan, np.nan, np.nan, level, statistic.n, methods.UNDEFINED)
@@ -59,12 +63,11 @@ def estimate(statistic: Statistic, options: Options) -> Estimate:
 
 
 def within(estimate: Estimate, low: float, high: float) -> Estimate:
-    """The interval cut to the metric's range.
+    """The interval cut to the metric's range, from `low` to `high`; never without width.
 
-    If all n units are equal, t would give an interval without width. Within a finite range no
-    values vary more than zeros and ones with the same mean, so Wilson's limits for such a share are
-    used. Without a finite range the data say nothing about how far other units may lie, and there
-    is no interval.
+    If all n units are equal, t gives an interval without width. In a finite range no values vary
+    more than those at its two ends, so Wilson's limits of the share at the upper end replace it.
+    Without a finite range the data do not say how far other units may lie, and the limits are NaN.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
@@ -76,18 +79,19 @@ def within(estimate: Estimate, low: float, high: float) -> Estimate:
     if not np.isfinite(low + high):
         return replace(estimate, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
     width = high - low
-    share = intervals.wilson((estimate.value - low) / width * n, n, level=estimate.level)
-    bottom = float(low + width * share.low)
-    top = float(low + width * share.high)
-    return replace(estimate, low=bottom, high=top, method="Wilson")
+    units_at_high = (estimate.value - low) / width * n  # which give the same mean
+    share = intervals.wilson(units_at_high, n, level=estimate.level)
+    lower_limit = float(low + width * share.low)
+    upper_limit = float(low + width * share.high)
+    return replace(estimate, low=lower_limit, high=upper_limit, method="Wilson")
 
 
 def compare(first: Statistic, second: Statistic, options: Options) -> Comparison:
-    """Compare first − second by its interval and its test; NaN with n = 0 if either is
-    undefined.
+    """The difference first − second with the interval and the test of the metric; NaN with n = 0 if
+    either value is undefined or no unit has both.
 
-    Two systems with the same predictions do not differ, whatever the test allows for: both limits
-    are 0 and p is 1.
+    If both systems predict the same, both limits are 0 and p is 1: tests that add rows or cells to
+    the data would report a width otherwise.
     """
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
@@ -108,13 +112,14 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
         return options.compare(no_difference)
     if dominated:
         return comparison
-    # no unit moves the difference although it is not 0: t does not exist, limits of each value may
+    # A difference other than 0 that is the same for each unit has a standard error of 0 and no t.
+    # The limits of each value may exist even so.
     no_t = np.isnan(comparison.p_value) and abs(comparison.difference.value) > 0 and first.n > 1
     if no_t and first.layout in ROW_LAYOUTS and not isinstance(metric.kind, COMBINING):
         by_limits = compare_by_mover(first, second, options, n=first.n)
         if np.isfinite(by_limits.difference.low):
             comparison = by_limits
-    return within_range(comparison, metric.high - metric.low)
+    return within_range(comparison, widest=metric.high - metric.low)
 
 
 def compare_by_mover(
@@ -125,10 +130,14 @@ def compare_by_mover(
     *,
     n: int,
 ) -> Comparison:
-    """Compare two values by MOVER of the limits that each has alone; without p if one has none."""
+    """The difference first − second by MOVER from the separate limits of both values; p is that of
+    the inverted interval, NaN if a value has no limits.
+
+    interval_of: gives the limits of one value. n: the number of units of the comparison.
+    """
 
     def interval(level: float) -> Estimate:
-        """The difference by MOVER of both intervals at this level."""
+        """The difference with its limits from those of both values at this level."""
         at_level = replace(options, level=level)
         difference = intervals.mover(interval_of(first, at_level), interval_of(second, at_level))
         return replace(difference, n=n)
@@ -141,16 +150,20 @@ def compare_by_mover(
 def compare_independent_orders(
     first: ScoreStatistic, second: ScoreStatistic, options: Options
 ) -> Comparison:
-    """Compare two numbers of the order of scores on independent samples by MOVER of their limits.
+    """The difference of two metrics of the order of scores, such as ROC AUC, on independent
+    samples, by MOVER of their limits.
 
-    t of the difference rejects too often if there are few positives: each value is skewed.
+    t of the difference rejects too often if there are few positives, because the distribution of
+    each value is then skewed, which limits on the logit scale allow for.
     """
     n = first.n + second.n
     return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:
-    """The comparison with its limits cut to the range of possible differences, ± `widest`."""
+    """The comparison with its limits cut to the possible differences, −widest to widest; widest:
+    the width of the metric's range.
+    """
 
     def cut(difference: Estimate) -> Estimate:
         """The difference with its limits cut."""
@@ -177,16 +190,23 @@ def undefined(level: float, unit: str) -> Comparison:
 
 
 def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
-    """The original's limits, transformed."""
+    """The interval of a monotone function of another metric (the original): that function of the
+    original's limits.
+    """
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, metric.Transformed)
     original = estimate(statistic.base(), options)
+    # a decreasing function exchanges the limits
     low, high = sorted((kind.function(original.low), kind.function(original.high)))
     return replace(original, value=statistic.value, low=low, high=high)
 
 
 def _transformed_test(first: Statistic, second: Statistic, options: Options) -> Comparison:
-    """The original's test; its limits times (f(a) − f(b)) / (a − b), or f′(a) where a is b."""
+    """The test of the original metric, whose difference a − b and limits are multiplied by
+    (f(a) − f(b)) / (a − b), the mean slope of the transformation f, or by f′(a) if a = b.
+
+    So the difference is exactly f(a) − f(b), and the interval contains 0 if the original's does.
+    """
     kind = first.chosen.metric.kind
     assert isinstance(kind, metric.Transformed)
     original_first = first.base()
@@ -195,7 +215,7 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
     slope = (first.value - second.value) / gap if gap else kind.slope(original_first.value)
 
     def stretched(difference: Estimate) -> Estimate:
-        """The transformed metric's difference, from the original's."""
+        """The difference with its limits on the transformed scale."""
         low, high = sorted((slope * difference.low, slope * difference.high))
         return replace(difference, value=slope * difference.value, low=low, high=high)
 
@@ -203,13 +223,13 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
 
 
 def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """MOVER of the limits of the components of a mean, with the correlation of their influence
-    values, and of the shares that are estimated.
+    """The interval of a mean over components, such as classes, by MOVER: from the limits of each,
+    with the correlations of their influence values.
 
-    The shares add as a component of value 0, whose limits are normal. Limits of components that are
-    biased are moved by the bias, which a mean of many leaves as it is while its interval narrows;
-    they still hold the value. Of many components with few positives each `_scarce_mean_interval` is
-    used.
+    If the shares of the components are estimated, they are one more component, of value 0, with
+    normal limits. Limits of biased components are moved by their bias, because averaging many of
+    them narrows the interval and leaves the bias; the mean's limits are then extended to the value.
+    For many components with few positives each (`scarce`) `_scarce_mean_interval` is used.
     """
     if statistic.scarce:
         return _scarce_mean_interval(statistic.leave_one_out(), options)
@@ -219,16 +239,16 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
-    """The components of a mean with their unbiased limits, one at a time, and last the estimated
-    shares.
+    """Each component of a mean with its share and with value and limits less its bias (`excess`);
+    last, if the shares are estimated, their contribution to the error.
     """
     for component in statistic.components():
-        part = estimate(component.statistic, options)
+        biased = estimate(component.statistic, options)
         unbiased = replace(
-            part,
-            value=part.value - component.excess,
-            low=part.low - component.excess,
-            high=part.high - component.excess,
+            biased,
+            value=biased.value - component.excess,
+            low=biased.low - component.excess,
+            high=biased.high - component.excess,
         )
         yield WeightedEstimate(component.share, unbiased, component.influence)
     influence = statistic.share_influence()
@@ -239,10 +259,14 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
 
 
 def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """t on the logit scale around the value without its bias: MOVER would take the skewness of a
-    component, which the mean has not, and the bias of a component for none.
+    """The interval of a mean over many components with few positives each: t on the logit scale
+    around the value less its bias, extended to the value.
+
+    MOVER would be wrong here: it carries over the skewness of single components, which averages out
+    in the mean.
     """
     low, high = statistic.chosen.metric.ends
+    # the bias of the mean
     excess = sum(component.share * component.excess for component in statistic.components())
     unbiased = closed_forms.ranged_t(
         float(np.clip(statistic.value - excess, low, high)),
@@ -256,32 +280,34 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
 
 
 def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """MOVER: how far the harmonic mean moves if one of the two metrics goes to its limit, by the
+    """The interval of the harmonic mean of two metrics by MOVER: each metric contributes how far
+    the harmonic mean moves if that metric goes to its limit and the other stays, with the
     correlation of their influence values.
     """
     kind = statistic.chosen.metric.kind
     assert isinstance(kind, Harmonic)
     value = statistic.value
     pair = statistic.harmonic_pair()
-    parts = []
+    contributions = []
     for component, other in zip(pair, reversed(pair), strict=True):
         limits = estimate(component.statistic, options)
-        fixed = other.statistic.value
+        other_value = other.statistic.value
         at_limits = replace(
             limits,
             value=value,
-            low=kind.mean(limits.low, fixed),
-            high=kind.mean(limits.high, fixed),
+            low=kind.mean(limits.low, other_value),
+            high=kind.mean(limits.high, other_value),
         )
-        parts.append(WeightedEstimate(1.0, at_limits, component.influence))
-    doubled = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
-    # both parts have the mean as their value, so that their sum is twice as large
+        contributions.append(WeightedEstimate(1.0, at_limits, component.influence))
+    doubled = closed_forms.mover_mean(contributions, n=statistic.n, level=options.level)
+    # the value of each contribution is the mean itself, so that the sum of both is one mean too far
     return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
 
 
 def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """From the lower limit of the share of the classes that are known to reach the target to the
-    upper limit of the share of those that may.
+    """The interval of class coverage, the share of rows predicted as a class whose precision
+    reaches a target: from the lower limit of the share of the classes that significantly reach it
+    to the upper limit of the share of those that are not significantly below it.
     """
     level = options.level
     classes = _PredictedClasses.of_statistic(statistic)
@@ -291,9 +317,10 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The test that inverts the interval from the least difference to the largest: of the share of
-    the classes of one system that are known to reach the target, and that of the classes of the
-    other system that may.
+    """The difference of two class coverages, with the test that inverts its interval.
+
+    The lower limit is that of (share of the first system's classes that are known to reach the
+    target − share of the second's that may); for the upper limit the roles are exchanged.
     """
     classes = _PredictedClasses.of_statistic(first)
     other_classes = _PredictedClasses.of_statistic(second)
@@ -315,7 +342,9 @@ def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) 
 
 
 def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -> Estimate:
-    """The difference of two shares of the same rows."""
+    """The difference of two shares of the same rows: Tango's interval if rows are independent and
+    unweighted, else t from the influence values.
+    """
     if first.layout is Layout.PLAIN:
         return intervals.tango(*first.discordant(second), level=level)
     by_t = DifferenceByT(
@@ -330,12 +359,13 @@ def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -
 
 @dataclass(frozen=True, eq=False)
 class _PredictedClasses:
-    """The classes that a system predicts, beside a target for their precision.
+    """The score tests of whether the precision of each class that a system predicts reaches a
+    target.
 
-    excess: of the precision above the target, times the root of the effective number of rows, so
-    that it is the statistic of the score test times `deviation`. deviation: the standard deviation
-    of a row at the target. count: the number of classes that are predicted; what is said about all
-    of them holds together at a level (Šidák).
+    statistic: of the system's class coverage. excess: for each class (precision − target) √rows, 0
+    for one that is never predicted; rows are effective ones. deviation: √(target (1 − target)), the
+    standard deviation of a row's hit at the target: excess / deviation is the score statistic.
+    count: the number of predicted classes, for which the tests are corrected together (Šidák).
     """
 
     statistic: RowStatistic
@@ -345,7 +375,9 @@ class _PredictedClasses:
 
     @classmethod
     def of_statistic(cls, statistic: RowStatistic) -> "_PredictedClasses":
-        """The classes of a system, from the statistic of its class coverage."""
+        """The tests of a system's classes, from the statistic of its class coverage; `chosen.k` is
+        the target.
+        """
         table = labels.one_vs_rest(statistic.rows.confusion)
         rows = table.tp + table.fp
         target = statistic.chosen.k
@@ -357,20 +389,20 @@ class _PredictedClasses:
         return cls(statistic, excess=excess, deviation=deviation, count=count)
 
     def margin(self, level: float) -> float:
-        """How far the excess of a class may be from its true one."""
+        """The critical value of the excess of a class, at this level for all classes together."""
         per_class = level ** (1 / max(self.count, 1))
         return intervals.normal_quantile(per_class) * self.deviation
 
     def known(self, level: float) -> Bools:
-        """The classes that reach the target at this level, also at the lower limit."""
+        """A mask of the classes that significantly reach the target."""
         return self.excess > self.margin(level)
 
     def possible(self, level: float) -> Bools:
-        """The classes that may reach the target."""
+        """A mask of the classes that are not significantly below the target."""
         return self.excess >= -self.margin(level)
 
     def share(self, classes: Bools) -> RowStatistic:
-        """The share of the rows that are predicted as some classes."""
+        """The statistic of the share of rows that are predicted as one of `classes`, a mask."""
         metric = self.statistic.chosen.metric
         assert isinstance(metric.kind, kinds.ClassCoverage)
         share = replace(metric, kind=metric.kind.share(classes), kind_at=None)
@@ -378,13 +410,16 @@ class _PredictedClasses:
 
 
 def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
-    """The number of independent rows whose precision varies as that of a predicted class."""
+    """The number of independent rows whose precision would have the same standard error as that of
+    the class with this number, `predicted`, has on clustered or weighted rows.
+    """
     rows = against_rest(statistic.rows, predicted)
     precision = replace(statistic, chosen=Chosen(PRECISION), rows=rows)
     share = precision.value
     error = precision.spread.error
     if error > 0:
         return share * (1 - share) / error**2
+    # all its rows are hits, or none is: no variance to compare with
     return precision.fewest_units
 
 
@@ -393,8 +428,8 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Rule(Generic[MethodFunction]):
-    """A rule: the interval or test for metrics of some kinds on samples of some layouts, and its
-    name.
+    """A row of the table of methods: for metrics of these kinds on samples of these layouts, the
+    interval or test (`function`) and its name on the page.
 
     in_memory: True if it needs the values of every unit, False if it works on sums alone, None if
     it takes both.
@@ -407,8 +442,8 @@ class Rule(Generic[MethodFunction]):
     in_memory: bool | None = None
 
     def fits(self, kind: type[Kind], layout: Layout, *, in_memory: bool) -> bool:
-        """True if the rule is for this kind and this layout. in_memory: True if the values of every
-        unit are.
+        """True if the rule is for this kind and this layout. in_memory: True if the sample has the
+        values of every unit, False if it has sums alone.
         """
         if layout not in self.layouts or self.in_memory not in (None, in_memory):
             return False
@@ -650,7 +685,7 @@ TESTS: tuple[Rule[Test], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, with their names."""
+    """The interval and the test of a statistic; interval_is, test_is: their names on the page."""
 
     interval: Interval
     interval_is: str
@@ -659,6 +694,7 @@ class Method:
 
 
 NameOf = Callable[[Method], str]  # the name of the interval, or of the test
+# for decisions at a threshold that is chosen again on each bootstrap sample, before any rule
 RECHOSEN = Method(
     interval_methods.chosen,
     f"t on the logit scale around Efron's .632 estimate, {SAMPLES}",
@@ -670,20 +706,23 @@ RECHOSEN = Method(
 def _first_fitting(
     rules: Iterable[Rule[MethodFunction]], kind: type[Kind], layout: Layout, *, in_memory: bool
 ) -> Rule[MethodFunction]:
-    """The first rule that fits a kind and a layout."""
+    """The first rule of a table that fits a kind and a layout; StopIteration if none does."""
     return next(rule for rule in rules if rule.fits(kind, layout, in_memory=in_memory))
 
 
 @cache
 def _method_of_kind(kind: type[Kind], layout: Layout, *, in_memory: bool) -> Method:
-    """The method by the first rules that fit a kind."""
+    """The method from the first interval rule and the first test rule that fit a kind."""
     interval = _first_fitting(INTERVALS, kind, layout, in_memory=in_memory)
     test = _first_fitting(TESTS, kind, layout, in_memory=in_memory)
     return Method(interval.function, interval.name, test.function, test.name)
 
 
 def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
-    """The method for a kind. rechosen: True if samples choose their own thresholds."""
+    """The method of a kind of metric on a layout. It is apart from `method` because `words` names
+    methods where there are no statistics yet. rechosen: True if bootstrap samples choose their own
+    thresholds.
+    """
     if rechosen and kind.moves_with_threshold:
         return RECHOSEN
     return _method_of_kind(type(kind), layout, in_memory=in_memory)
@@ -699,6 +738,7 @@ def method(statistic: Statistic) -> Method:
     )
 
 
+# the tests that may flip the signs of differences per unit
 FLIPPING = (
     methods.flips,
     methods.losses,
@@ -709,9 +749,10 @@ FLIPPING = (
 
 
 def flipped_differences(first: Statistic, second: Statistic) -> Floats | None:
-    """The differences, one per unit, whose signs are flipped to compare two statistics; None for
-    other tests.
+    """The differences, one per unit, whose signs are flipped to compare two statistics; None if
+    their test flips no signs or they share no units.
     """
+    # of a transformed metric the original is tested
     first = first.base()
     second = second.base()
     if method(first).test not in FLIPPING or not first.overlaps(second):
@@ -731,10 +772,11 @@ def words(
     in_memory: bool = True,
     rechosen: bool = False,
 ) -> str:
-    """The methods as text, metrics with the same method together; `name_of` selects interval or
-    test.
+    """The names of the methods of some metrics as text, "metric, metric: method; …", grouped by
+    method.
 
-    in_memory: True if the values of every unit are. rechosen: True if thresholds are chosen again
+    name_of: gives the name of a method's interval, or of its test. in_memory: True if the values of
+    every unit are. rechosen: True if thresholds are chosen again
     on each sample.
 
     >>> from evalkit.catalogue.lookup import find
@@ -766,7 +808,9 @@ DETECTABLE: dict[Test, Callable[..., float]] = {
 
 
 def lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
-    """Compare first / second − 1, for independent units."""
+    """The comparison of first / second − 1, for statistics of two arms. Raise TypeError for systems
+    on the same units, which have no such test.
+    """
     lift_of = LIFTS.get(method(first).test, methods.no_lift)
     return lift_of(first, second, options)
 

@@ -56,17 +56,21 @@ class Estimate:
 
     @property
     def reach(self) -> Floats:
-        """The distances of the limits below and above the value."""
+        """The distances from the value to the lower and to the upper limit: (2,), both 0 or
+        more.
+        """
         return np.array([self.value - self.low, self.high - self.value])
 
     def around(self, value: float) -> Estimate:
-        """Another value with these limits, which are extended to it if necessary."""
+        """This interval for `value` in place of the own value, extended to contain it."""
         return replace(self, value=value, low=min(self.low, value), high=max(self.high, value))
 
     def no_closer_than(self, other: Estimate, method: str = "") -> Estimate:
-        """The value with the farther one of both limits on each side, by a method of this name if
-        one is given; its own limits if `other` has none.
+        """The value with, on each side, the limit of `self` or `other` that is farther out.
+
+        method: the name of the result's method, by default that of `self`.
         """
+        # min and max keep the first argument if the other is NaN
         low = min(self.low, other.low)
         high = max(self.high, other.high)
         return replace(self, low=low, high=high, method=method or self.method)
@@ -85,13 +89,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over its
-    family, and the unit.
+    """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over the
+    family of comparisons, the name of its method and that of the unit.
 
     `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a
-    margin, the two one-sided tests (TOST) show equivalence at level α. alpha: of the test, if it is
-    not 1 − the level of the interval. tails: of the test; None if they follow from the two-sided p
-    of a continuous distribution. alternative: the question of interval and p.
+    margin, the two one-sided tests (TOST) show equivalence at level α. alpha: the test's
+    significance level, None for 1 − the level of the interval. tails: the one-sided p-values; None
+    if they follow from the two-sided p as for a continuous distribution. alternative: two-sided or
+    the side that interval and p are about.
     """
 
     difference: Estimate
@@ -111,16 +116,16 @@ class Comparison:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval's width; of a one-sided one the distance of its limit."""
+        """Half of the interval's width; if one-sided, the distance from the value to its limit."""
         e = self.difference
         return self.alternative.half_width(e.value, e.low, e.high)
 
     def answering(self, alternative: Alternative, *, level: float) -> Comparison:
-        """This two-sided comparison for a question; itself for the two-sided one.
+        """This two-sided comparison made one-sided; itself for the two-sided alternative.
 
-        level: of the interval of the answer, whose other limit is infinite. This comparison must
-        have the level `alternative.two_sided_level(level)`. If both its limits are 0, no unit
-        differs and both are kept.
+        level: of the one-sided interval, whose other limit is infinite. This comparison must have
+        the level `alternative.two_sided_level(level)`. If value and both limits are 0, no unit
+        differs, and the limits stay 0.
 
         >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
         >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
@@ -199,7 +204,8 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     bottom = finite("denominator", denominator)
     n = same_length(numerator=top, denominator=bottom)
     value = float(ratio(top.sum(), bottom.sum()))
-    # `standard_error` is that of a mean, and so takes influence values times n
+    # The influence of a unit on the ratio is (top − value · bottom) / Σ bottom. `standard_error` is
+    # that of a mean, whose terms have the influence term / n: so the influence times n.
     effect = ratio((top - value * bottom) * n, bottom.sum())
     return t_interval(value, standard_error(effect), n=n, level=level, method="delta method")
 
@@ -236,7 +242,7 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """
     check_proportion(successes, n)
     limits = _score_limits(float(ratio(successes, n)), n, normal_quantile(level))
-    # at the ends the limits are exact, without rounding
+    # these limits are 0 and 1 exactly, which the formula misses by rounding error
     low = 0.0 if successes == 0 else limits.low
     high = 1.0 if successes == n else limits.high
     return _proportion(successes, n, low, high, level, "Wilson")
@@ -302,24 +308,29 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
 
 
 def mover(a: Estimate, b: Estimate) -> Estimate:
-    """a − b from the limits of two independent values: the method of variance estimates recovery
-    (MOVER).
+    """The difference a − b of two independent values, with limits from those of each by MOVER
+    (method of variance estimates recovery).
 
-    For two Wilson intervals it is Newcombe's method 10. n is the sum of both. NaN limits if a value
-    has none. Zou, Donner 2008, doi:10.1002/sim.3095.
+    The lower limit is a − b − √((a − low of a)² + (high of b − b)²), the upper one likewise. For
+    two Wilson intervals it is Newcombe's method 10. n is the sum of both. NaN limits if a value has
+    none. Zou, Donner 2008, doi:10.1002/sim.3095.
 
     >>> e = mover(wilson(56, 70), wilson(48, 80))
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.2, 0.0524, 0.3339)
     """
     value = a.value - b.value
-    low, high = recovered(value, a.reach, b.reach[::-1])  # the upper limit of b lowers a − b
+    # reversed: the distance to the upper limit of b is how far b lowers a − b
+    low, high = recovered(value, a.reach, b.reach[::-1])
     return Estimate(value, low, high, a.level, a.n + b.n, "MOVER")
 
 
 def recovered(value: float, *reach: Floats) -> Interval:
-    """The limits of a sum of independent parts (MOVER). reach: the distances of each part's limits
-    below and above its value.
+    """The limits of a sum of independent terms by MOVER: value − √Σ distance², value + √Σ
+    distance².
+
+    value: the sum. reach: for each term the distances from its value to its lower and its upper
+    limit, (2,).
 
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
     Interval(low=0.5, high=6.0)
@@ -332,7 +343,8 @@ def recovered(value: float, *reach: Floats) -> Interval:
 
 
 def normal_quantile(level: float) -> float:
-    """The z that leaves (1 − level) / 2 above it. Raises ParameterError unless 0 < level < 1.
+    """The z of a two-sided interval at this level: a standard normal variable lies between −z and z
+    with probability `level`. Raises ParameterError unless 0 < level < 1.
 
     >>> round(normal_quantile(0.95), 6)
     1.959964
@@ -352,7 +364,8 @@ def check_level(level: float) -> None:
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
-    """value ± t error, on n − 1 degrees of freedom or on `freedom`: infinite for a known error.
+    """A value with the limits value ± t · error, t the quantile on `freedom` degrees of freedom, by
+    default n − 1; infinite for normal limits from a known error.
 
     The limits are NaN if the value or the error is.
 
@@ -373,9 +386,11 @@ def t_interval(
 def bca_interval(
     value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float
 ) -> Estimate:
-    """The bias-corrected and accelerated interval: the replicates at the shares from `bca_shares`.
+    """A value with the bias-corrected and accelerated interval: those quantiles of the bootstrap
+    replicates that `bca_shares` names.
 
-    `effect` has one influence value per unit. NaN limits below two units. Efron, JASA 1987,
+    replicates: one value per resample, NaN where undefined. effect: one influence value per unit,
+    up to a factor. NaN limits below two units. Efron, JASA 1987,
     doi:10.1080/01621459.1987.10478410.
 
     >>> e = bca_interval(2, [1, 2, 3], [-1, 0, 1], n=9, level=0.5)
@@ -400,7 +415,7 @@ def check_proportion(successes: float, n: float) -> None:
 def _proportion(
     successes: float, n: float, low: float, high: float, level: float, method: str
 ) -> Estimate:
-    """Successes / n with these limits; without trials the limits are NaN."""
+    """Successes / n with the limits low and high; NaN limits if n is 0."""
     if n == 0:
         low = high = np.nan
     return Estimate(float(ratio(successes, n)), float(low), float(high), level, int(n), method)
@@ -410,6 +425,7 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     """Tango's standard normal statistic of the hypothesis that the two proportions differ by
     `difference`.
     """
+    # the score equation in share: 2 n share² + linear share − second_only d (1 − d) = 0
     linear = (2 * n - first_only + second_only) * difference - first_only - second_only
     root = np.sqrt(linear**2 + 8 * n * second_only * difference * (1 - difference))
     # the maximum-likelihood share of second_only under the hypothesis
@@ -418,6 +434,7 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     distance = first_only - second_only - n * difference
     if variance > 0:
         return float(distance / np.sqrt(variance))
+    # without variance the hypothesis is certainly wrong
     return float(np.sign(distance)) * np.inf
 
 
@@ -428,8 +445,9 @@ HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
 SURE = "paired t, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
-ROUNDING = 1e-12
-# below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
+ROUNDING = 1e-12  # losses this close to 0, or relatively to the largest loss, are equal to it
+# the cube root in the inverse of Hall's g is a straight line with this slope, in terms of the cube,
+# where the root would be below BEND
 BEND = 0.5
 SLOPE = 0.3
 
@@ -437,10 +455,10 @@ SLOPE = 0.3
 def mean(
     values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = UNBOUNDED
 ) -> Estimate:
-    """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of
-    `of_spread`.
+    """The mean of the values, one per unit, with Wilson's interval if all are 0 or 1, else with
+    that of `of_spread`.
 
-    rows: the number of times that each value occurs, None for once. ends: the bounds of the values.
+    rows: the number of units with each value, None for one. ends: the bounds of the values.
     The limits are NaN below two units. Raises InputError for a value that is not finite.
 
     >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
@@ -470,8 +488,8 @@ def mean(
 
 
 def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = UNBOUNDED) -> Estimate:
-    """The interval of a mean from the spread of its influence values: `bounded` if the range is
-    finite, else `hall`.
+    """A value with the interval of a mean that has this spread of influence values: `bounded` if
+    `ends`, the range of the metric, are finite, else `hall`.
     """
     n = int(spread.n)
     low, high = ends
@@ -483,12 +501,12 @@ def of_spread(value: float, spread: Spread, *, level: float, ends: Ends = UNBOUN
 def mean_of_losses(
     values: ArrayLike, *, worst: float, level: float = 0.95, ends: Ends = UNBOUNDED
 ) -> Estimate:
-    """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong
-    prediction of 0 or 1.
+    """The mean of a loss such as log loss, whose value for a wrong prediction of exactly 0 or 1 is
+    extremely large (`worst`, a clipped infinity), with an interval that allows for such losses.
 
-    A sample may have none of these. Predictions of 0 or 1 have a loss of 0 or `worst`: Wilson's
-    limits of the share of wrong ones among them are combined with the interval of the other losses
-    by MOVER.
+    A sample may contain none of them, although they occur. Among the predictions of 0 or 1, whose
+    loss is 0 or `worst`, the share of wrong ones has Wilson's limits; these are combined with the
+    interval of the mean of the other losses by MOVER.
 
     >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -500,6 +518,7 @@ def mean_of_losses(
     if not certain.sure.any():
         return rest
     wrong = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
+    # the mean loss from predictions of 0 or 1 if all of them were wrong
     loss_of_all_wrong = worst * float(certain.sure.mean())
     value = rest.value + loss_of_all_wrong * wrong.value
     low, high = recovered(value, rest.reach, loss_of_all_wrong * wrong.reach)
@@ -507,15 +526,17 @@ def mean_of_losses(
 
 
 class CertainPredictions(NamedTuple):
-    """Two masks of units: the wrong predictions of 0 or 1, and all predictions of 0 or 1."""
+    """Two masks of units: wrong marks the wrong predictions of exactly 0 or 1, sure all predictions
+    of exactly 0 or 1.
+    """
 
     wrong: Bools
     sure: Bools
 
 
 def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
-    """The predictions of 0 or 1, whose loss is 0 or `worst`; none are sure if the loss has no
-    largest value.
+    """The predictions of 0 or 1, recognised by their loss of 0 or `worst`; none are sure if `worst`
+    is infinite: then any loss may occur.
     """
     wrong = losses >= worst * (1 - ROUNDING)
     sure = (wrong | (losses <= ROUNDING)) & np.isfinite(worst)
@@ -523,8 +544,10 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
-    """The certain predictions of two systems on the same units, by their losses, without units for
-    which both predict the same.
+    """The predictions of 0 or 1 of two systems on the same units, from their losses, without those
+    on which both agree: these do not add to the difference.
+
+    `sure` marks the remaining ones; `wrong` stays as it is.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
@@ -538,10 +561,11 @@ def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPr
 
 
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
-    """The difference of two `mean_of_losses` on the same units.
+    """The difference of the mean losses of two systems on the same units, with an interval that
+    allows for wrong predictions of 0 or 1; see `mean_of_losses` for `worst`.
 
-    The t interval of the other losses is combined by MOVER with Wilson's limits of the share of
-    wrong predictions of 0 or 1 that only one system makes.
+    The paired t interval of the other losses is combined by MOVER with Wilson's limits of the share
+    of wrong ones among each system's predictions of 0 or 1 that the other system does not share.
 
     >>> e = difference_of_losses(
     ...     np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95
@@ -551,18 +575,18 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    # wrong predictions of 0 or 1 are counted apart
+    # the losses without those of wrong predictions of 0 or 1, which are counted below
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
     more_wrong = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
     value = rest.value + worst / n * more_wrong
-    reaches = [rest.reach]
+    reaches = [rest.reach]  # of the terms of the difference, for MOVER
     for sign, system in ((1, first_certain), (-1, second_certain)):
         if system.sure.any():
             wrong = int((system.wrong & system.sure).sum())
             share = wilson(wrong, int(system.sure.sum()), level=level)
-            # the second system's upper limit lowers the difference
+            # [::-1]: the second system's upper limit lowers the difference
             reaches.append(worst * float(system.sure.mean()) * share.reach[::sign])
     low, high = recovered(value, *reaches)
     return Estimate(value, low, high, level, n, SURE)
@@ -573,10 +597,11 @@ def bounded(
 ) -> Estimate:
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
-    The effective sample size is the number of zeros and ones whose share would have the same
-    variance (Korn and Graubard, Survey Methodology 1998). One unit with the largest variance that
-    the mean allows is added, because a few units may be equal by chance. The quantile is that of t
-    on the degrees of freedom of `hall`. The interval has a width even if all units are equal.
+    error: the standard error. skew: the skewness of the units. ends: the range. The effective
+    sample size is the number of zeros and ones whose share would have the same variance (Korn and
+    Graubard, Survey Methodology 1998). One unit with the largest variance that the mean allows is
+    added, because a few units may be equal by chance: the interval has a width even if all are. The
+    quantile is that of t on the degrees of freedom of `hall`.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -589,15 +614,16 @@ def bounded(
     width = end - start
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
-    share = (value - start) / width
+    share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
         at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
         limits = Interval(at_end.low, at_end.high)
         method = at_end.method
     else:
-        # with a unit at each end more, which keeps the largest variance above 0
-        middle = (share * n + 1) / (n + 2)
-        largest_variance = middle * (1 - middle)
+        # of the added unit: p (1 − p) of zeros and ones with this mean, to which one at each end is
+        # added, because it would be near 0 otherwise where the mean is near an end
+        padded_share = (share * n + 1) / (n + 2)
+        largest_variance = padded_share * (1 - padded_share)
         deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
         variance = (deviation_squares + largest_variance) / n
         effective_n = n * share * (1 - share) / variance
@@ -609,7 +635,7 @@ def bounded(
 
 
 def _score_limits(share: float, n: float, q: float) -> Interval:
-    """Wilson's limits of a share of n units, at the quantile q."""
+    """Wilson's limits of a share of n units: the p with |share − p| = q √(p (1 − p) / n)."""
     scale = n + q * q
     middle = n * share + q * q / 2
     half_width = q * np.sqrt(n * share * (1 - share) + q * q / 4)
@@ -617,7 +643,9 @@ def _score_limits(share: float, n: float, q: float) -> Interval:
 
 
 def _skewed_quantile(skew: float, n: int, level: float) -> float:
-    """The quantile of t, with degrees of freedom reduced for skewness; see `hall`."""
+    """The two-sided quantile of t at this level for a mean of n units; the degrees of freedom are
+    the smaller of n − 1 and 2 n / skew², at least 1, see `hall`.
+    """
     from scipy.special import stdtrit
 
     freedom = float(n - 1)
@@ -629,14 +657,15 @@ def _skewed_quantile(skew: float, n: int, level: float) -> float:
 def hall(
     value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL
 ) -> Estimate:
-    """A mean of n units by Hall's cubic transformation of t.
+    """A mean of n units with limits by Hall's cubic transformation of t, which corrects for
+    skewness.
 
-    For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) /
-    √n + γ² T³ / 27 n is nearly symmetric. g is increasing, so its inverse at the quantiles of t
-    gives the limits. γ is the skewness of the units; with γ = 0 this is Student's interval. The
-    degrees of freedom are the smaller of n − 1 and 2 n / γ²: that is `Spread.freedom` at the
-    smallest kurtosis that a skewness of γ allows, γ² + 1. Hall, JRSS B 1992,
-    doi:10.1111/j.2517-6161.1992.tb01876.x.
+    value: the mean. error: its standard error. skew: the skewness γ of the units. For skewed values
+    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
+    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
+    With γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n /
+    γ²: that is `Spread.freedom` at the smallest kurtosis that a skewness of γ allows, γ² + 1. Hall,
+    JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -652,14 +681,13 @@ def hall(
 
 
 def _untransformed(q: float, skew: float, n: int) -> float:
-    """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without
-    its cancellation.
+    """The T at which Hall's g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n.
 
-    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and
-    far. Below BEND the root goes on as a straight line, down to 0.
+    Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
+    far out. Where the root is below BEND a straight line takes its place, down to 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
     root = np.cbrt(cube) if cube > BEND**3 else max(BEND - SLOPE * (BEND**3 - cube), 0.0)
-    # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u
+    # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u: γ, which may be 0, cancels
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))

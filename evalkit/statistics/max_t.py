@@ -21,13 +21,17 @@ from evalkit.statistics.alternatives import Alternative
 from evalkit.system import progress
 
 FIRST_UNITS = 13  # units whose signs are all visited in one block: 4,096 sums of a system
-CLOSE = 0.01  # pairs closer than this share of their systems' size are flipped themselves
+# A pair whose √Σ difference² is below this share of its columns' √Σ value² gets its sums from its
+# differences: as the difference of two sums they would lose two digits or more.
+CLOSE = 0.01
 # drawn sums that are compared at once, so that they stay in the processor's cache
 COMPARED_AT_ONCE = 2**16
 MADE_AT_ONCE = 2**21  # differences of units that are made at once
 
-Fold = Callable[..., Floats]  # sums -> what is compared of them, in the same place
-FOLDS: tuple[Fold, ...] = (np.positive, np.negative)  # a sign vector, and its opposite
+# signed sums -> what is compared with the data's, written to `out`: np.abs for a two-sided test
+Fold = Callable[..., Floats]
+# one-sided: a drawn sign vector, and its opposite, whose sums are the negative ones
+FOLDS: tuple[Fold, ...] = (np.positive, np.negative)
 AddUp = Callable[[Floats], Floats]  # rows, (rows, k) -> the sums of each unit, (n, k)
 # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
 SignedSums = Callable[[Floats], Floats]
@@ -40,12 +44,13 @@ def max_t(
     draws: int = 100_000,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> Floats:
-    """Adjusted p-values of the mean of each column by joint sign flips of shared units: (n, m) in,
-    (m,) out.
+    """p-values of the means of m columns of differences, adjusted for testing all of them, by joint
+    sign flips of the n units: (n, m) in, (m,) out.
 
-    Each draw flips a unit in all columns at once; a column's |Σ d| / √Σ d² is compared with the
-    largest of the draw over the columns that are no more extreme (step-down, as Holm). A one-sided
-    question has Σ d, or −Σ d, in place of |Σ d|. It uses the correlation that Holm ignores. Raises
+    Each draw flips a unit in all columns at once. A column's statistic |Σ d| / √Σ d² is compared
+    with the largest statistic of the draw among the columns that are no more extreme in the data
+    (step-down, as Holm). A one-sided alternative has Σ d, or −Σ d, in place of |Σ d|. Unlike Holm
+    it uses the correlation of the columns, and so rejects more. Raises
     InputError for a value that is not finite. Westfall and Young 1993, algorithm 2.8; Boytsov,
     Belova, Westfall, CIKM 2013.
 
@@ -68,11 +73,11 @@ def max_t_of_sums(
     draws: int = 100_000,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> Floats:
-    """`max_t` from column sums and sums of products (`gram`), for so many units that sign-flip sums
-    are normally distributed.
+    """`max_t` from sums, for so many units that sign-flip sums are normally distributed.
 
-    Under joint sign flips the sums have covariance `gram`; normal draws with this covariance are
-    used instead.
+    total: the sum of each column of differences, (m,). gram: the sums of products of each two
+    columns, (m, m). Under joint sign flips the sums have mean 0 and covariance `gram`; normal draws
+    with this covariance take their place.
 
     >>> d = np.random.default_rng(2).normal(0.05, 1, (2000, 2))
     >>> p = max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
@@ -89,16 +94,17 @@ def max_t_of_sums(
     # root @ rootᵀ is the correlation; rounding may leave a value below 0
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     bound = observed[order, None]
-    bound = bound - signflip.TIE * np.abs(bound)
+    bound = bound - signflip.TIE * np.abs(bound)  # a draw that is equal but for rounding counts
     extreme = np.zeros(m, np.int64)
     block = max(1, signflip.HELD // m)
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
         largest = alternative.evidence(root @ normal)  # columns × draws
-        # the largest of each column and those after it, which are less extreme
+        # step-down: the largest of each column and those after it, which are less extreme
         np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
         extreme += np.sum(largest >= bound, axis=1)
     adjusted = np.empty(m)
+    # the data count as a draw; a p-value is at least that of each more extreme column
     adjusted[order] = np.maximum.accumulate((1 + extreme) / (1 + draws))
     return adjusted
 
@@ -109,7 +115,8 @@ def max_t_of_many(
     rng: np.random.Generator,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> Floats:
-    """`max_t_of_sums` for pairs of columns."""
+    """`max_t` for pairs of columns of a table with many units, by `max_t_of_sums`: (pairs,)."""
+    # a row per pair with 1 and −1 at its columns, which makes differences of columns' sums
     unit_vectors = np.eye(pairs.values.shape[1])
     differences = unit_vectors[pairs.first] - unit_vectors[pairs.second]
     total = differences @ pairs.values.sum(axis=0)
@@ -122,8 +129,9 @@ class ColumnPairs:
     """m pairs of columns of a table of n units; `first` and `second` hold the column numbers, (m,)
     each.
 
-    values: (n, columns); the difference of two columns is that of the pair, up to rounding.
-    differences: the numbers of k pairs -> their exact differences, (n, k).
+    values: (n, columns); the difference of two columns is that of the pair, up to rounding error.
+    differences: a function from the numbers of k pairs to their differences without this error,
+    (n, k).
     """
 
     values: Floats
@@ -143,9 +151,10 @@ class ColumnPairs:
     ) -> ColumnPairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None if all have one. The two columns of a pair
-        have the same metric; what the systems have in common is subtracted first. add_up: (rows, k)
-        -> (n, k), adds up the rows of each unit, if units have several. Raises InputError for a
+        metric: the number of each column's metric, None if all columns have the same; the two
+        columns of a pair must. The mean of the row over the columns of a metric is subtracted from
+        `values`: differences stay, and sums keep more digits. add_up: (rows, k) -> (n, k), adds up
+        the rows of each unit, if units have several. Raises InputError for a
         value that is not finite.
 
         >>> table = np.array([[1.0, 4.0], [3.0, 3.0]])
@@ -171,7 +180,9 @@ class ColumnPairs:
 
     @classmethod
     def from_differences(cls, columns: Floats) -> ColumnPairs:
-        """Pairs from known differences, (n, m), instead of columns of a table."""
+        """Pairs from their differences, (n, m), without a table: `values` is one column of zeros,
+        for which `scale` is 0, so that each pair is flipped by its differences.
+        """
         no_columns = np.zeros((len(columns), 1))
         zero = np.zeros(columns.shape[1], np.int64)
         return cls(no_columns, zero, zero, lambda pairs: np.take(columns, pairs, axis=1))
@@ -180,7 +191,7 @@ class ColumnPairs:
         return len(self.first)
 
     def take(self, pairs: Ints, units: Ints) -> ColumnPairs:
-        """Some of the pairs, with the units in another order."""
+        """The pairs with the numbers `pairs`, in this order, and the units in the order `units`."""
 
         def differences(numbers: Ints) -> Floats:
             """The differences of the pairs with these numbers among the chosen ones."""
@@ -190,7 +201,7 @@ class ColumnPairs:
 
     @property
     def scale(self) -> Floats:
-        """The size of each pair: the larger √Σ v² of its two columns."""
+        """The larger √Σ value² of the two columns of each pair: (m,)."""
         size = np.sqrt(np.sum(self.values**2, axis=0))
         scale: Floats = np.maximum(size[self.first], size[self.second])
         return scale
@@ -212,7 +223,7 @@ def adjusted(
     >>> adjusted(pairs, rng=np.random.default_rng(1), draws=1000).round(2)
     array([0.  , 0.  , 0.17])
     """
-    units = _unit_order(pairs)  # the order of the units changes no draw
+    units = _unit_order(pairs)  # sorted, so that the input's order of units changes no p-value
     m = len(pairs)
     size = np.empty(m)
     observed = np.empty(m)
@@ -220,7 +231,7 @@ def adjusted(
         scaled = pairs.differences(np.arange(m)[block])[units]
         finite("differences", scaled.ravel())
         size[block] = np.sqrt(np.sum(scaled**2, axis=0))
-        # of a column of zeros no draw is less extreme
+        # a column of zeros stays 0: then every draw is as extreme, and p is 1
         np.divide(scaled, size[block], out=scaled, where=size[block] != 0)
         sums = alternative.evidence(scaled.sum(axis=0))
         observed[block] = sums - signflip.TIE * np.abs(sums) - signflip.TIE
@@ -239,8 +250,9 @@ def adjusted(
 
 
 def _unit_order(pairs: ColumnPairs) -> Ints:
-    """The order of the units by their last differences, then by those before; many are read only
-    where units tie.
+    """The numbers of the units sorted by their differences, the last pair first: (n,).
+
+    More pairs than one are read only as long as units are equal in those that were read.
 
     >>> _unit_order(ColumnPairs.from_differences(np.array([[2, 1], [1, 1], [3, 0]]))).tolist()
     [2, 1, 0]
@@ -257,8 +269,8 @@ def _unit_order(pairs: ColumnPairs) -> Ints:
 
 
 def _blocks(m: int, size: int) -> Iterator[slice]:
-    """Slices of m pairs, `size` in each, the last one more: one column alone would be added up in
-    another order.
+    """Slices that divide m pairs into blocks of `size`, the last one up to one larger, so that none
+    has one pair: numpy adds up a single column in another order, with another rounding error.
 
     >>> [(block.start, block.stop) for block in _blocks(5, 2)]
     [(0, 2), (2, 5)]
@@ -269,7 +281,9 @@ def _blocks(m: int, size: int) -> Iterator[slice]:
 
 
 class ExtremeCounts(NamedTuple):
-    """For each pair in how many sign vectors it is extreme, and the number of sign vectors."""
+    """extreme: for each pair the number of sign vectors in which it is extreme, (m,). draws: the
+    number of sign vectors.
+    """
 
     extreme: Ints
     draws: int
@@ -284,12 +298,13 @@ def count_extreme(
     draws: int,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> ExtremeCounts:
-    """In how many sign vectors the largest |Σ ± d| / size of each pair and those after it is at
-    least `observed`.
+    """For each pair, the number of sign vectors in which the largest |Σ ± d| / size of this pair
+    and those after it is at least its `observed`.
 
-    The sign vectors are all of them (up to sign, without the identity) for at most 20 units,
-    otherwise at least `draws` random ones. Of a one-sided question Σ ± d takes the place of
-    |Σ ± d|, in each of them and in its opposite.
+    pairs: the most extreme first. size: √Σ d² of each, (m,). With at most 20 units all sign vectors
+    are visited, each for itself and its opposite, except that of the data; otherwise at least
+    `draws` random ones. For a one-sided alternative Σ ± d takes the place of |Σ ± d|, and a vector
+    and its opposite count as two.
 
     >>> pairs = ColumnPairs.from_differences(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> rng = np.random.default_rng(1)
@@ -300,7 +315,7 @@ def count_extreme(
     m = len(pairs)
     inverse_size = np.divide(1.0, size, out=np.zeros(m), where=size != 0)
     scale = pairs.scale
-    # the difference of two sums would lose their digits
+    # see CLOSE; a scale of 0 means that there are differences without a table
     close = (size < CLOSE * scale) | (scale == 0)
     if n <= signflip.ENUMERATED:
         blocks = _every_sign_vector(n)
@@ -336,23 +351,27 @@ def count_extreme(
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:
-    """Every sign vector of n units, up to its sign and but the first: the first units take all
-    signs in each block.
+    """A function per block of sign vectors that returns the signed sums of columns, over all blocks
+    for every sign vector of n units up to its sign, except that of the data.
+
+    In each block the first FIRST_UNITS units take all signs, and the others have fixed ones.
     """
     first = min(n, FIRST_UNITS)
 
     def signed_sums(columns: Floats, number: int) -> Floats:
-        """The sums of the block whose other units have the signs in the bits of its number."""
+        """The sums of a block; the bits of its number are the signs of the other units, 1 for −."""
         other_signs = 1.0 - 2.0 * (number >> np.arange(n - first) & 1)
         sums = signflip.enumerated(np.ascontiguousarray(columns[:first].T))
         sums += (other_signs @ columns[first:])[:, None]
-        return sums[:, 1:] if number == 0 else sums  # the first is that of the data
+        if number == 0:
+            return sums[:, 1:]  # the first vector has no sign flipped: it is the data
+        return sums
 
     return (partial(signed_sums, number=number) for number in range(1 << (n - first)))
 
 
 def _sums_of_data(columns: Floats) -> Floats:
-    """The sums under the data's own signs, as a block of one draw."""
+    """The sums without any flipped sign, as a block of one draw: (k, 1)."""
     sums: Floats = columns.sum(axis=0)[:, None]
     return sums
 
@@ -360,8 +379,8 @@ def _sums_of_data(columns: Floats) -> Floats:
 def _random_sign_vectors(
     n: int, block: int, rng: np.random.Generator, draws: int
 ) -> Iterator[SignedSums]:
-    """At least `draws` random sign vectors, about `block` at a time; only whole blocks are
-    drawn.
+    """A function per block of random sign vectors that returns the signed sums of columns, for at
+    least `draws` vectors in all: `signflip.signs` draws about `block` of them, never fewer.
     """
     done = 0
     while done < draws:
@@ -379,28 +398,31 @@ def _count_extreme_of_block(
     observed: Floats,
     fold: Fold,
 ) -> ExtremeCounts:
-    """The counts of `count_extreme` over the sign vectors of a block.
+    """The counts of `count_extreme` over the sign vectors of one block.
 
-    close: pairs that are flipped themselves. fold: what is compared of a sum. Some pairs at a time
-    are compared, the last first.
+    close: True for pairs whose sums come from their differences, see CLOSE. fold: as in `Fold`.
+    Pairs are compared some at a time, beginning with the last ones, since each needs the largest
+    statistic of those after it.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
     m = len(pairs)
     extreme = np.zeros(m, np.int64)
-    largest = np.full(draws, -np.inf)  # of the pairs that are done, in each draw
+    largest = np.full(draws, -np.inf)  # in each draw, of the pairs after the block
     at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
     for stop in range(m, 0, -at_once):
         block = slice(max(stop - at_once, 0), stop)
         sums = column_sums[pairs.first[block]]
         sums -= column_sums[pairs.second[block]]
-        near = np.flatnonzero(close[block])
-        if near.size:
-            sums[near] = signed_sums(pairs.differences(block.start + near))
+        numbers = np.flatnonzero(close[block])
+        if numbers.size:
+            sums[numbers] = signed_sums(pairs.differences(block.start + numbers))
         fold(sums, out=sums)
         sums *= inverse_size[block, None]
         np.maximum(sums[-1], largest, out=sums[-1])
-        for i in range(len(sums) - 2, -1, -1):  # maximum.accumulate takes twenty times as long
+        # each row: the largest of its pair and those after it; maximum.accumulate is 20 times
+        # slower
+        for i in range(len(sums) - 2, -1, -1):
             np.maximum(sums[i], sums[i + 1], out=sums[i])
         extreme[block] = np.count_nonzero(sums >= observed[block, None], axis=1)
         largest = sums[0]

@@ -15,10 +15,10 @@ from evalkit.statistics.spread import bisect
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The probability that a paired t-test of n units at α = 1 − level rejects in favour of the
-    true sign.
+    """The power of a paired t-test of n units: the probability that the two-sided test at
+    α = 1 − level rejects with the sign of the true `difference`.
 
-    `sd` is the standard deviation of the paired differences. NaN below two units.
+    sd: the standard deviation of the paired differences. NaN below two units.
 
     >>> round(paired_power(0.5, 1, 34), 4)
     0.8078
@@ -27,12 +27,13 @@ def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95)
 
 
 def independent_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The power of a t-test of two independent groups of n units each; `sd` is the standard
-    deviation in each group.
+    """The power of a t-test of two independent groups of n units each, as `paired_power`; sd: the
+    standard deviation in each group.
 
     >>> round(independent_power(1, 1, 20), 7)
     0.8689528
     """
+    # the variance of the difference of two means is 2 sd² / n
     return _power(difference, sd * np.sqrt(2.0), n, 2 * n - 2, level)
 
 
@@ -49,7 +50,7 @@ def minimum_detectable(
 
     sd: the standard deviation (n − 1) of the paired differences if the true difference is 0. grows,
     bends: at a true difference d their variance is sd² + `grows` · d + `bends` · d². NaN below two
-    units, or if no difference is detectable; 0 if all are 0.
+    units, or if no difference is detectable; 0 if sd and `grows` are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -58,19 +59,20 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)
-    # d = effect · √(sd² + grows d + bends d²): the positive root of lead d² − 2 half d − last = 0
+    # d = effect · √(sd² + grows d + bends d²), squared: the larger root of
+    # lead d² − 2 half d − last = 0
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2
-    if not lead > 0:  # the standard deviation outgrows every difference
+    if not lead > 0:  # effect · the standard deviation grows faster than the difference
         return np.nan
     return float((half + np.sqrt(half**2 + lead * last)) / lead)
 
 
 @lru_cache(maxsize=256)
 def _detectable_effect(n: float, level: float, power: float) -> float:
-    """The smallest true difference in standard deviations; cached, as many pairs of systems have
-    the same n.
+    """The true difference, in standard deviations, that a paired t-test of n units detects with
+    this power. Cached, because many pairs of systems have the same n.
     """
     return _root(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
 
@@ -78,10 +80,11 @@ def _detectable_effect(n: float, level: float, power: float) -> float:
 def detectable_share(
     base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8
 ) -> float:
-    """The minimum detectable difference from a share `base` by the score test of arms of n and m
-    units.
+    """The smallest true difference of two shares, `base` in an arm of m units and base + difference
+    in one of n, that the score test detects with this power.
 
-    It is taken towards ½, where the variance is larger; NaN if even the largest difference would
+    The direction is that towards ½, where the variance is larger, so that the result holds for
+    both; NaN if even the largest difference would
     not be detected. Fleiss, Levin, Paik 2003, section 4.2, without continuity correction, for n.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
@@ -89,20 +92,23 @@ def detectable_share(
     """
     _check(0.0, power, level)
     z = normal_quantile(level)
-    z_power = normal_quantile(2 * power - 1)  # leaves 1 − power above it
-    base = min(base, 1 - base)  # from here towards ½ is upwards
+    # the quantile of `power`: the function is two-sided, at 2 · power − 1 it leaves 1 − power above
+    z_power = normal_quantile(2 * power - 1)
+    base = min(base, 1 - base)  # at most ½, so that towards ½ is upwards
     if not min(n, m) > 0 or np.isnan(base):
         return np.nan
 
     def excess(difference: float) -> float:
-        """How far a difference lies above the one that is detected with this power."""
+        """Difference − (z · error under the null + z_power · error under the alternative): 0 if the
+        test detects the difference with just this power, above 0 if with more.
+        """
         other_share = base + difference
         pooled = (n * other_share + m * base) / (n + m)
         null_error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
         error = np.sqrt(other_share * (1 - other_share) / n + base * (1 - base) / m)
         return float(difference - z * null_error - z_power * error)
 
-    if excess(1 - base) < 0:
+    if excess(1 - base) < 0:  # not even the largest difference is detected
         return np.nan
     not_detected = bisect(lambda difference: excess(difference) < 0, inside=0.0, outside=1 - base)
     return not_detected.outside
@@ -111,12 +117,12 @@ def detectable_share(
 def detectable_lift(
     mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8
 ) -> float:
-    """The minimum detectable difference from a mean above 0 if the effect multiplies every value of
-    n units.
+    """The smallest detectable difference from a mean above 0 if the effect multiplies each value of
+    the n units of one arm by the same factor.
 
-    mean, sd: of the m units of the other arm. The effect leaves sd / mean, and so the standard
-    error of the logarithm of the two means' ratio, as it is: the ratio is exp(z · sd / mean ·
-    √(1 / n + 1 / m)).
+    mean, sd: of the m units of the other arm. Such an effect does not change sd / mean, and so not
+    the standard error of the log of the ratio of both means, sd / mean · √(1 / n + 1 / m). The
+    detectable ratio is exp(z · this error), with the z of level plus that of power.
 
     >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
     0.2848
@@ -128,8 +134,8 @@ def detectable_lift(
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The number of units, not rounded, with which a paired t-test detects `difference` with this
-    power; at least 2.
+    """The number of units, not rounded, with which a paired t-test detects the true `difference`
+    with this power; at least 2. sd: as in `paired_power`.
 
     >>> round(required_n(0.5, 1), 2)
     33.37
@@ -140,7 +146,8 @@ def required_n(difference: float, sd: float, *, level: float = 0.95, power: floa
 def required_n_independent(
     difference: float, sd: float, *, level: float = 0.95, power: float = 0.8
 ) -> float:
-    """The number of units in each of two independent groups, not rounded; see `required_n`.
+    """The number of units in each of two independent groups, not rounded, with which a t-test
+    detects the true `difference` with this power; at least 2. sd: as in `independent_power`.
 
     >>> round(required_n_independent(1, 1, power=0.9), 4)
     22.0211
@@ -151,7 +158,9 @@ def required_n_independent(
 def _required(
     power_of: Callable[..., float], difference: float, sd: float, level: float, power: float
 ) -> float:
-    """The number of units from which `power_of` (difference, sd, n, level) reaches the power."""
+    """The number of units from which on a test has this power. power_of: the power of the test as a
+    function of (difference, sd, n, level).
+    """
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
@@ -159,24 +168,28 @@ def _required(
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
-    """The upper tail of the noncentral t beyond the two-sided critical value."""
+    """The power of a two-sided t-test, without rejections of the wrong sign: the upper tail of the
+    noncentral t beyond the critical value. sd: √n times the standard error of the difference.
+    """
     from scipy.special import nctdtr, stdtrit
 
     check_level(level)
     if not n >= 2:
         return np.nan
-    noncentrality = LARGEST_EFFECT  # without a spread any difference is found
+    noncentrality = LARGEST_EFFECT  # with an sd of 0 any difference is found
     if sd > 0:
         noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_EFFECT)
     critical = stdtrit(freedom, (1 + level) / 2)
     return float(1 - nctdtr(freedom, noncentrality, critical))
 
 
-LARGEST_EFFECT = 1e3  # of the noncentral t: from here on the power is 1
+LARGEST_EFFECT = 1e3  # noncentrality of t, from which on the power is 1
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function crosses 0, by bisection. high: is doubled until it lies beyond."""
+    """The x above `low` at which a rising function reaches 0, by bisection; `high` is doubled until
+    the function is above 0 there. If it is above 0 at `low`, the result is `low`.
+    """
     while rising(high) < 0:
         low = high
         high = 2 * high
@@ -184,7 +197,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _check(sd: float, power: float, level: float) -> None:
-    """Raise InputError or ParameterError for a value outside of its range."""
+    """Raise InputError if sd < 0, ParameterError unless 0 < 1 − level < power < 1."""
     check_level(level)
     if sd < 0:
         raise InputError(f"sd must be at least 0, got {sd}")
@@ -194,11 +207,11 @@ def _check(sd: float, power: float, level: float) -> None:
 
 @dataclass(frozen=True)
 class Effect:
-    """Effect sizes of the difference first − second on the same units.
+    """Effect sizes of first − second on the same units.
 
-    relative: mean difference / |mean of the second|; standardised: Cohen's d_z, mean / standard
-    deviation of the differences; superiority: P(first > second) + ½ P(equal); wins, ties, losses of
-    the first.
+    difference: the mean difference. relative: mean difference / |mean of the second|; standardised:
+    Cohen's d_z, mean / standard deviation of the differences; superiority: P(first > second) + ½
+    P(equal); wins, ties, losses of the first.
     """
 
     difference: float

@@ -46,8 +46,11 @@ NEGLIGIBLE = 45.0
 def mcnemar_asymptotic(
     first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
-    """McNemar's test by (b − c)² / (b + c) against χ² with one degree of freedom, without
-    correction.
+    """The difference of two proportions on the same n units by McNemar's test, (b − c)² / (b + c)
+    against χ² with one degree of freedom, without continuity correction, with Tango's interval.
+
+    first_only (b), second_only (c): the number of units on which only the first, or only the
+    second, is right.
 
     >>> round(mcnemar_asymptotic(1, 7, 21).p_value, 7)
     0.0338949
@@ -64,7 +67,7 @@ def mcnemar_asymptotic(
 
 
 def mcnemar_p(first_only: int, second_only: int) -> float:
-    """The p-value of `mcnemar_asymptotic` alone, without the limits of an interval.
+    """The p-value of `mcnemar_asymptotic`; 1 if the two never differ.
 
     >>> round(mcnemar_p(1, 7), 7)
     0.0338949
@@ -88,13 +91,13 @@ def predictive_values(
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
-    """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score
-    test.
+    """The difference of two systems' precisions on the same n rows by Kosinski's weighted
+    generalised score test, with the interval value ± z · error.
 
-    first, second: hits, and rows predicted positive. shared: a 2 × 2 table of the rows that both
-    predict positive, by hit or not of the first and of the second. The variance is computed under
-    equal precisions, so it is above 0 even if all rows of one system are hits. more: is added to
-    the variance, which is 0 if all predictions agree. Kosinski 2013, doi:10.1002/sim.5587.
+    first, second: hits, and rows predicted positive. shared: the rows that both predict positive, a
+    2 × 2 table by hit or not of the first (rows) and of the second (columns). The variance is that
+    under equal precisions, so it is above 0 even if all rows of one system are hits. more: is added
+    to the variance, which is 0 if all predictions agree. Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -103,12 +106,14 @@ def predictive_values(
     other_hits, other_rows = second
     all_rows = rows + other_rows
     pooled = (hits + other_hits) / all_rows
-    deviation = np.array([1 - pooled, -pooled])  # of a hit, and of another row
+    # Var(h₁ / n₁ − h₂ / n₂) = (p (1 − p) − 2 c) (1 / n₁ + 1 / n₂) with the pooled precision p and
+    # c = Σ over the shared rows of the product of both deviations from p, divided by n₁ + n₂
+    deviation = np.array([1 - pooled, -pooled])  # of a hit, and of a row that is not
     covariance = float(deviation @ shared @ deviation) / all_rows
     row_variance = max(pooled * (1 - pooled) - 2 * covariance, 0.0)
     variance = row_variance * (1 / rows + 1 / other_rows)
     value = hits / rows - other_hits / other_rows
-    # infinite freedom: the score test is normal; scale 0: no error is taken for rounding
+    # infinite freedom: the score test is normal; scale 0: no error counts as rounding error
     test = DifferenceByT(
         value,
         error=float(np.sqrt(variance + more)),
@@ -143,6 +148,7 @@ def two_proportions(
     pooled = (successes_a + successes_b) / (n_a + n_b)
     error = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
     z = ratio(successes_a / n_a - successes_b / n_b, error)
+    # without an error both arms have no successes, or only successes, and do not differ
     p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
 
     def interval(level_of_limits: float) -> Estimate:
@@ -179,9 +185,12 @@ def fisher(
     total = successes_a + successes_b
 
     def log_probability(successes: ArrayLike) -> Floats:
-        """Of tables with these margins and so many successes in the first arm."""
+        """The log-probability, up to a constant, of the tables with the observed margins and these
+        numbers of successes in the first arm (hypergeometric).
+        """
         first = np.asarray(successes, float)
         second = total - first
+        # C(n, k) is 1 / ((n + 1) B(k + 1, n − k + 1))
         log: Floats = -betaln(first + 1, n_a - first + 1) - betaln(second + 1, n_b - second + 1)
         return log
 
@@ -189,8 +198,9 @@ def fisher(
         """Newcombe's interval."""
         return newcombe(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
-    # the successes of the first arm, of which the other arm must be able to hold the rest
+    # the possible successes of the first arm: the second has the rest, at most n_b
     outcomes = Outcomes(max(0, total - n_b), min(total, n_a))
+    # of the hypergeometric distribution
     mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
     p = _p_of_no_likelier(
         log_probability, successes_a, low=outcomes.first, mode=mode, high=outcomes.last
@@ -220,7 +230,7 @@ def binomial_test(
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
     at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
     tails = Tails(float(bdtr(successes, n, null)), at_least)
-    mode = min(int((n + 1) * null), n)
+    mode = min(int((n + 1) * null), n)  # of the binomial distribution
     log_probability = partial(log_binomial, n=n, null=null)
     p = _p_of_no_likelier(log_probability, successes, low=0, mode=mode, high=n)
     comparison = _binomial(
@@ -244,14 +254,15 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
 
 
 class Outcomes(NamedTuple):
-    """The smallest and the largest of some outcomes."""
+    """A range of outcomes (numbers of successes): the smallest and the largest."""
 
     first: int
     last: int
 
 
 def likely(n: int, null: float) -> Outcomes:
-    """The numbers of successes in n trials whose probability is not negligible.
+    """The range of the numbers of successes in n trials whose probability is not `NEGLIGIBLE`
+    against that of the most probable number.
 
     >>> likely(10, 0.5)
     Outcomes(first=0, last=10)
@@ -262,8 +273,8 @@ def likely(n: int, null: float) -> Outcomes:
 
 
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The share of wins among the units that differ, minus ½, by the exact binomial test; ties are
-    left out.
+    """The share of units with a difference above 0 among those with one other than 0, minus ½, by
+    the exact binomial test.
 
     It does not test a mean: with many small losses and few large gains it rejects even if the mean
     difference is 0.
@@ -285,32 +296,33 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
 def _p_of_no_likelier(
     log_probability: LogProbability, observed: int, *, low: int, mode: int, high: int
 ) -> float:
-    """The probability of the outcomes low..high that are no more likely than the observed one;
-    `mode` is the most likely.
+    """The two-sided exact p-value: the probability of those outcomes from `low` to `high` that are
+    no more likely than the observed one; `mode` is the most likely.
 
     Only what is not negligible is added up, around the mode and from where each tail begins: the
     cost grows with the spread of the outcomes, not with their number.
     """
-    bound = float(log_probability(observed)) + 1e-7  # equal but for rounding
-    # Towards the mode probabilities rise: from `low` on and, backwards, from `high` on they are
-    # sorted, and those up to the bound are the tails.
+    # an outcome as likely as the observed one but for rounding error counts too
+    bound = float(log_probability(observed)) + 1e-7
+    # Probabilities rise from `low` to the mode and, backwards, from `high` to the mode, so that
+    # bisection finds how many outcomes at each end have at most the bound: the two tails.
     log_probability_of = _of_outcome(log_probability)
     lower_tail = bisect_right(range(low, mode + 1), bound, key=log_probability_of)
     upper_tail = bisect_right(range(high, mode, -1), bound, key=log_probability_of)
     lower_end = low + lower_tail - 1
     upper_start = high - upper_tail + 1
-    if lower_end == mode:
+    if lower_end == mode:  # the observed outcome is as likely as the mode
         return 1.0
 
     def relative_probability(first: int, last: int) -> float:
-        """Of the outcomes first..last, as multiples of that of the mode."""
+        """The probability of the outcomes first..last / that of the mode."""
         log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
         return float(np.exp(log).sum())
 
     total = relative_probability(
         _first(log_probability, low, mode), _last(log_probability, mode, high)
     )
-    lower = upper = 0.0
+    lower = upper = 0.0  # of a tail without outcomes
     if lower_end >= low:
         lower = relative_probability(_first(log_probability, low, lower_end), lower_end)
     if upper_start <= high:
@@ -319,19 +331,21 @@ def _p_of_no_likelier(
 
 
 def _tails(log_probability: LogProbability, observed: int, outcomes: Outcomes, mode: int) -> Tails:
-    """The probability of at most, and of at least, the observed one of all outcomes; `mode` is the
-    most likely.
+    """The one-sided p-values: the probability of at most, and of at least, the observed outcome;
+    `mode` is the most likely one.
+
+    The tail away from the mode is added up; the other follows from it.
     """
 
     def relative_probability(first: int, last: int) -> float:
-        """Of the outcomes first..last, as multiples of that of the mode."""
+        """The probability of the outcomes first..last / that of the mode."""
         log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
         return float(np.exp(log).sum())
 
     total = relative_probability(
         _first(log_probability, outcomes.first, mode), _last(log_probability, mode, outcomes.last)
     )
-    shared = relative_probability(observed, observed) / total
+    shared = relative_probability(observed, observed) / total  # the observed outcome is in both
     if observed <= mode:
         lower = relative_probability(_first(log_probability, outcomes.first, observed), observed)
         return Tails(min(lower / total, 1.0), min(1 - lower / total + shared, 1.0))
@@ -340,21 +354,21 @@ def _tails(log_probability: LogProbability, observed: int, outcomes: Outcomes, m
 
 
 def _of_outcome(log_probability: LogProbability) -> Callable[[int], float]:
-    """The log-probability of a single outcome, to search by."""
+    """`log_probability` as a function of one outcome that returns a float, a key for bisection."""
     return lambda outcome: float(log_probability(outcome))
 
 
 def _first(log_probability: LogProbability, low: int, last: int) -> int:
-    """The first outcome that is not negligible beside the last one, up to which probabilities
-    rise.
+    """The first outcome from `low` on whose probability is not `NEGLIGIBLE` against that of `last`.
+    Probabilities must rise from `low` to `last`.
     """
     bound = float(log_probability(last)) - NEGLIGIBLE
     return low + bisect_left(range(low, last), bound, key=_of_outcome(log_probability))
 
 
 def _last(log_probability: LogProbability, first: int, high: int) -> int:
-    """The last outcome that is not negligible beside the first one, from which on probabilities
-    fall.
+    """The last outcome up to `high` whose probability is not `NEGLIGIBLE` against that of `first`.
+    Probabilities must fall from `first` to `high`.
     """
     bound = float(log_probability(first)) - NEGLIGIBLE
     return high - bisect_left(range(high, first, -1), bound, key=_of_outcome(log_probability))
@@ -378,7 +392,9 @@ def _less(share: Estimate, null: float) -> Estimate:
 
 
 def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
-    """Raise InputError or ParameterError for arguments of a binomial test that make no sense."""
+    """Raise InputError unless n ≥ 1 and 0 ≤ successes ≤ n, ParameterError unless 0 < null < 1 and
+    0.5 < level < 1.
+    """
     check_comparison_level(level)
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
@@ -422,16 +438,20 @@ def difference_score(
     check_proportion(successes_b, n_b)
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
-    of_a = (np.full(1, a), np.full(1, float(n_a)))
-    of_b = (np.full(1, b), np.full(1, float(n_b)))
-    limits = _score_limits(*of_a, *of_b, np.full(1, normal_quantile(level) ** 2))
+    limits = _score_limits(
+        np.full(1, a),
+        np.full(1, float(n_a)),
+        np.full(1, b),
+        np.full(1, float(n_b)),
+        squared_bound=np.full(1, normal_quantile(level) ** 2),
+    )
     low = float(limits.low[0])
     high = float(limits.high[0])
     return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
 
 
 class LimitArrays(NamedTuple):
-    """The lower and the upper limits of several numbers."""
+    """The lower and the upper limits of several values, one array each."""
 
     low: Floats
     high: Floats
@@ -463,19 +483,25 @@ def miettinen_nurminen(
 def _score_limits(
     a: Floats, n_a: Floats, b: Floats, n_b: Floats, squared_bound: Floats
 ) -> LimitArrays:
-    """The differences a − b of proportions that the score test does not reject, one per element;
-    NaN where n_a or n_b is 0. squared_bound: of the squared score.
+    """The smallest and the largest difference a − b of two proportions that the score test does not
+    reject, one per element of the arrays; NaN where n_a or n_b is 0.
+
+    a, b: the observed proportions. squared_bound: the test rejects where the squared score
+    statistic exceeds it: z², or for Miettinen and Nurminen z² N / (N − 1).
     """
     observed = a - b
 
     def rejected(difference: Floats) -> Bools:
-        """Whether the score test rejects each of these true differences."""
+        """True where the score test rejects this true difference: (observed − difference)² /
+        variance exceeds the bound, with the variance of the likeliest proportions that differ so.
+        """
         likeliest_a = _likeliest(a, n_a, b, n_b, difference)
         likeliest_b = likeliest_a - difference
         variance = likeliest_a * (1 - likeliest_a) / n_a + likeliest_b * (1 - likeliest_b) / n_b
         rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
         return rejects
 
+    # bisection of all lower (first row) and upper limits (second) at once
     inside = np.stack([observed, observed])
     outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -511,12 +537,14 @@ def ratio_score(
     z = normal_quantile(level)
 
     def score(log_ratio: float) -> float:
-        """The standard normal statistic of this true ratio, which falls as it rises."""
-        times = float(np.exp(log_ratio))
-        likeliest = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, times)
+        """The standard normal statistic of the hypothesis a = true ratio · b, which falls as the
+        true ratio rises.
+        """
+        true_ratio = float(np.exp(log_ratio))
+        likeliest = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, true_ratio)
         variance_a = likeliest.a * (1 - likeliest.a) / n_a
-        variance_b = times**2 * likeliest.b * (1 - likeliest.b) / n_b
-        return _standard_score(a - times * b, variance_a + variance_b)
+        variance_b = true_ratio**2 * likeliest.b * (1 - likeliest.b) / n_b
+        return _standard_score(a - true_ratio * b, variance_a + variance_b)
 
     # both limits are searched from the observed ratio, at most to the farthest one
     farthest = np.log(FARTHEST_RATIO)
@@ -543,36 +571,41 @@ class Proportions(NamedTuple):
 
 
 def _likeliest_of_ratio(
-    successes_a: float, n_a: float, successes_b: float, n_b: float, times: float
+    successes_a: float, n_a: float, successes_b: float, n_b: float, true_ratio: float
 ) -> Proportions:
-    """The likeliest proportions of which the first is `times` the second: a root of a quadratic."""
-    lead = (n_a + n_b) * times
-    middle = n_a * times + successes_a + n_b + successes_b * times
-    root = np.sqrt(max(middle**2 - 4 * lead * (successes_a + successes_b), 0.0))
-    b = (middle - root) / (2 * lead)
-    return Proportions(min(times * b, 1.0), b)
+    """The maximum-likelihood proportions a and b under the hypothesis a = true_ratio · b."""
+    # the score equation in b: quadratic b² − linear b + successes_a + successes_b = 0
+    quadratic = (n_a + n_b) * true_ratio
+    linear = n_a * true_ratio + successes_a + n_b + successes_b * true_ratio
+    root = np.sqrt(max(linear**2 - 4 * quadratic * (successes_a + successes_b), 0.0))
+    b = (linear - root) / (2 * quadratic)  # the root at which neither proportion exceeds 1
+    return Proportions(min(true_ratio * b, 1.0), b)
 
 
 def _standard_score(distance: float, variance: float) -> float:
-    """distance / √variance; infinite, or 0 for a distance of 0, without variance."""
+    """distance / √variance; with a variance of 0 infinite with the sign of the distance, or 0 for a
+    distance of 0.
+    """
     if variance > 0:
         return float(distance / np.sqrt(variance))
     return float(np.sign(distance)) * np.inf if distance else 0.0
 
 
 def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Floats) -> Floats:
-    """The likeliest first proportion where the second is `difference` smaller: a root of a cubic,
-    in closed form.
+    """The maximum-likelihood proportion of the first arm under the hypothesis that the second is
+    `difference` smaller, one per element: a root of a cubic, in closed form.
 
-    Farrington and Manning 1990, doi:10.1002/sim.4780091208, appendix 1.
+    a, b: the observed proportions. Farrington and Manning 1990, doi:10.1002/sim.4780091208,
+    appendix 1.
     """
     t = n_b / n_a
     d = difference
-    # of lead p³ + square p² + linear p + last, whose root in the range is the proportion
+    # the score equation in p: lead p³ + square p² + linear p + last = 0
     lead = 1 + t
     square = -(1 + t + a + t * b + d * (t + 2))
     linear = d**2 + d * (2 * a + t + 1) + a + t * b
     last = -a * d * (1 + d)
+    # its three real roots by cosines (Viète); that in the range belongs to this angle
     shift = square / (3 * lead)
     v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
     u = np.copysign(np.sqrt(np.maximum(shift**2 - linear / (3 * lead), 0.0)), v)
@@ -580,5 +613,6 @@ def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Float
     angle = (np.pi + np.arccos(cosine)) / 3
     p = 2 * u * np.cos(angle) - shift
     largest = np.minimum(1.0, 1.0 + d)
+    # rounding may leave p out of the range in which both proportions lie between 0 and 1
     likeliest: Floats = np.minimum(np.maximum(p, np.maximum(0.0, d)), largest)
     return likeliest

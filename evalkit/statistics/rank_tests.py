@@ -18,15 +18,16 @@ from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import checked_differences
 
-UNITS_AT_ONCE = 2**16  # units that are ranked at once
-# units of which every sign is flipped: with ties scipy does so too, 2^n calls that take seconds
+UNITS_AT_ONCE = 2**16  # units that are ranked at once, to bound memory
+# Up to so many units all signs are flipped here, for an exact p. scipy does the same if there are
+# ties, by 2^n calls that take seconds.
 FLIPPED = 13
 
 
 @dataclass(frozen=True, eq=False)
 class MeanRanks:
-    """The mean ranks of systems over units, 1 the best, and two p-values of the null that all
-    systems rank alike.
+    """The mean rank of each system over units, 1 the best, (systems,), and the p-values of
+    Friedman's and of Iman and Davenport's test that all systems rank alike.
     """
 
     means: Floats
@@ -36,9 +37,10 @@ class MeanRanks:
 
 
 def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_SIDED) -> float:
-    """The p-value of Wilcoxon's signed-rank test; zeros are left out. It does not test a mean.
+    """The p-value of Wilcoxon's signed-rank test of differences, one per unit; zeros are left out.
 
-    Biometrics Bulletin 1945, doi:10.2307/3001968.
+    The null is a distribution that is symmetric around 0, not a mean of 0. Biometrics Bulletin
+    1945, doi:10.2307/3001968.
 
     >>> round(wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]), 7)
     0.0412598
@@ -52,14 +54,15 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     if values.size > FLIPPED:  # scipy chooses its method by the number of all units
         return float(stats.wilcoxon(values, alternative=alternative.value).pvalue)
     signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
+    # the sums of half of the sign vectors; the other half are their opposites
     half = signflip.enumerated(signed_ranks)
     flipped_sums = alternative.evidence(np.concatenate([half, -half]))
     return float(np.mean(flipped_sums >= alternative.evidence(signed_ranks.sum())))
 
 
 def ranked(values: ArrayLike) -> MeanRanks:
-    """Mean ranks of at least three systems, and two tests that all rank alike: (units, systems) in,
-    the largest best.
+    """The mean ranks of k ≥ 3 systems over n units, with two tests that all rank alike: (units,
+    systems) in; in each unit the largest value has rank 1.
 
     Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and Iman and
     Davenport's F, (n − 1) χ² / (n (k − 1) − χ²), which is less conservative,
@@ -75,13 +78,16 @@ def ranked(values: ArrayLike) -> MeanRanks:
     k = len(ranks.sums)
     if k < 3:
         raise InputError(f"values must have at least 3 systems, got {k}")
+    # Friedman's χ² is 12 / (n k (k + 1)) Σ (rank sum − expected)², divided by 1 − Σ (t³ − t) /
+    # (n (k³ − k)) for ties of t systems; this divisor is 0 if every unit is tied
     tie_correction = 1 - ranks.ties / (k * (k * k - 1) * n)
     squares = float(np.sum((ranks.sums - n * (k + 1) / 2) ** 2))
     uncorrected = 12 / (k * n * (k + 1)) * squares
     chi_square = uncorrected / tie_correction if tie_correction > 0 else np.nan
     rest = n * (k - 1) - chi_square
     if rest <= 0:
-        # every unit ranks the systems alike: F is infinite, but this can happen by chance
+        # Every unit ranks the systems in the same order: F is infinite. p is the exact probability
+        # that n − 1 units repeat the order of the first, one of k! orders, by chance.
         iman_davenport = float(factorial(k)) ** (1 - n)
     else:
         f = (n - 1) * chi_square / rest
@@ -90,7 +96,9 @@ def ranked(values: ArrayLike) -> MeanRanks:
 
 
 class RankSums(NamedTuple):
-    """The sum of each system's ranks over units, and Σ t³ − t over ties of t systems in a unit."""
+    """sums: the sum of each system's ranks over units, (systems,). ties: Σ (t³ − t) over the groups
+    of t tied systems in a unit. units: their number.
+    """
 
     sums: Floats
     ties: float
@@ -98,8 +106,8 @@ class RankSums(NamedTuple):
 
 
 def _rank_sums(values: ArrayLike) -> RankSums:
-    """The rank sums of systems, 1 the best: (units, systems) in. Some units are ranked at a
-    time.
+    """The rank sums of systems over units, from (units, systems); the largest value of a unit has
+    rank 1, tied systems the mean of their ranks.
     """
     from scipy.stats import rankdata
 
@@ -111,14 +119,14 @@ def _rank_sums(values: ArrayLike) -> RankSums:
         low = rankdata(block, "min", axis=1)
         high = rankdata(block, "max", axis=1)
         sums += (low + high).sum(axis=0) / 2  # tied systems share the mean of their ranks
-        # each of t tied systems adds t² − 1
+        # high − low + 1 is t; each of t tied systems adds t² − 1, together t³ − t
         ties += float(np.sum((high - low + 1.0) ** 2 - 1))
     return RankSums(sums, ties, len(table))
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
-    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n); q is the studentised
-    range / √2.
+    """Nemenyi's critical difference q √(k (k + 1) / 6 n) of two mean ranks of k systems on n units,
+    adjusted for all pairs; q is the quantile at `level` of the studentised range / √2.
 
     Demšar, Journal of Machine Learning Research 2006, section 3.2.2.
 
@@ -132,11 +140,11 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
 
 
 def blocked_tukey(values: ArrayLike) -> Floats:
-    """Tukey's p-values of all pairs of systems on the same units: (units, systems) in, a square
-    matrix out.
+    """Tukey's p-values of all pairs of k systems on the same n units, adjusted for all pairs:
+    (n, k) in, a symmetric (k, k) matrix out.
 
-    The mean of each unit is removed first; without that (one-way) the test misses most paired
-    differences. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    The residuals are those of a two-way table, without the mean of each unit; with it (one-way) the
+    test misses most paired differences. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
     table = _unit_table(values)
     n, k = table.shape
@@ -154,20 +162,21 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     return p
 
 
-# of the trapezoids, whose error is then below 1e-12
+# the numbers of trapezoids over the standard error and over z that leave an error below 1e-12
 ERROR_NODES = 241
 NORMAL_NODES = 201
-LARGEST_Z = 8.5  # a normal variable beyond it does not count
+LARGEST_Z = 8.5  # the integral over z stops here: the tail has a probability of 1e-17
 NEGLIGIBLE = 1e-17  # probability of the standard errors that are left out on each side
 
 
 def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
-    """The probability that the range of k standard normal variables, divided by an independent
-    standard error with these degrees of freedom, exceeds each q.
+    """The upper tail of the studentised range: the probability that the range of k standard normal
+    variables, divided by an independent standard error with these degrees of freedom, exceeds each
+    element of q.
 
-    Trapezoids over the logarithm of the standard error and over the largest variable: smooth
-    functions that vanish at both ends, for which they converge faster than any power.
-    scipy.stats.studentized_range takes 30 ms for each q.
+    It is integrated by trapezoids over the logarithm of the standard error and over the largest
+    variable: smooth functions that vanish at both ends, for which they converge faster than any
+    power. scipy.stats.studentized_range takes 30 ms for each q.
 
     >>> studentised_range_beyond(np.array([0.0, 3.877]), k=3, freedom=10).round(3)
     array([1.  , 0.05])
@@ -180,6 +189,7 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
     log_error = np.linspace(lowest, highest, ERROR_NODES)
     step = log_error[1] - log_error[0]
     squares = freedom * np.exp(2 * log_error)  # of the error, as a χ² variable
+    # density of the log error: that of χ², times d(squares) / d(log error) = 2 squares
     error_weight = 2 * squares * chi2.pdf(squares, freedom) * step
     z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)
     z_weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])

@@ -12,22 +12,24 @@ from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.methods import POWER
 from evalkit.statistics.spread import Interval, bisect
 
-BLUNT = 0.2  # a rule with a smaller probability of failing can hardly fail
-STEPS = 24  # of a bisection, to seven digits
-FARTHEST = 2.0**40  # standard errors, or times the units
-LEAST_VARIANCE = 1e-6  # of no difference, as a share of that of a detectable difference
-LOWER_LEVEL = 0.5  # a second level, at which a smaller difference is detectable
+BLUNT = 0.2  # a rule that fails with a smaller probability than this is called blunt
+STEPS = 24  # of a bisection, which gives seven digits
+FARTHEST = 2.0**40  # the search goes up to so many standard errors, or times the units
+# the least variance at a difference of 0, as a share of that at the detectable difference
+LEAST_VARIANCE = 1e-6
+LOWER_LEVEL = 0.5  # a second level, at which a test detects a smaller difference
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """How often a rule on an estimate fails, if a new sample of as many units is drawn.
+    """The probability that a rule on an estimate fails for a new sample of as many units, by the
+    size of a true regression (how much worse the model has become, at least 0).
 
-    fails: (estimate, its standard error) -> whether the rule fails. unchanged: the expected
+    fails: (estimate, its standard error) -> True if the rule fails. unchanged: the expected
     estimate of an unchanged model. sign: −1 if a regression lowers the estimate, 1 if it raises it.
-    error: regression -> standard error. bounds: what the rule compares limits with. reaches: the
-    distances of these limits from the estimate, in standard errors. largest: regression that the
-    metric allows.
+    error: regression -> standard error. bounds: the numbers with which the rule compares the
+    estimate or its limits. reaches: the distances of these limits from the estimate, in standard
+    errors. largest: the largest regression that the range of the metric allows.
 
     >>> def fails(estimate, error):  # "not worse", decided by the upper 95% limit
     ...     return estimate + 1.96 * error < 0
@@ -48,7 +50,9 @@ class Sensitivity:
 
     @cached_property
     def quantiles(self) -> list[float]:
-        """Where limits and the estimate itself lie around it."""
+        """The positions that the rule may compare with a bound, estimate and limits, as standard
+        errors from the estimate.
+        """
         return [0.0, *self.reaches, *(-reach for reach in self.reaches)]
 
     def probability(self, regression: float, growth: float = 1.0) -> float:
@@ -61,9 +65,10 @@ class Sensitivity:
         if regression > self.largest or not 0 <= error < np.inf:
             return np.nan
         expected = self.unchanged + self.sign * regression
-        if error == 0:  # at the end of the range all units have the same value
+        if error == 0:  # at an end of the range: every sample has this estimate
             return float(self.fails(expected, error))
-        # between two of these estimates the result of the rule is the same
+        # The rule's result changes only where the estimate or a limit crosses a bound. Between two
+        # such estimates it is constant, so that it is asked once in each interval, in the middle.
         edges = sorted({bound + q * error for bound in self.bounds for q in self.quantiles})
         ends = [edges[0] - 2 * error, *edges, edges[-1] + 2 * error]
         below_edge = ndtr((np.array(edges) - expected) / error)
@@ -83,30 +88,34 @@ class Sensitivity:
         """
 
         def is_caught(regression: float) -> bool:
-            """Whether the rule fails often enough."""
+            """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
         return _smallest(is_caught, self.error(0.0), self.largest)
 
     def growth(self, regression: float) -> float:
-        """How many times as many units let the rule fail with a probability of 80% at a regression,
-        and of 20% at most for an unchanged model; NaN if no number does so from there on.
+        """The smallest factor for the number of units with which the rule fails with a probability
+        of at least 80% at a regression and of at most 20% for an unchanged model, with this and any
+        larger factor; NaN if there is none.
         """
 
         def separates(growth: float) -> bool:
-            """Whether so many units do."""
+            """True if both hold with so many times the units."""
             catches = self.probability(regression, growth) >= POWER
             return catches and self.probability(0.0, growth) <= 1 - POWER
 
-        # a regression that the rule allows may fail it with few units, and passes with many
+        # A regression within the rule's margin may fail it by chance with few units, but passes
+        # with many: then no factor separates.
         return _smallest(separates, 1.0) if separates(FARTHEST) else np.nan
 
 
 def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.inf) -> float:
-    """The smallest size from 0 to `largest` from which on a condition holds; NaN if none is."""
+    """The smallest number from 0 to `largest` for which a condition holds that holds from some
+    number on; NaN if it holds for none. scale: where the search begins, by doubling.
+    """
     if not 0 < scale < np.inf:
         return np.nan
-    if holds(min(scale / FARTHEST, largest)):
+    if holds(min(scale / FARTHEST, largest)):  # as good as 0
         return 0.0
     farthest = min(scale * FARTHEST, largest)
     high = min(scale, farthest)
@@ -121,12 +130,13 @@ ErrorOf = Callable[[float], float]  # a true value or difference -> the standard
 
 
 def detectable_by_normal(level: float) -> float:
-    """The difference that a normal test detects with 80% power, in standard errors.
+    """The difference that a two-sided normal test at this level detects with 80% power, in standard
+    errors: the quantiles of both added up.
 
     >>> round(detectable_by_normal(0.95), 3)
     2.802
     """
-    # normal_quantile is two-sided: 2 · power − 1 leaves 1 − power above
+    # `normal_quantile` is two-sided: that of 2 · power − 1 leaves 1 − power above it
     return normal_quantile(level) + normal_quantile(2 * POWER - 1)
 
 
@@ -135,12 +145,14 @@ def error_by_difference(
     level: float,
     in_errors: Callable[[float], float] = detectable_by_normal,
 ) -> ErrorOf:
-    """The standard error of a difference as a function of the true difference, for limits by normal
-    quantiles at `level`; NaN if the data have no spread.
+    """The standard error of a difference as a function of the true difference, recovered from what
+    a test detects; a function that returns NaN if the data do not vary.
 
-    detectable: level -> the difference that the test detects with 80% power. in_errors: the same in
-    standard errors, which are more of a t-test of few units. The variance is the line through those
-    at two levels; it is constant if only the one at `level` is known.
+    detectable: level -> the difference that the test detects with 80% power. in_errors: level ->
+    this difference in standard errors, which is larger for t with few degrees of freedom. Their
+    quotient is the error at that difference. Squared, at `level` and at LOWER_LEVEL, it gives two
+    variances; the variance is linear between and beyond, or constant if the second is unknown. The
+    error is scaled so that normal quantiles at `level` give the test's limits.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -154,7 +166,7 @@ def error_by_difference(
     variance = (difference / in_errors(level)) ** 2
     lower_variance = (lower_difference / in_errors(LOWER_LEVEL)) ** 2
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    # a line that starts below 0 would leave small differences without an error
+    # otherwise the line could be below 0 at small differences
     slope = min(np.nan_to_num(slope), (1 - LEAST_VARIANCE) * variance / difference)
     to_normal = in_errors(level) / detectable_by_normal(level)
 
@@ -167,12 +179,13 @@ def error_by_difference(
 
 
 def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
-    """The standard error of an estimate as a function of the true value, from the width of its
-    interval.
+    """The standard error of an estimate as a function of the true value; at the observed value it
+    is that of the interval's width.
 
-    ends: of the metric. Within a range the error goes with √((value − low) (high − value)), as that
-    of a share; above a lowest value with the distance from it, as if all values were multiplied.
-    It is NaN if the interval has no width.
+    ends: the range of the metric. In a finite range the error is proportional to
+    √((value − low) (high − value)), as for a share; with a lowest value alone to the distance from
+    it, as if all values were multiplied by a factor; without bounds it is constant. The function
+    returns NaN if the interval has no width.
 
     >>> share = Estimate(0.5, 0.402, 0.598, 0.95, 100, "")
     >>> round(error_by_value(share, Interval(0.0, 1.0))(0.2), 3)
@@ -183,7 +196,7 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
         return lambda value: np.nan
 
     def scale(value: float) -> float:
-        """What the standard error is proportional to."""
+        """The standard error up to a constant factor."""
         if not np.isfinite(ends.low):
             return 1.0
         above = max(value - ends.low, 0.0)
@@ -192,6 +205,6 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
         return float(np.sqrt(above * max(ends.high - value, 0.0)))
 
     usual_scale = scale(estimate.value)
-    if usual_scale == 0:  # at an end nothing tells how the error grows
+    if usual_scale == 0:  # at an end of the range there is no factor: taken as constant
         return lambda value: usual_error
     return lambda value: usual_error * scale(value) / usual_scale

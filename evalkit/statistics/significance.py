@@ -41,8 +41,8 @@ from evalkit.statistics.spread import (
 Verdict = Literal["better", "worse", "equivalent", "cannot tell", "higher", "lower"]
 Adjustment = Callable[[ArrayLike], Floats]
 SMALLEST = 1e-12  # p of an interval that never reaches 0
-ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
-WELCH = "influence of rows, Welch t"
+ROUNDING = 1e-12  # of the values' magnitude: a smaller standard error or sum is rounding error
+WELCH = "influence of rows, Welch t"  # the default name of the method of `welch_t`
 MEMORY = signflip.Memory()
 
 
@@ -59,21 +59,23 @@ def sign_flip(
     unit: str = "query",
     mid_p: bool = False,
 ) -> Comparison:
-    """The mean difference by Fisher's randomisation test: under the null each unit's difference has
-    a fair sign.
+    """The mean of the units' differences, tested by Fisher's randomisation test, with the interval
+    that inverts it. Under the null the sign of each unit's difference is + or − with probability ½.
 
-    With (sums, counts) from `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts,
-    and whole units are flipped. The interval inverts the test with the same sign vectors: it
-    excludes 0 exactly if p < 1 − level.
+    differences: one per unit. counts: the rows of each unit, if `differences` are sums over these
+    (`intervals.by_unit`): then the mean is that over rows, Σ differences / Σ counts, and whole
+    units are flipped. The interval inverts the test with the same sign vectors: it excludes 0
+    exactly if p < 1 − level.
 
     p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
-    a lattice (hit, precision at k, accuracy); a drawn limit is then moved to the side of 0 that
-    agrees with it. Otherwise p comes from Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if
-    fewer than 100 draws are as extreme, from importance sampling, which has no smallest value. The
-    order of units changes nothing, and swapped systems mirror the result. With few units the limits
-    are infinite. mid_p: count other sign vectors exactly as extreme as the data half, for values of
-    few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is
-    0. Raises InputError without units or with a value that is not finite.
+    a lattice (hit, precision at k, accuracy), where it counts all sign vectors. The limits may come
+    from drawn vectors even so, and are made to agree with p. Otherwise p comes from drawn vectors
+    (Walsh–Hadamard), (1 + extreme) / (1 + draws), or, if fewer than 100 draws are as extreme, from
+    importance sampling, which has no smallest p. The order of units changes nothing, and swapped
+    systems mirror the result. With few units the limits are infinite: no sign vectors are rare
+    enough to reject. mid_p: count other sign vectors exactly as extreme as the data half, because
+    with values of few steps the exact test is conservative; an interval may then exclude 0 although
+    a limit is 0. Raises InputError without units or with a value that is not finite.
 
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
@@ -85,15 +87,17 @@ def sign_flip(
     check_comparison_level(level)
     total = checked_differences(differences)
     size = np.ones(total.size) if counts is None else _checked_counts(counts, total)
+    value = _sum(total) / float(size.sum())
     # for each sign vector the means under which it would be as extreme as the data
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
     p, how, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
-    value = _sum(total) / float(size.sum())
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
     def interval(level_of_limits: float) -> Estimate:
-        """The mean with its limits; p may be exact where they are drawn."""
+        """The mean with the inverted test's limits; p may be exact and the limits from drawn sign
+        vectors, so that they must be made to agree.
+        """
         low, high = limits_agreeing(value, drawn_limits[level_of_limits], p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, total.size, "sign-flip inversion")
 
@@ -102,44 +106,45 @@ def sign_flip(
         method = f"{method}, {MID_P}"
     tails = Tails.symmetric(p, value, overlap)
     comparison = compare(interval, p, level=level, unit=unit, method=method, tails=tails)
-    # Only the limits of equivalence are widened: at a margin the systems differ, so that flipped
-    # signs do not make up for skewness as they do at a difference of 0.
+    # Only the limits of equivalence are widened, see `_allowing_skewness`.
     deviations = total - value * size
     equivalence = _allowing_skewness(comparison.equivalence, deviations, float(size.sum()))
     return replace(comparison, equivalence=equivalence)
 
 
-# / n: the share by which the skewness of n units is too small, by the simulations below
+# The skewness of n units is too small by a factor of about 1 + LACKING_SKEWNESS / n. Simulated:
+# true skewness / mean sample skewness is 1.42 for gamma values of skewness 1 and n = 20, 1.10 for n
+# = 80; for exponential values 1.52 and 1.14.
 LACKING_SKEWNESS = 8.5
 
 
 def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -> Estimate:
-    """The limits of equivalence, no closer than those of t corrected for skewness.
+    """The interval `equivalence` of the mean, widened where necessary to contain that of t
+    corrected for skewness (Hall).
 
-    deviations: of each unit from the mean. rows: of all units. At a margin systems differ, so that
-    flipped signs do not make up for skewness. That of few units is too small by a factor of about
-    1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42 at 20 units and 1.10 at 80, of
-    exponential ones 1.52 and 1.14. With exponential differences of 20 units one side erred in 12%,
-    thus in 6 to 7%.
+    deviations: for each unit Σ differences − mean · rows. rows: the number of rows of all units.
+    Sign flips need differences that are symmetric around the tested value. That holds for 0 if the
+    systems are alike, but not for a margin: with exponential differences of 20 units, one of the
+    one-sided 5% tests rejected a true null in 12% of the samples without this, in 6 to 7% with it.
     """
     n = deviations.size
-    largest = float(np.abs(deviations).max()) or 1.0
-    scaled = deviations / largest
-    # exact sums: the order of the units changes nothing
+    largest = float(np.abs(deviations).max()) or 1.0  # 1 if all deviations are 0
+    scaled = deviations / largest  # so that no power of a deviation overflows
+    # fsum is exact: the order of the units does not change the last digit
     squares = fsum(scaled**2)
     cubes = fsum(scaled**3)
     error = largest * float(np.sqrt(ratio(squares * n, n - 1.0))) / rows
-    # 0 if nothing varies
+    # (Σ d³ / n) / (Σ d² / n)^1.5; divided by infinity, thus 0, if no unit deviates
     skew = cubes * n**0.5 / (squares**1.5 or np.inf) * (1 + LACKING_SKEWNESS / n)
     skewed = intervals.hall(equivalence.value, error, skew, n=n, level=equivalence.level)
     return equivalence.no_closer_than(skewed)
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The mean difference by Student's paired t-test.
+    """The mean of `differences`, one per unit, tested by Student's paired t-test.
 
-    p and limits are NaN below two units, and if all differences are equal and not 0: t does not
-    exist. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    p and limits are NaN below two units, and if all differences are equal and not 0, because t then
+    divides by a standard error of 0. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
     >>> sleep = [-1.2, -2.4, -1.3, -1.3, 0, -1, -1.8, -0.8, -4.6, -1.4]
     >>> c = paired_t(sleep, unit="patient")
@@ -166,11 +171,12 @@ def paired_bootstrap(
     unit: str = "query",
     sums: Floats | None = None,
 ) -> Comparison:
-    """The mean difference by a bootstrap of units: BCa interval; p is the smallest 1 − level at
-    which it excludes 0.
+    """The mean of the units' differences with the BCa interval of a bootstrap of units; p is the
+    smallest 1 − level at which this interval excludes 0.
 
-    counts: as in `sign_flip`. sums: the resampled sums of differences and counts, if
-    `resampled_each` has drawn them.
+    differences, counts: as in `sign_flip`. sums: one row per resample with the sum of its
+    differences and, if there are counts, of its counts, if these were drawn before (by
+    `bootstrap.resampled_each`); by default they are drawn here.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
@@ -187,15 +193,15 @@ def paired_bootstrap(
     if sums is None:
         sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples)
     mean = _sum(values) / float(size.sum())
-    # one row per resample; its columns are the sums of the differences and, if given, of the counts
     resampled_rows = n if counts is None else sums[:, 1]
-    resampled = ratio(sums[:, 0], resampled_rows)
+    resampled_means = ratio(sums[:, 0], resampled_rows)
+    # of each unit on the mean, up to a factor, on which BCa does not depend
     influence = values - mean * size
-    p = bootstrap.bca_p_value(mean, resampled, influence) if n > 1 else np.nan
+    p = bootstrap.bca_p_value(mean, resampled_means, influence) if n > 1 else np.nan
 
     def interval(level_of_limits: float) -> Estimate:
         """The mean with BCa limits."""
-        return bca_interval(mean, resampled, influence, n=n, level=level_of_limits)
+        return bca_interval(mean, resampled_means, influence, n=n, level=level_of_limits)
 
     return compare(interval, p, level=level, unit=unit, method="BCa bootstrap")
 
@@ -205,12 +211,13 @@ def paired_bootstrap(
 
 @dataclass(frozen=True)
 class DifferenceByT:
-    """A difference with its standard error: t on `freedom` degrees of freedom, normal if these are
-    infinite.
+    """A difference `value` with its standard error `error`, tested by t on `freedom` degrees of
+    freedom: normal if these are infinite.
 
-    n: number of units. scale: the magnitude of the values; a standard error below their rounding
-    error counts as 0. A difference other than 0 then has neither p nor limits, and a difference of
-    0 has p = 1. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    n: number of units. method: its name. scale: the magnitude of the values that were averaged; a
+    standard error below their rounding error counts as 0. A difference other than 0 then has
+    neither p nor limits, and a difference of 0 has p = 1. Student, Biometrika 1908,
+    doi:10.1093/biomet/6.1.1.
 
     >>> round(DifferenceByT(1.0, 0.5, 11, 10, "t").p_value, 4)
     0.0734
@@ -229,7 +236,9 @@ class DifferenceByT:
 
     @property
     def exact_error(self) -> float:
-        """The standard error; if it is only rounding, 0, or NaN for a difference other than 0."""
+        """The standard error. If it is only rounding error, then 0 for a difference of 0 (p is 1),
+        and NaN for any other (t does not exist).
+        """
         rounding = ROUNDING * self.scale
         if self.error > rounding or np.isnan(self.error):
             return self.error
@@ -241,13 +250,15 @@ class DifferenceByT:
         from scipy.special import stdtr
 
         error = self.exact_error
-        if error == 0:
+        if error == 0:  # then the difference is 0 too
             return 1.0
         return float(2 * stdtr(self.freedom, -abs(self.value) / error))
 
     @property
     def tails(self) -> Tails:
-        """The tails of the test: 1 each where there is neither a difference nor an error."""
+        """The one-sided p-values: half the two-sided one in the direction of the difference and its
+        complement in the other; both 1 where difference and error are 0.
+        """
         if self.exact_error == 0:
             return Tails(1.0, 1.0)
         return Tails.symmetric(self.p_value, self.value)
@@ -276,19 +287,22 @@ class DifferenceByT:
 
 
 def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> DifferenceByT:
-    """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of
-    freedom.
+    """Welch's t: a difference whose squared standard error is a sum over independent groups, on
+    Satterthwaite's degrees of freedom.
 
-    variance: each group's part of the squared standard error. units: the number of units in each
-    group. NaN if a group has only one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    value: the difference. variance: each group's term of that sum. units: the number of units in
+    each group, of the same shape. A group of one unit has no estimated variance: its callers pass
+    NaN, which makes p and limits NaN. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> t = welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100]))  # 3 on 4 degrees of freedom
     >>> round(t.p_value, 4)
     0.0399
     """
     n = int(units.sum())
+    # at least 1 to divide by: for a group of one unit NaN comes from its variance
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
-    if np.isnan(freedom):  # nothing varies
+    if np.isnan(freedom):
+        # 0 / 0 if no group varies, or a variance is NaN; the error, 0 or NaN, then decides alone
         freedom = n - 1.0
     error = float(np.sqrt(variance.sum()))
     return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
@@ -297,8 +311,10 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
 def by_limits(
     interval: Callable[[float], Estimate], *, level: float, unit: str, method: str
 ) -> Comparison:
-    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0;
-    NaN without limits.
+    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0,
+    at least `SMALLEST`; NaN if the interval has no limits.
+
+    interval: a function from a level to the difference with its limits at this level.
 
     >>> z = DifferenceByT(1.0, 0.5, 9, np.inf, "z")
     >>> round(by_limits(z.interval, level=0.95, unit="row", method="z").p_value, 4)
@@ -321,10 +337,10 @@ def by_limits(
 
 
 def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list[Comparison]:
-    """The comparisons with p-values adjusted over the list, which is the family; never below p.
+    """The comparisons with p-values adjusted for multiple testing; the list is the family.
 
-    `method` maps p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p:
-    max_t(...)`.
+    `method` maps an array of p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p:
+    max_t(...)`. An adjusted p is never below p, although that of `max_t` is drawn.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> [round(a.adjusted / c.p_value) for a in adjust([c, c, c])]
@@ -339,12 +355,12 @@ def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list
 
 
 def rejected(p: float, level: float) -> bool:
-    """True if p < 1 − level; False for NaN.
+    """True if a test at this confidence level rejects, p < 1 − level; False for NaN.
 
     >>> rejected(0.04, 0.95), rejected(float("nan"), 0.95)
     (True, False)
     """
-    # rounded: 1 − 0.95 is above 0.05 by what rounding leaves
+    # in doubles 1 − 0.95 is 0.05000000000000004, so that p = 0.05 would be rejected
     return bool(p < round(1 - level, 12))
 
 
@@ -387,10 +403,12 @@ def compare(
     method: str,
     tails: Tails | None = None,
 ) -> Comparison:
-    """A Comparison from a p-value and a function from a level to the interval, not yet adjusted.
+    """A Comparison whose adjusted p-value is still p.
 
-    interval: is asked at `level` and at `equivalence_level(level)`. tails: of the test, if they do
-    not follow from p. Raises ParameterError unless 0.5 < level < 1.
+    interval: a function from a level to the difference with its limits; it is called for `level`
+    and for `equivalence_level(level)`. p: two-sided. unit, method: what the page calls them. tails:
+    the one-sided p-values, None if p/2 in the direction of the difference. Raises ParameterError
+    unless 0.5 < level < 1.
     """
     check_comparison_level(level)
     difference = interval(level)
@@ -417,16 +435,18 @@ def check_comparison_level(level: float) -> None:
 
 
 def _sum(differences: Floats) -> float:
-    """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours
-    nobody.
+    """The sum, exactly 0 if it is only rounding error, as 0.3 − 0.2 − 0.1, so that neither system
+    is found better.
     """
-    # exact: neither the order of the units nor that of the systems changes its last bit
+    # fsum is exact: neither the order of the units nor that of the systems changes its last digit
     total = fsum(differences)
     return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
 
 
 def _checked_counts(counts: ArrayLike, differences: Floats) -> Floats:
-    """The number of rows of each unit. Raises InputError unless each is above 0."""
+    """`counts`, the number of rows of each unit, as floats. Raises InputError unless there is one
+    per difference and each is above 0.
+    """
     size = finite("counts", counts)
     same_length(differences=differences, counts=size)
     wrong = np.flatnonzero(size <= 0)
@@ -436,15 +456,16 @@ def _checked_counts(counts: ArrayLike, differences: Floats) -> Floats:
 
 
 def limits_agreeing(value: float, limits: Interval, p: float, level: float) -> Interval:
-    """Limits changed to contain the value, and to contain 0 exactly if p does not reject.
+    """The limits of an interval around `value`, moved as little as possible so that they contain
+    it, and contain 0 if and only if p does not reject at this level.
 
-    They may disagree if p is exact and the limits are drawn.
+    Limits from drawn sign vectors or deals may contradict an exact p otherwise.
     """
     low = min(limits.low, value)
     high = max(limits.high, value)
     if not rejected(p, level):
         return Interval(min(low, 0.0), max(high, 0.0))
-    smallest = np.nextafter(0.0, 1.0)  # a limit next to 0 excludes it
+    smallest = np.nextafter(0.0, 1.0)  # the double next to 0: as a limit it just excludes 0
     if value > 0:
         return Interval(max(low, smallest), high)
     return Interval(low, min(high, -smallest))
@@ -459,11 +480,13 @@ CORRECTED_T = "Nadeau–Bengio corrected t"
 def nadeau_bengio(
     differences: ArrayLike, *, train: float, test: float, level: float = 0.95, unit: str = "fold"
 ) -> Comparison:
-    """The mean difference over J folds by Nadeau and Bengio's corrected t: variance times 1/J +
-    test/train.
+    """The mean difference over J folds of cross-validation by Nadeau and Bengio's corrected t.
 
-    `train` and `test` are the rows in each. p is NaN below two folds, and if all differences are
-    equal but not 0. Machine Learning 2003, doi:10.1023/A:1024068626366.
+    differences: one per fold. train, test: the numbers of rows that a fold trains and tests on, of
+    which only the quotient matters. Folds share training rows, so that the squared standard error
+    is s² (1/J + test/train) instead of s² / J, with the variance s² of the differences. p is NaN
+    below two folds, and if all differences are equal but not 0. Machine Learning 2003,
+    doi:10.1023/A:1024068626366.
 
     >>> c = nadeau_bengio([0.02, 0.01, 0.03, 0.00, 0.02], train=80, test=20)
     >>> round(c.p_value, 4)
@@ -476,18 +499,19 @@ def nadeau_bengio(
         raise InputError("differences must hold at least one fold, got none")
     mean = float(folds.mean())
     n = folds.size
+    # √(s² / n) times the root of (1 / n + test / train) / (1 / n)
     error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
     difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method=CORRECTED_T, scale=abs(mean))
     return difference.comparison(level=level, unit=unit)
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
-    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of
-    homogeneity, as q, freedom and p.
+    """Cochran's test that k independent values are equal: Q = Σ weight (value − weighted mean)²,
+    its degrees of freedom k − 1 and the p-value, as q, freedom and p.
 
-    weight: 1 / variance. units: the number of units that each variance was estimated from, infinite
-    if it is known. p is from χ² if all are known, else from Welch's F,
-    doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    value, weight, units: (k,) each. weight: 1 / variance of the value. units: the number of units
+    that each variance was estimated from, infinite if it is known. p is from χ² if all are known,
+    else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> test = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> test["q"], test["freedom"], round(test["p"], 4)
@@ -500,11 +524,12 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     sizes = np.asarray(units, float)
     k = same_length(value=values, weight=weights, units=sizes)
     share = ratio(weights, weights.sum())
-    centre = (share * values).sum()
-    q = float((weights * (values - centre) ** 2).sum())
+    weighted_mean = (share * values).sum()
+    q = float((weights * (values - weighted_mean) ** 2).sum())
     if k < 2:
         return {"q": q, "freedom": k - 1, "p": np.nan}
-    uncertainty = float(((1 - share) ** 2 / (sizes - 1)).sum())  # of the weights
+    # Welch's Λ: how uncertain the weights are, 0 if all variances are known
+    uncertainty = float(((1 - share) ** 2 / (sizes - 1)).sum())
     if uncertainty == 0:
         return {"q": q, "freedom": k - 1, "p": float(chdtrc(k - 1, q))}
     f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * uncertainty)

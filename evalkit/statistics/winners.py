@@ -17,11 +17,12 @@ from evalkit.statistics.max_t import max_t_of_sums
 from evalkit.statistics.spread import bisect
 
 METHOD = "hybrid conditional"
-PROJECTED = 0.1  # the share of α that the projection interval takes
+PROJECTED = 0.1  # share of α spent on the simultaneous interval (the β / α of the paper)
 
 
 def picked_p(p: ArrayLike, count: int) -> Floats:
-    """The p-value of the smallest of `count` independent p-values: 1 − (1 − p)^count (Šidák).
+    """Each p adjusted for being the smallest of `count` independent p-values: 1 − (1 − p)^count
+    (Šidák).
 
     Raises InputError for a count below 1.
 
@@ -34,8 +35,10 @@ def picked_p(p: ArrayLike, count: int) -> Floats:
 
 
 class AgainstRest(NamedTuple):
-    """Each slice beside the others. rest: the mean of the others by weight. error: of the
-    difference. adjusted: its p-value, adjusted for all slices.
+    """Each of m slices against the others: (m,) each.
+
+    rest: the weighted mean of the others. error: the standard error of the slice's value − rest.
+    adjusted: the p-value of this difference, adjusted for all slices.
     """
 
     rest: Floats
@@ -46,11 +49,11 @@ class AgainstRest(NamedTuple):
 def against_rest(
     values: ArrayLike, errors: ArrayLike, weights: ArrayLike, *, rng: np.random.Generator
 ) -> AgainstRest:
-    """Compare each of m independent values with the mean of the others, by weight: (m,) each.
+    """Compare each of m independent values with the weighted mean of the others.
 
-    errors: the standard errors of the values. p by max-T (step-down) from normal draws with the
-    correlation of the differences. Raises InputError for fewer than two values, or one that is not
-    finite.
+    values, their standard errors and weights: (m,) each. p by max-T (step-down) from normal draws
+    with the correlation of the differences. Raises InputError for fewer than two values, or one
+    that is not finite.
 
     >>> compared = against_rest([0.5, 0.6, 0.9], [0.1] * 3, [1, 1, 1], rng=np.random.default_rng(1))
     >>> compared.rest.round(2).tolist(), compared.adjusted.round(1).tolist()
@@ -61,7 +64,7 @@ def against_rest(
     weight = finite("weights", weights)
     if value.size < 2:
         raise InputError(f"values must hold at least two, got {value.size}")
-    # row by row the weights of a difference: 1 of the slice, less the shares of the others
+    # a row per slice with the coefficients of its difference: 1, and − the weight shares of others
     others = np.tile(weight, (value.size, 1))
     np.fill_diagonal(others, 0.0)
     shares = ratio(others, others.sum(axis=1, keepdims=True))
@@ -75,12 +78,15 @@ def against_rest(
 
 
 def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """The true value of the one of m independent values that is the highest, corrected for having
-    been picked: median-unbiased, with an interval. n: m.
+    """The median-unbiased estimate, with its interval, of the true value behind the highest of m
+    independent values, which is too high on average because it was picked; n is m.
 
-    The highest value is normal, given the second highest, above it; the true value is where the
-    observed one is the median of this distribution. The hybrid interval also lies in the one that
-    holds for all values together, at a tenth of α. For the lowest, negate values and result.
+    values and their standard errors: (m,) each. Given the second highest value, the highest is
+    normal around its true value, truncated to what lies above the second. Each reported number is
+    the true value for which the observed highest value is a quantile of this distribution: the
+    median for the estimate. The interval is the hybrid one: it is conditional also on lying in an
+    interval that holds for all m values at once, at a tenth of α, which keeps it short where values
+    are close. For the lowest, negate values and result.
     Andrews, Kitagawa and McCloskey 2024, doi:10.1093/qje/qjad043. Raises InputError for fewer than
     two values or an error that is not above 0, ParameterError unless 0 < level < 1.
 
@@ -97,30 +103,44 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     top = float(value[first])
     second = float(np.delete(value, first).max())
     alpha = 1 - level
+    # the simultaneous interval of all m values errs with probability PROJECTED · α (Šidák)
     level_of_each = (1 - PROJECTED * alpha) ** (1 / value.size)
-    reach = normal_quantile(level_of_each) * scale
+    half_width = normal_quantile(level_of_each) * scale
+    # what the simultaneous interval leaves of α, conditional on its holding, on two sides
     tail = alpha * (1 - PROJECTED) / (1 - PROJECTED * alpha) / 2
 
     def true_value(share: float) -> float:
-        """The true value of which the observed one is this quantile."""
+        """The true value for which the observed one is the quantile with this share below it."""
 
         def is_lower(tested: float) -> bool:
-            """True if the true value lies above the tested one."""
-            low = max(second, tested - reach)
-            return _share_below(top, tested, scale, low, tested + reach) > share
+            """True if the tested value lies below the true value that is searched: the larger it
+            is, the smaller the probability of at most the observed value.
+            """
+            low = max(second, tested - half_width)
+            return _share_below(top, tested, scale, low, tested + half_width) > share
 
-        return bisect(is_lower, inside=top - reach, outside=top + reach).inside
+        return bisect(is_lower, inside=top - half_width, outside=top + half_width).inside
 
-    low, middle, high = (true_value(share) for share in (1 - tail, 0.5, tail))
-    return Estimate(middle, low, high, level, value.size, METHOD)
+    return Estimate(
+        value=true_value(0.5),
+        low=true_value(1 - tail),
+        high=true_value(tail),
+        level=level,
+        n=value.size,
+        method=METHOD,
+    )
 
 
 def _share_below(x: float, mean: float, scale: float, low: float, high: float) -> float:
-    """The probability of at most x, of a normal distribution cut to the range from low to high."""
+    """The probability of at most x, of a normal distribution truncated to the range from low to
+    high.
+    """
     from scipy.special import ndtr
 
     below = ndtr((low - mean) / scale)
     inside = ndtr((high - mean) / scale) - below
     if inside <= 0:
+        # The mean is so low that the range, which begins at the second highest value, is empty or
+        # has no probability. Any observed value is then too high for it: the search must go up.
         return 1.0
     return float(np.clip((ndtr((x - mean) / scale) - below) / inside, 0.0, 1.0))
