@@ -22,7 +22,7 @@ from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit, kish
+from evalkit.statistics.spread import Spread, by_unit, kish, only_power
 
 OWN_ROWS = float(np.exp(-1))  # the weight of the value on the rows in Efron's .632 estimate
 HEAVY_TIMES = 2  # the mean weight: among few units each one has a large share of the weight
@@ -291,7 +291,7 @@ class ScoreStatistic(SpreadStatistic):
             table.total,
             square,
             kish=table.total,
-            standardised_power=lambda power: standardised_cube,
+            standardised_power=only_power(3, standardised_cube),
         )
 
 
