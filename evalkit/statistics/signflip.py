@@ -146,6 +146,7 @@ def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
 
 
 def _ceil_divide(number: int, divisor: int) -> int:
+    """number / divisor, rounded up."""
     return -(-number // divisor)
 
 
@@ -162,6 +163,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
+    """The result of `_signs`."""
     rows = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))
     signs = np.zeros((len(rows), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
@@ -666,6 +668,7 @@ def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
 
 
 def _computed_inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
+    """The result of `_inverse_sizes`."""
     rows_of_unit = np.frombuffer(count)
     # Σ ± rows: those of the kept units less those of the flipped ones, so that n − size is twice
     # the rows of the flipped ones
