@@ -39,11 +39,21 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.proportions import difference_score
 from evalkit.statistics.significance import paired_bootstrap
 from evalkit.statistics.statistic import Layout, RowStatistic, UnitStatistic
+from evalkit.statistics.summed import SummedMean
 from evalkit.studies.binary import DEPTHS
 
 
 def bca(values, g, **options):
     return paired_bootstrap(values, rng=g, **options).difference
+
+
+def test_a_mean_of_sums_has_the_freedom_of_its_units_as_fourth_powers_are_unknown():
+    mean = SummedMean(
+        lookup.find("mae", "forecasts"), Layout.PLAIN, 1.0, n=4, freedom=3.0, square=0.5, skew=2.0
+    )
+    assert mean.spread.skewness == 2
+    assert np.isnan(mean.spread.standardised_power(4))
+    assert mean.spread.kurtosis_freedom(3.0) == 3
 
 
 def test_mean_t_equals_scipy():

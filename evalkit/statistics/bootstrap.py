@@ -19,19 +19,20 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import part_sums
 from evalkit.statistics.spread import Interval
 
-BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
-MANY_DRAWS = 1_000  # rows from which Poisson counts are drawn first
-CODES = 2**16  # of 16 random bits
-# where the acceleration would turn an extreme quantile around, it goes to the end instead
+BLOCK = 2**18  # weights held at once (samples × rows): so many stay in the processor's cache
+MANY_DRAWS = 1_000  # rows from which weights begin as independent Poisson counts
+CODES = 2**16  # numbers that 16 random bits can form
+# BCa divides by 1 − a (z₀ + z): if that is not positive, the limit is the outermost replicate
 SMALLEST_DIVISOR = 1e-12
 
 
 def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: int) -> Floats:
-    """Column sums of `resamples` bootstrap samples of the rows: (n, m) in, (resamples, m) out.
+    """Column sums of `resamples` bootstrap samples of the rows: (rows, columns) in, (resamples,
+    columns) out.
 
-    If rows repeat (hit or miss), the distinct rows are drawn by multinomial counts, otherwise
-    blocks of row weights are used, one matrix product per block; no index matrix is stored. The
-    weights are exactly multinomial. The order of the rows changes nothing.
+    A sample is drawn as how often each row is in it, which is multinomial; if rows repeat, as hits
+    and misses do, as how often each distinct row is. The sums are a matrix product with these
+    weights, for a block of samples at a time. The order of the rows changes nothing.
 
     >>> resampled_sums([[1, 2], [1, 2]], rng=np.random.default_rng(1), resamples=2)
     array([[2., 4.],
@@ -40,22 +41,21 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     return resampled_each([columns], rng=lambda: rng, resamples=resamples)[0]
 
 
-# How often each distinct row is drawn is quicker than a weight of every row where few differ. Of
-# some hundred distinct rows weights are quicker, because many tables share them; but not of so many
-# rows.
+# Counts of distinct rows are faster than weights of all rows if few rows are distinct. With some
+# hundred distinct rows weights are faster, because tables share them, unless there are many rows.
 FEW_DISTINCT = 16
 MANY_ROWS = 20_000
-REPEATED = 8  # mean number of times that a row occurs from which rows count as repeated
+REPEATED = 8  # mean number of times that a row occurs above which rows count as repeated
 
 
 def resampled_each(
     tables: Iterable[ArrayLike], *, rng: Callable[[], np.random.Generator], resamples: int
 ) -> list[Floats]:
-    """The sums of each table as from `resampled_sums` with a new `rng()`, which gives the same
-    numbers each time.
+    """The column sums of bootstrap samples of each table, as `resampled_sums` gives them from a
+    new `rng()`: (resamples, columns) each.
 
-    Tables with the same number of rows share the weights of their samples, which are drawn once and
-    not stored.
+    rng: returns a new generator in the same state at each call. Tables with the same number of rows
+    share the weights of their samples, which are drawn once and not stored.
 
     >>> rng = lambda: np.random.default_rng(1)
     >>> first, second = resampled_each([[[1], [2]], [[5], [7]]], rng=rng, resamples=3)
@@ -71,7 +71,7 @@ def resampled_each(
         counts_are_faster = len(distinct) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
             sums[number] = _sums_of_repeated(distinct, counts, rng(), resamples)
-        else:  # sorted: the order of the units changes no sample
+        else:  # in sorted order, so that the order of the rows changes nothing
             sorted_rows = np.repeat(distinct, counts, axis=0)
             tables_by_length.setdefault(len(rows), {})[number] = sorted_rows
     for same_length in tables_by_length.values():
@@ -87,9 +87,10 @@ class DistinctRows(NamedTuple):
 
 
 def _distinct(rows: Floats) -> DistinctRows:
-    """The distinct rows; one column is sorted as numbers, which is faster."""
+    """The distinct rows of a table, shape (rows, columns)."""
     if rows.shape[1] != 1:
         return DistinctRows(*np.unique(rows, axis=0, return_counts=True))
+    # one column is sorted as numbers, which is faster than as rows
     values, counts = np.unique(rows[:, 0], return_counts=True)
     return DistinctRows(values[:, None], counts)
 
@@ -97,8 +98,9 @@ def _distinct(rows: Floats) -> DistinctRows:
 def _sums_of_repeated(
     distinct: Floats, counts: Ints, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """The column sums of each sample if rows repeat: (resamples, columns). How often each distinct
-    row is drawn is multinomial.
+    """The column sums of each bootstrap sample: (resamples, columns).
+
+    distinct: the distinct rows, (distinct rows, columns). counts: how often each is in the table.
     """
     n = counts.sum()
     blocks = []
@@ -111,10 +113,11 @@ def _sums_of_repeated(
 def _weighted_sums(
     tables: Mapping[int, Floats], rng: np.random.Generator, resamples: int
 ) -> dict[int, Floats]:
-    """The column sums of each sample, by table: (resamples, columns) each.
+    """The column sums of each bootstrap sample, by the number of the table: (resamples, columns)
+    each.
 
-    All tables have as many rows, and the same weights of the rows, which are drawn for a block of
-    samples at a time.
+    All tables have the same number of rows, and share the weights of their rows, which are drawn
+    for a block of samples at a time.
     """
     n = len(next(iter(tables.values())))
     if n == 0:
@@ -128,8 +131,9 @@ def _weighted_sums(
     return {number: np.concatenate(sums) for number, sums in blocks.items()}
 
 
-SAME = 1e-9  # of the error: below it the units of a sample are equal but for rounding
-# means, one set in each column -> the values of a function of them, and its derivatives
+SAME = 1e-9  # share of the data's error below which that of a sample is a rounding error
+# means of several samples, (means, samples) -> the value of a function of the means for each sample
+# and its derivatives, (samples,) and (means, samples)
 FunctionOfMeans = Callable[[Floats], tuple[Floats, Floats]]
 
 
@@ -142,12 +146,11 @@ def t_limits(
     level: float,
     resamples: int,
 ) -> Interval:
-    """Limits of a function of means by a bootstrap-t of units, on the logarithm of the distance to
-    the upper bound `high`.
+    """The limits of a function of means by the bootstrap-t of Efron and Tibshirani, on the scale
+    log(high − value); NaN if nothing varies. 1993, An Introduction to the Bootstrap, 12.5.
 
-    terms: the number of rows of each unit, or their weight, then the sums of their numbers, one
-    column per unit. NaN if nothing varies. Efron and Tibshirani 1993, An Introduction to the
-    Bootstrap, 12.5.
+    terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
+    the numbers whose means are taken. f: the function. high: its upper bound.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -165,11 +168,12 @@ def t_limits(
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.array(sums) / size  # numbers × samples
         value, slopes = f(means)
-        # slopes · (sums of a unit − means · its size), samples × units, still to divide by the size
+        # of units in each sample, times the size of the sample: slopes · (sums of a unit − means ·
+        # its size), by the delta method; samples × units
         influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_size)
         variance = (weights * influence**2).sum(axis=1) / size**2 * n / (n - 1)
         log_distance = np.log(high - value)
-        error = np.sqrt(variance) / (high - value)  # of the logarithm
+        error = np.sqrt(variance) / (high - value)  # of the logarithm, by the delta method
         observed = log_distance[0]
         observed_error = error[0]
         drawn_error = error[1:]
@@ -178,24 +182,25 @@ def t_limits(
     if not t.size or not np.isfinite(observed):
         return Interval(np.nan, np.nan)
     tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+    # the lower tail of t gives the largest distance to `high`, and so the lower limit
     low_limit, high_limit = high - np.exp(observed - tails * observed_error)
     return Interval(float(low_limit), float(high_limit))
 
 
 class BcaTerms(NamedTuple):
-    """The bias z₀ and the acceleration a of a BCa interval."""
+    """The bias correction z₀ and the acceleration a of a BCa interval."""
 
     bias: float
     acceleration: float
 
 
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
-    """The shares of the replicates at which BCa reads its limits for the normal quantiles z.
+    """The adjusted shares of a BCa interval, one per normal quantile z: its limits are the
+    quantiles of the replicates at these shares.
 
-    Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))): the bias z₀ is the normal quantile of the share of
-    replicates below the value (half of the equal ones; never 0 or all of them), the acceleration a
-    = Σ l³ / 6 (Σ l²)^1.5 of the influence values l = `effect`. Efron, JASA 1987,
-    doi:10.1080/01621459.1987.10478410.
+    value: the statistic. replicates: its values on bootstrap samples. effect: the influence of each
+    unit on it. The shares are Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))) with the bias correction z₀ and
+    the acceleration a of `_bca_terms`. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     >>> bca_shares(2, [1, 2, 3], [-1, 0, 1], z=[-1.0, 0.0, 1.0]).round(4)
     array([0.1587, 0.5   , 0.8413])
@@ -212,9 +217,11 @@ def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: Arr
 def bca_p_value(
     value: float, replicates: ArrayLike, effect: ArrayLike, *, null: float = 0.0
 ) -> float:
-    """The smallest 1 − level at which the two-sided BCa interval excludes `null`.
+    """The two-sided p-value of `null` by inverting BCa: the smallest 1 − level whose interval
+    excludes it.
 
-    At least 1 / (resamples + 1). NaN if no replicate is defined.
+    At least 1 / (resamples + 1), NaN if no replicate is defined. Other arguments: as for
+    `bca_shares`.
 
     >>> bca_p_value(2, [1, 2, 3], [-1, 0, 1], null=2)
     1.0
@@ -225,25 +232,27 @@ def bca_p_value(
     if values.size == 0 or np.isnan(value):
         return np.nan
     bias, acceleration = _bca_terms(value, values, effect)
-    # The z for which BCa reads its limit at `null`. With s the normal quantile of the share of
-    # replicates below it, less the bias: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z is
+    # The z with a limit at `null`: `bca_shares` solved for z. With s, the normal quantile of the
+    # share of replicates below `null`, less z₀: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z =
     # s / (1 + a s).
-    shifted = ndtri(_share_below(null, values)) - bias
-    z = shifted / max(1 + acceleration * shifted, SMALLEST_DIVISOR) - bias
+    s = ndtri(_share_below(null, values)) - bias
+    z = s / max(1 + acceleration * s, SMALLEST_DIVISOR) - bias
     tail = float(ndtr(-abs(z)))
-    smallest_p = 1 / (values.size + 1)  # so many resamples tell no more
+    smallest_p = 1 / (values.size + 1)  # as if the data were one more, most extreme resample
     return float(min(1.0, max(2 * tail, smallest_p)))
 
 
 def defined(replicates: ArrayLike) -> Floats:
-    """The replicates that are not NaN."""
+    """The replicates without those on which the statistic is undefined (NaN)."""
     values: Floats = np.asarray(replicates, float)
     return values[~np.isnan(values)]
 
 
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
-    """The terms of BCa from the replicates and the influence values `effect`, as `bca_shares` gives
-    them.
+    """The terms of a BCa interval; arguments as for `bca_shares`.
+
+    The bias correction is the normal quantile of the share of replicates below the value, 0 without
+    replicates. The acceleration is Σ l³ / 6 (Σ l²)^1.5 of the influence values l, 0 if all are 0.
     """
     from statistics import NormalDist
 
@@ -256,8 +265,8 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
 
 
 def _share_below(value: float, replicates: Floats) -> float:
-    """The share of replicates below the value, half of the equal ones; at least half a replicate
-    from 0 and 1.
+    """The share of replicates below the value, where equal ones count half. It is at least half a
+    replicate away from 0 and 1, whose normal quantiles are infinite.
     """
     below = np.sum(replicates < value) + np.sum(replicates == value) / 2
     return float(np.clip(below, 0.5, replicates.size - 0.5) / replicates.size)
@@ -267,25 +276,25 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to
     `out`, which has this shape.
 
-    Independent Poisson counts, given their sum, are multinomial: of many rows they are drawn with a
-    rate just below 1, and the few draws that are missing to n are added. The sums above n, one in
-    700, are drawn anew.
+    Independent Poisson counts, given their sum, are multinomial. With many rows they are drawn with
+    a rate just below 1, so that their sum is nearly always a few draws short of n, which are then
+    drawn one by one. Of 700 samples one has a sum above n: all of it is drawn one by one.
     """
     samples, n = out.shape
     if n < MANY_DRAWS:
         return _draw_weights_one_by_one(rng, n, samples)
     poisson = _poisson(n)
-    # 64 random bits give the codes of four counts
+    # a count needs a code of 16 random bits: a word of 64 bits holds four
     number = samples * n // 4 + 1
     words = rng.integers(0, 2**64 - 1, size=number, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)
-    # no code is outside; the default mode would copy the result
+    # "clip" changes no code, as none is outside; the default mode would copy the result
     weights = poisson.count_by_code.take(code, out=out, mode="clip")
     flat = weights.reshape(-1)
     undecided = np.flatnonzero(code.reshape(-1) >= poisson.decided)
     counts = poisson.undecided_shares.size
     flat[undecided] = rng.choice(counts, size=undecided.size, p=poisson.undecided_shares)
-    # of each sample: its counts must add up to n
+    # the draws that each sample lacks, which go to random rows of it
     missing = n - weights.sum(axis=1).astype(np.int64)
     too_many = np.flatnonzero(missing < 0)
     missing[too_many] = 0
@@ -297,15 +306,16 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
 
 def _draw_weights_one_by_one(rng: np.random.Generator, n: int, samples: int) -> Floats:
     """The weights of `_draw_weights`, by drawing every row of every sample: (samples, n)."""
+    # sample i counts its rows at n i, …, n i + n − 1, so that one `bincount` serves all samples
     drawn = rng.integers(0, n, size=(samples, n)) + n * np.arange(samples)[:, None]
     return np.bincount(drawn.ravel(), minlength=samples * n).reshape(samples, n).astype(np.float64)
 
 
 class PoissonCodes(NamedTuple):
-    """A Poisson count for each code of 16 random bits.
+    """A table that turns a code of 16 random bits into a count with a Poisson distribution.
 
-    count_by_code: the count of each code below `decided`. undecided_shares: the probability of each
-    count for the codes from `decided` on.
+    count_by_code: the count of each code below `decided`. undecided_shares: the probabilities of
+    the counts 0, 1, …, from which the count of a code from `decided` on is drawn.
     """
 
     count_by_code: Floats
@@ -315,13 +325,15 @@ class PoissonCodes(NamedTuple):
 
 @cache
 def _poisson(n: int) -> PoissonCodes:
-    """Poisson counts of rate 1 − 3/√n.
+    """The codes of Poisson counts whose rate is 1 − 3/√n: the sum of n counts lies three of its
+    standard deviations below n.
 
-    Each count has the whole number of codes in its share; what is left of the shares is the law of
-    the other codes.
+    A count of the probability p should have CODES · p codes. It has the whole part of this number;
+    the fractions that remain, divided by their sum, are the distribution for all other codes.
     """
     count = np.arange(25)  # a larger one has a probability below 1e-25
-    rate = 1 - 3 / np.sqrt(n)  # three standard deviations of the sum below n
+    rate = 1 - 3 / np.sqrt(n)
+    # rate^count e^(−rate) / count!
     share = CODES * np.exp(-rate) * rate**count / np.cumprod(np.maximum(count, 1.0))
     whole_codes = np.floor(share).astype(np.int64)
     decided = int(whole_codes.sum())
@@ -332,7 +344,9 @@ def _poisson(n: int) -> PoissonCodes:
 
 
 def _block_sizes(total: int, width: int) -> Iterator[int]:
-    """Sizes that add up to `total`, each of at most BLOCK / width rows."""
+    """Sizes of blocks of rows that add up to `total`; a block of rows of this width has at most
+    `BLOCK` numbers, if it has more than one row.
+    """
     size = max(1, BLOCK // width)
     for start in range(0, total, size):
         yield min(size, total - start)
@@ -340,10 +354,9 @@ def _block_sizes(total: int, width: int) -> Iterator[int]:
 
 # Of counts ----------------------------------------------------------------------------------------
 
-# A resample draws new counts for the cells of a table, and nothing is ever sorted again: a row
-# bootstrap moves a curve only through them. Where a table has few thresholds, or few positives,
-# some cells are enough for exactly the row bootstrap; elsewhere neighbouring thresholds share a
-# cell.
+# A bootstrap of rows changes a curve only through the counts of the cells of its table (class ×
+# threshold). So a resample draws these counts, and no row is sorted again. Neighbouring thresholds
+# share a cell where there are many.
 
 FEW_CELLS = 256  # enough for the largest distance of two rates
 
@@ -354,12 +367,13 @@ FEW_CELLS = 256  # enough for the largest distance of two rates
 def resampled(
     c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples
 ) -> list[Counts]:
-    """Tables of `resamples` bootstrap samples of the rows behind `c`, each of the same size,
-    without empty cells.
+    """The tables of `resamples` bootstrap samples of the rows that `c` counts, without thresholds
+    that no sampled row has.
 
     Raises ParameterError for weights that are not whole numbers: they do not say how many rows
     there are.
     """
+    # of the positives at each threshold, then of the negatives
     cell_counts = np.concatenate([c.positive, c.negative])
     samples = _draw_cell_counts(cell_counts, rng, resamples)
     return [_table_without_empty_cells(c.threshold, sizes) for sizes in samples]
@@ -374,11 +388,11 @@ def largest_rise(
     share: float,
     resamples: int,
 ) -> float:
-    """The quantile at `share` of the largest excess, over all thresholds, of sign (TPR − FPR) in a
-    resample.
+    """The quantile at `share`, over resamples, of how far sign · (TPR − FPR) rises above that of
+    the whole table, at the threshold where it rises most.
 
-    The excess is over the table's own TPR − FPR; it is what KS may gain by choosing its threshold.
-    sizes: positives and negatives of each resample.
+    It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
+    FPR − TPR. sizes: the positives and the negatives of each resample.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
@@ -389,20 +403,25 @@ def largest_rise(
     True
     """
     table = cell_ends(c, FEW_CELLS)  # neighbouring thresholds are pooled, for speed
-
-    def excess_rate(size: int, weight: Floats) -> Floats:
-        """A resampled rate less the table's own, at each threshold: (resamples, thresholds)."""
-        share_of_cell = weight / weight.sum()
-        drawn = rng.multinomial(size, share_of_cell, size=resamples)
-        rates = np.cumsum(drawn, axis=1) / size
-        excess: Floats = rates - np.cumsum(share_of_cell)
-        return excess
-
     positives, negatives = sizes
-    rise = sign * excess_rate(positives, table.positive)
-    rise = rise - sign * excess_rate(negatives, table.negative)
+    rise = sign * _excess_rates(table.positive, positives, rng, resamples)
+    rise = rise - sign * _excess_rates(table.negative, negatives, rng, resamples)
     largest_of_resample = rise.max(axis=1)
     return float(np.quantile(largest_of_resample, share))
+
+
+def _excess_rates(
+    weight: Ints | Floats, size: int, rng: np.random.Generator, resamples: int
+) -> Floats:
+    """TPR or FPR of resamples less that of the table: (resamples, thresholds).
+
+    weight: the rows of the class at each threshold of the table. size: those in a resample.
+    """
+    share_of_cell = weight / weight.sum()
+    drawn = rng.multinomial(size, share_of_cell, size=resamples)
+    rates = np.cumsum(drawn, axis=1) / size
+    excess: Floats = rates - np.cumsum(share_of_cell)
+    return excess
 
 
 # Curves -------------------------------------------------------------------------------------------
@@ -411,10 +430,10 @@ def largest_rise(
 def band(
     tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Lower and upper pointwise limits of a curve at fixed abscissas; NaN where it is undefined in
-    every table.
+    """The lower and the upper pointwise percentile limits of a curve, shape (abscissas,) each; NaN
+    where the curve is undefined in every table.
 
-    tables: from one bootstrap. curve: a table -> the heights at these abscissas.
+    tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
     heights = np.array([curve(table) for table in tables])
     is_defined = ~np.isnan(heights).all(axis=0)
@@ -428,13 +447,14 @@ def band(
 def resampled_units(
     rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples
 ) -> list[Counts]:
-    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn
-    together.
+    """The tables of `resamples` bootstrap samples of whole units: the rows of a unit, weighted or
+    not, are drawn together.
     """
     cells = _unit_cells(rows)
     thresholds = len(cells.threshold)
     tables = []
     for _ in range(resamples):
+        # how often each unit is drawn
         times = np.bincount(rng.integers(0, cells.units, cells.units), minlength=cells.units)
         weights = rows.weights * times[cells.unit]
         sizes = np.bincount(cells.cell, weights, 2 * thresholds)
@@ -443,11 +463,10 @@ def resampled_units(
 
 
 class UnitCells(NamedTuple):
-    """The cells of rows, by the score's threshold; cells of negatives come after those of
-    positives.
+    """The cell (class and threshold) of each row, and its unit.
 
-    threshold: of the cells. cell, unit: the numbers of each row's cell and unit. units: their
-    number.
+    threshold: of the cells of positives; those of negatives, numbered after them, have the same
+    thresholds. cell, unit: the number of each row's cell and of its unit. units: how many.
     """
 
     threshold: Floats
@@ -457,9 +476,9 @@ class UnitCells(NamedTuple):
 
 
 def _unit_cells(rows: Rows) -> UnitCells:
-    """The cells of rows in a table of at most `MOST_CELLS` thresholds."""
+    """The cells of rows in a table of at most `MOST_CELLS` thresholds, see `cells`."""
     threshold = pool(rows.counts, cells(rows.counts, MOST_CELLS)).threshold
-    # The cell of a row is found among the ends of cells: they stay in the cache.
+    # a row's cell is searched for among the ends of cells only: these stay in the processor's cache
     cell = influence.place(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
     numbered = _numbered_units(rows)
     negative_cell = len(threshold) * (rows.actual == 0)
@@ -474,7 +493,7 @@ class NumberedUnits(NamedTuple):
 
 
 def _numbered_units(rows: Rows) -> NumberedUnits:
-    """The units of rows; each row is one if they are independent."""
+    """The units of rows, numbered from 0; each row is a unit if rows are independent."""
     if rows.unit is None:
         return NumberedUnits(np.arange(len(rows)), len(rows))
     number, names = codes(rows.unit)
@@ -485,9 +504,10 @@ def _numbered_units(rows: Rows) -> NumberedUnits:
 
 
 def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: int) -> Ints:
-    """Counts of each cell in samples of all rows with replacement: (resamples, cells).
+    """The number of rows of each cell in bootstrap samples of all rows: (resamples, cells).
 
-    size: the number of rows of each cell. Raises ParameterError unless these are whole numbers.
+    size: the number of rows of each cell in the data. Raises ParameterError unless these are whole
+    numbers.
     """
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples}")
@@ -502,8 +522,9 @@ def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: 
 
 
 def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Counts:
-    """The table of these numbers of positives and then of negatives at each threshold, without
-    empty cells.
+    """The table of these numbers of rows, without thresholds that no row has.
+
+    sizes: those of the positives at each threshold, then of the negatives, shape (2 · thresholds,).
     """
     by_class = sizes.reshape(2, -1)
     filled = by_class.sum(axis=0) > 0
@@ -512,14 +533,16 @@ def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Count
 
 # Samples on each of which the threshold is chosen again -------------------------------------------
 
-# Where a rule would put the threshold is known so badly that this moves precision and recall by
-# more than the rows do at a threshold that is given.
+# The threshold that a rule chooses varies so much from sample to sample that this adds more to the
+# error of precision and recall than the rows do at a threshold that is fixed.
 
-COARSE = 256  # thresholds of the whole table among which a sample chooses
-FINER = 128  # further thresholds where the rule chooses
-PILOTS = 100  # samples that show where the rule chooses
-CONTESTED = 16  # thresholds at least between the highest and the lowest that these choose
-PARTS = 1_000  # into which more units are put at random: a sample draws whole parts
+COARSE = 256  # most candidates that are spread over the whole table
+FINER = 128  # candidates that are added at a time around the choices of the rule
+PILOTS = 100  # pilot samples, which show where the rule chooses
+CONTESTED = 16  # candidates over which pilots must spread so that no more are added
+PARTS = (
+    1_000  # most parts of the units: samples draw parts, of several units each if units are more
+)
 Choose = Callable[[Counts], float]
 
 
@@ -527,8 +550,9 @@ Choose = Callable[[Counts], float]
 class ThresholdChoice:
     """A rule by which the threshold is chosen again on each of some samples of whole units.
 
-    choose: a table -> its threshold. samples: how many. new_rng: returns a new generator of random
-    numbers, the same ones at each call: so the samples of all systems are the same.
+    choose: a table -> the threshold that the rule chooses, NaN if none satisfies it. samples: their
+    number. new_rng: returns a new generator in the same state at each call, so that all systems are
+    evaluated on the same samples.
     """
 
     choose: Choose
@@ -536,22 +560,24 @@ class ThresholdChoice:
     new_rng: Callable[[], np.random.Generator]
 
     def candidates(self, c: Counts, *, units: int) -> Floats:
-        """The thresholds among which samples choose, highest first.
+        """The candidates: the thresholds among which the rule chooses on a sample, highest first.
 
-        Those of the cells of the table, and where samples of so many units choose more of them:
-        with many units the choice moves by less than a cell.
+        They are the thresholds of the table in at most `COARSE` cells. With many units all samples
+        may choose the same few of these; then the thresholds of `c` around them are added, until
+        the choices of pilot samples spread over enough candidates. units: those behind `c`.
 
         >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
         >>> choice = ThresholdChoice(lambda c: 0.6, 3, lambda: np.random.default_rng(1))
         >>> choice.candidates(c, units=4).tolist()
         [0.9, 0.6, 0.4, 0.1]
         """
-        rng = self.new_rng().spawn(1)[0]  # systems choose among unlike thresholds
+        # pilots have a stream of their own, independent of the one from which the samples come
+        rng = self.new_rng().spawn(1)[0]
         table = cell_ends(c, COARSE)
         while len(table.threshold) < len(c.threshold):
             finer = self._finer_thresholds(c, table, units, rng)
-            thresholds = np.union1d(table.threshold, finer)[::-1]
-            if len(thresholds) == len(table.threshold):
+            thresholds = np.union1d(table.threshold, finer)[::-1]  # highest first
+            if len(thresholds) == len(table.threshold):  # none is new
                 break
             table = tables.at(c, thresholds)
         return table.threshold
@@ -559,24 +585,29 @@ class ThresholdChoice:
     def _finer_thresholds(
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
-        """Thresholds of `c` around those that pilot samples of so many units choose among the
-        thresholds of `table`; none if these are far apart.
+        """Up to `FINER` thresholds of `c` around those that the rule chooses on pilot samples; none
+        if the choices spread over enough thresholds of `table` already.
+
+        table: `c` at the present candidates. units: as in `candidates`.
         """
+        # a pilot has about as many rows as there are units, each with the weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
         samples = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, sample)) for sample in samples]
+        # numbers of the chosen thresholds; negated, as searchsorted needs ascending values
         chosen = np.searchsorted(-table.threshold, -defined(choices))
         if not chosen.size or np.ptp(chosen) >= CONTESTED:
             return np.empty(0)
-        margin = 1 + 2 * np.ptp(chosen)  # clusters and weights may move the choice further
-        places = np.array([chosen.min() - margin, chosen.max() + margin])
-        edges = table.threshold[np.clip(places, 0, len(table.threshold) - 1)]
-        start, end = np.searchsorted(-c.threshold, -edges)  # thresholds fall
+        # on samples of clusters or weighted rows the choice may vary more than on pilots
+        margin = 1 + 2 * np.ptp(chosen)
+        first_and_last = np.array([chosen.min() - margin, chosen.max() + margin])
+        edges = table.threshold[np.clip(first_and_last, 0, len(table.threshold) - 1)]
+        start, end = np.searchsorted(-c.threshold, -edges)
         return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:
-        """The counts on samples of the units of rows in memory, as from `of_parts`."""
+        """The result of `of_parts` for rows in memory, whose units are put into parts at random."""
         numbered = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=numbered.units)
         cell = influence.place(threshold, rows.scores)
@@ -588,12 +619,13 @@ class ThresholdChoice:
         return self._sample_parts(threshold, sums, rng)
 
     def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
-        """The counts on samples of whole units, and those of the whole table, at the threshold that
-        is chosen in each sample.
+        """The counts of each sample of whole units at the threshold chosen on it, and those of all
+        units at the same threshold.
 
-        threshold: the candidates. sums: the weight by part of the units and cell, as from
-        `part_sums`. Each sample has each part a number of times that follows Poisson's law, also
-        never: a rule such as a recall of 1 hangs on a single row.
+        threshold: the candidates. sums: the weight of each part of the units in each cell, as from
+        `part_sums`, shape (parts, 2 · candidates). How often a part is in a sample has a Poisson
+        distribution with the mean 1. It may be absent, as a rule such as a recall of 1 depends on
+        single rows.
 
         >>> from evalkit.metrics import counts, curves
         >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
@@ -607,13 +639,13 @@ class ThresholdChoice:
     def _sample_parts(
         self, threshold: Floats, sums: Floats, rng: np.random.Generator
     ) -> RechosenCounts:
-        """`of_parts` with these random numbers."""
+        """The result of `of_parts`, with the samples that `rng` draws."""
         times = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
         return self._at_choices(_table_of(threshold, sums.sum(axis=0)), times @ sums)
 
     def of_table(self, c: Counts) -> RechosenCounts:
-        """The counts on samples of independent rows, as from `of_parts`, drawn from their table:
-        how often the rows of a cell are drawn follows Poisson's law with their number as its mean.
+        """The result of `of_parts` for independent rows, of which only the table is needed: the
+        number of sampled rows of a cell has a Poisson distribution whose mean is that of all rows.
         """
         cells = tables.at(c, self.candidates(c, units=int(c.total)))
         sizes = np.concatenate([cells.positive, cells.negative])
@@ -621,23 +653,30 @@ class ThresholdChoice:
         return self._at_choices(cells, samples)
 
     def _at_choices(self, table: Counts, sizes: Ints | Floats) -> RechosenCounts:
-        """The counts of samples and of the whole table at each sample's threshold.
+        """The counts of each sample at the threshold chosen on it, and those of `table`, the table
+        of all rows, at the same threshold.
 
-        sizes: the weights of each sample's cells, one row per sample.
+        sizes: the weights of each sample's cells, shape (samples, 2 · thresholds).
         """
         samples = [_table_of(table.threshold, cells) for cells in sizes]
         chosen = np.array([self.choose(sample) for sample in samples])
         counts = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
-        return RechosenCounts(Counts(*np.array(counts).T), Counts(*_at(table, chosen)))
+        of_samples = Counts(*np.array(counts).T)  # a row per sample becomes a column
+        of_all = Counts(*_at(table, chosen))
+        return RechosenCounts(of_samples, of_all)
 
 
 def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
-    """The table of these weights of positives, then of negatives, at each threshold."""
+    """The table of these weights: of the positives at each threshold, then of the negatives, shape
+    (2 · thresholds,).
+    """
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
 
 
 def _at(c: Counts, threshold: float | Floats) -> Floats:
-    """The fields of `Counts` at a threshold, or at each of several; NaN where the threshold is."""
+    """The five fields of `Counts`, in their order, at a threshold, or at each of several: shape
+    (5,) or (5, thresholds). NaN at a threshold of NaN.
+    """
     decisions = tables.at(c, threshold)
     fields = np.broadcast_arrays(
         decisions.threshold, decisions.tp, decisions.fp, c.positives, c.negatives

@@ -47,18 +47,18 @@ UNDEFINED = "undefined"
 GIVEN = "given"  # the method of a value that is known, not estimated
 NONE = "none (biased upward)"
 DOMINATED = "none (too few rows or units have most of the weight)"
-# rows, in each class and direction, that are added to those on which two systems decide differently
+# rows on which two systems decide differently, added per class and direction, see `added_variance`
 ADDED_ROWS = 0.25
-POWER = 0.8  # with which a detectable difference is detected
+POWER = 0.8  # the probability with which a detectable difference is detected
 
 
 @dataclass(frozen=True, eq=False)
 class Options:
     """The options of intervals and tests.
 
-    unit: the noun for a unit, such as "row". test_to_train: test rows per training row, for folds.
-    many: True if there are too many units to flip their signs. seed: of samples that all systems
-    share.
+    unit: the noun for a unit, such as "row". limits: the numbers of units up to which slower
+    methods are used. test_to_train: test rows per training row, for folds. many: True if there are
+    too many units for sign flips. seed: of bootstrap samples that all systems share.
     """
 
     level: float
@@ -78,19 +78,20 @@ class Options:
 
 
 def mcnemar(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """McNemar's asymptotic test with Tango's interval.
+    """McNemar's asymptotic test of two shares of hits on the same rows, with Tango's interval.
 
-    The mid-p test is conservative with few rows and has no interval.
+    It is used in place of McNemar's mid-p test, which is conservative with few rows and has no
+    interval.
     """
     rows = first.discordant(second)
     return proportions.mcnemar_asymptotic(*rows, level=options.level, unit=options.unit)
 
 
 def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """Sign flips of the differences of means, or of ratios with one denominator; clustered rows are
-    flipped by unit.
+    """The sign-flip test of two means, or of two ratios of sums with the same denominator; the rows
+    of a unit are flipped together.
 
-    With very many units the t-test is used, which is as accurate and faster.
+    With very many units it is the t-test, which is as accurate and faster.
     """
     if options.many:
         return t_test(first, second, options)
@@ -102,7 +103,11 @@ def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comp
 def sign_flips_of(
     difference: Sums, unit: np.ndarray | None, options: Options, *, mid_p: bool = False
 ) -> Comparison:
-    """Sign flips of the terms of a difference, added up by unit. unit: the unit of each row."""
+    """The sign-flip test of a difference.
+
+    difference: its terms, by row. unit: the unit of each row, whose terms are added up; None if
+    each row is one.
+    """
     total, size = difference.by_unit(difference.defined, unit)
     if unit is None and difference.denominator is None:  # a mean: every size is 1
         counts = None
@@ -115,7 +120,7 @@ def sign_flips_of(
 
 
 def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """Sign flips, or with many units the t-test."""
+    """The sign-flip test, or with more than `limits.flipped` units the t-test."""
     units = int(first.sums.defined.sum()) if first.unit is None else first.n
     if units > options.limits.flipped:
         return t_test(first, second, options)
@@ -123,8 +128,11 @@ def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) ->
 
 
 def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """Sign flips or t; by MOVER if only one system is certain (0 or 1) of some rows, where one
-    error costs far more.
+    """The test of two mean losses: sign flips or t or, if some rows have a probability of 0 or 1
+    from one system alone, by MOVER.
+
+    One error of such a certain prediction costs far more than all other rows may show: MOVER allows
+    for errors that the data do not have.
     """
     defined = both(first.sums, second.sums)
     kind = first.chosen.metric.kind
@@ -143,8 +151,8 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
 
 
 def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """Sign flips if there are few units and both systems have the same rows in each, otherwise by
-    influence values.
+    """The sign-flip test if there are few units and the same rows of each count for both systems,
+    otherwise t by influence values.
     """
     if first.n <= options.limits.flipped and first.counts_same_rows(second):
         return flips(first, second, options)
@@ -154,7 +162,9 @@ def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Optio
 def t_of_shared_units(
     first: SpreadStatistic, second: SpreadStatistic, options: Options
 ) -> Comparison:
-    """Compare by the influence of the rows or units that have values of both."""
+    """Compare by t, with the standard error of the influence on the difference, over the rows or
+    units that have values of both.
+    """
     difference = first.shared_difference(second)
     return options.compare(
         DifferenceByT(
@@ -169,13 +179,13 @@ def t_of_shared_units(
 
 
 def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """Sign flips if both ratios of sums have the same denominator in every unit, otherwise the
-    jackknife.
+    """The sign-flip test (or t) if two ratios of sums have the same denominator in every unit,
+    otherwise t by the jackknife.
     """
     difference = first.term_differences(second)
     total, size = difference.by_unit(difference.defined, first.unit)
     same_sizes = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
-    # a unit of size 0 must not tell the systems apart either
+    # sign flips leave out units with the denominator 0: there the numerators must be equal too
     if same_sizes and not total[size == 0].any():
         return flips_or_t(first, second, options)
     return t_test(first, second, options)
@@ -189,7 +199,7 @@ def t_test(first: TermStatistic, second: TermStatistic, options: Options) -> Com
 
 
 def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
-    """Student's paired t, from sums over the units that have both values."""
+    """Student's paired t where only sums over the units that have both values are in memory."""
     difference = first.shared_difference(second)
     return options.compare(
         DifferenceByT(
@@ -239,9 +249,9 @@ NO_GROWTH = VarianceGrowth(0.0, 0.0)
 class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
-    growth: of the variance of the units' differences with the true difference. exactness_margin:
-    half the distance of two possible means next to each other, by which an exact test is
-    conservative if all units that differ do so by one amount.
+    growth: how the variance of the units' differences grows with the true difference.
+    exactness_margin: what an exact test needs beyond the detectable difference of t, if all units
+    that differ do so by one amount: half the distance of two neighbouring possible means.
     """
 
     growth: VarianceGrowth = NO_GROWTH
@@ -249,16 +259,14 @@ class PairedDifference(DifferenceByT):
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the differences over units that a t-test sees, NaN below two
-        units.
-        """
+        """The standard deviation of the units' differences, as observed; NaN below two units."""
         return self.error * float(np.sqrt(self.n))
 
     def spread_at(self, difference: float) -> float:
         """The standard deviation of the units' differences if the true difference is
         `difference`.
         """
-        # Var(assumed) − Var(observed), by `VarianceGrowth`
+        # the observed variance + Var(assumed) − Var(observed), by `VarianceGrowth`
         assumed = abs(difference)
         observed = abs(self.value)
         growth = self.growth.linear * (assumed - observed)
@@ -267,9 +275,9 @@ class PairedDifference(DifferenceByT):
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power; NaN
-        if sign flips of so few units have no p below 1 − level.
+        if sign flips of so few units have no p of at most 1 − level.
         """
-        smallest_p = 2.0 ** (1 - self.n)
+        smallest_p = 2.0 ** (1 - self.n)  # two of the 2ⁿ sign vectors, if all signs are equal
         if smallest_p > 1 - level:
             return np.nan
         by_t = power.minimum_detectable(
@@ -284,8 +292,8 @@ class PairedDifference(DifferenceByT):
 
 
 def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
-    """The difference of two means or ratios of sums, over the units that have a value of both
-    systems: Student's paired t of means of independent units, otherwise by the jackknife.
+    """The difference of two means or ratios of sums over the units that have values of both, for a
+    t-test: Student's paired t for means of independent units, otherwise the jackknife.
     """
     defined = both(first.sums, second.sums)
     means = first.sums.denominator is None and second.sums.denominator is None
@@ -305,7 +313,9 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
 def _paired_means(
     first: TermStatistic, second: TermStatistic, defined: np.ndarray
 ) -> PairedDifference:
-    """The difference of two means of independent units. defined: the units with both values."""
+    """The difference of two means of independent units, for Student's paired t. defined: mask of
+    the units with both values.
+    """
     first_values = first.sums.numerator[defined]
     second_values = second.sums.numerator[defined]
     differences = minus(first_values, second_values)
@@ -324,7 +334,7 @@ def _paired_means(
         method="paired t",
         scale=largest,
         growth=_growth(first_values, second_values, first.chosen.metric),
-        # one flipped sign moves the mean by twice as much
+        # a flipped sign changes the mean by 2 · largest / n, of which it is half
         exactness_margin=largest / n if is_conservative else 0.0,
     )
 
@@ -390,8 +400,8 @@ def _by_t(
 
 
 def _magnitude(first: Statistic, second: Statistic) -> float:
-    """The magnitude of the values, for recognising rounding error; 1 if values are around 0 and do
-    not show it.
+    """The magnitude of two values, at most 1, relative to which a difference may be a rounding
+    error; 1 for a metric without a lower bound, as its values may be near 0 whatever its terms.
     """
     if not np.isfinite(first.chosen.metric.low):
         return 1.0
@@ -406,13 +416,12 @@ def influence(first: SpreadStatistic, second: SpreadStatistic, options: Options)
 
 
 def chosen(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """Compare by bootstrap samples, on each of which both systems' thresholds are chosen again.
-
-    The error is at least that at the fixed thresholds.
+    """Compare by t, with the standard error over bootstrap samples, on each of which the thresholds
+    of both systems are chosen again; it is at least that at the fixed thresholds.
     """
     fixed = first.difference_spread(second).error
     resampled = np.nanstd(first.bootstrap_values - second.bootstrap_values)
-    # fmax: the error at the fixed thresholds where no sample has a value
+    # fmax ignores NaN, the standard deviation if no sample has a value
     variance = np.fmax(fixed, resampled) ** 2 + added_variance(first, second).sum()
     freedom = max(first.freedom, 1.0)
     error = float(np.sqrt(variance))
@@ -420,12 +429,14 @@ def chosen(first: RowStatistic, second: RowStatistic, options: Options) -> Compa
 
 
 def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """Compare by the jackknife: with few units, the first-order influence values underestimate the
-    error.
+    """Compare by t with the jackknife's standard error, or with many units by `influence`.
+
+    With few units, influence values of the delta method underestimate the error.
     """
     if first.n > options.limits.flipped:
         return influence(first, second, options)
     differences = first.leave_one_out_values() - second.leave_one_out_values()
+    # without some unit the metric may be undefined
     if differences.size < 2 or not np.isfinite(differences).all():
         return influence(first, second, options)
     error = Spread.from_jackknife(differences, first.freedom + 1).error
@@ -436,10 +447,11 @@ def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> 
 def welch_or_kurtosis_t(
     first: ScoreStatistic, second: ScoreStatistic, options: Options
 ) -> Comparison:
-    """Compare if a few rows, those of a rare class, may carry most of the variance.
+    """Compare by t with fewer degrees of freedom, as a few rows, those of a rare class, may carry
+    most of the variance.
 
-    If each row has one class, Welch's t with the variance of each class is used, otherwise t with
-    the degrees of freedom that follow from the kurtosis of the influence values.
+    They are Welch's, from the variance of each class, if every class has two rows or more;
+    otherwise they follow from the kurtosis of the influence values.
     """
     first = first.leave_one_out()
     second = second.leave_one_out()
@@ -473,16 +485,15 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     positive and of negative rows, (2,).
 
     If few rows differ, their number is uncertain, and if none does, the difference would have a
-    variance of 0. So `ADDED_ROWS` rows are added of each class and direction: predicted positive by
-    the first system alone, and by the second alone.
+    variance of 0. So `ADDED_ROWS` rows of each class are added that the first system alone predicts
+    positive, and as many that the second alone does.
     """
     variance = np.zeros(2)
-    # a row that only the first system predicts positive moves its metric, one that only the second
-    # does the other metric: so both are summed
+    # a row that one system alone predicts positive changes the metric of this system
     for statistic in (first, second):
         kind = statistic.chosen.metric.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        # influence of a positive and a negative row (lines), predicted positive or not (columns)
+        # of a positive row, then a negative one (lines), predicted positive or not (columns)
         influence = kind.influence_table(statistic.tables.cut)
         change = influence[:, 1] - influence[:, 0]  # of a row whose decision changes
         variance += ADDED_ROWS * change**2
@@ -490,14 +501,18 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
 
 
 class ClassVariance(NamedTuple):
-    """The variance that the rows of each class add to a difference, and the number of rows."""
+    """The variance that the rows of each class add to a difference, and their number, shape
+    (classes,) each.
+    """
 
     variance: Floats
     rows: Ints
 
 
 def variance_by_class(first: ScoreStatistic, second: ScoreStatistic) -> ClassVariance:
-    """The part of each class in the variance of the difference, Σ squares · n / (n − 1)."""
+    """The variance that the n rows of each class add to the difference: Σ l² · n / (n − 1) of their
+    influence l on it.
+    """
     classes = first.squares_by_class(second)
     variance = classes.squares * ratio(classes.rows, classes.rows - 1)
     return ClassVariance(variance, classes.rows)
@@ -510,10 +525,10 @@ def welch(
     added: Floats | None = None,
     method: str = WELCH,
 ) -> Comparison:
-    """Welch's t from the influence of rows on the difference.
+    """Compare by Welch's t, with the variance of the rows of each class from their influence on the
+    difference. A normal interval would exceed its nominal error rate.
 
-    A normal bootstrap interval exceeds its nominal error rate. added: what is added to the variance
-    of the positive rows and of the negative ones.
+    added: what is added to the variance of each class, see `added_variance`.
     """
     classes = variance_by_class(first, second)
     variance = classes.variance if added is None else classes.variance + added
@@ -524,21 +539,21 @@ def welch(
 def welch_of_decisions(
     first: ScoreStatistic, second: ScoreStatistic, options: Options
 ) -> Comparison:
-    """`welch` for decisions at a threshold; the variance allows for one more row on which the
-    decisions differ.
+    """`welch` for decisions at a threshold; the variance allows for some more rows on which the
+    decisions differ (`added_variance`).
     """
     return welch(first, second, options, added_variance(first, second))
 
 
 def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """Welch's t of two KS distances, each at its own threshold, with half a row added where only
-    one system is right.
+    """Compare two KS distances, each at its own threshold, by Welch's t.
 
-    Half a row is added in each class and direction, after Agresti and Min, doi:10.1002/sim.1781;
-    otherwise a few rows on which both systems agree would have a variance of 0.
+    After Agresti and Min, doi:10.1002/sim.1781, half a row of each class is added that the first
+    system alone predicts positive, and half a row that the second alone does; otherwise a few rows
+    on which both systems agree would have a variance of 0.
     """
     classes = variance_by_class(first, second)
-    # two half rows, one in each direction, whose influence is 1 / the rows of their class
+    # Σ l² of both half rows, whose influence l is 1 / the rows of their class
     added = 1.0 / np.maximum(classes.rows, 1) ** 2
     value = first.value - second.value
     difference = welch_t(value, classes.variance + added, classes.rows, "Agresti–Min, Welch t")
@@ -546,15 +561,15 @@ def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) ->
 
 
 def two_areas(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """DeLong's variance of two correlated areas, with Welch's t because a rare class estimates its
-    variance poorly.
+    """Compare two areas under the ROC curve by DeLong's variance. The t-distribution has Welch's
+    degrees of freedom, as the variance of a rare class is known poorly.
     """
     return welch(first, second, options, method="DeLong, Welch t")
 
 
 def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """The variance of `welch`, with t on (rows − 1) degrees of freedom: with fewer, few positives
-    never reject.
+    """Compare by t, with the variance of `welch` and (rows − 1) degrees of freedom: with Welch's, a
+    test of few positives never rejects.
     """
     classes = variance_by_class(first, second)
     error = float(np.sqrt(classes.variance.sum()))
@@ -565,8 +580,8 @@ def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 
 def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The score test of two systems' precisions; the rows that they predict positive may
-    overlap.
+    """The score test of the precisions of two systems on the same rows, where some rows may be
+    predicted positive by both.
     """
     return proportions.predictive_values(
         first.hits(),
@@ -580,8 +595,8 @@ def predictive_values(first: RowStatistic, second: RowStatistic, options: Option
 
 
 def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The test of the two precisions, since both lifts have one base rate, by which the limits are
-    divided.
+    """The test of two lifts: that of the precisions, which are the lifts times the same base rate.
+    The difference and its limits are divided by the base rate.
     """
     kind = first.chosen.metric.kind
     assert isinstance(kind, score_kinds.Lift)
@@ -590,7 +605,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     decisions = first.tables.cut
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
-        """The difference of the lifts from that of the precisions."""
+        """The difference of the lifts, from that of the precisions; the base rate is estimated."""
         base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
         return closed_forms.divided(difference, base_rate)
 
@@ -604,7 +619,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
 
 
 def no_test(first: Statistic, second: Statistic, options: Options, why: str = NONE) -> Comparison:
-    """The difference without limits or p."""
+    """The difference without limits and with p = NaN. why: the reason, as the method."""
     value = first.value - second.value
     difference = Estimate(value, np.nan, np.nan, options.level, first.n, why)
     return Comparison(
@@ -618,7 +633,7 @@ def no_test(first: Statistic, second: Statistic, options: Options, why: str = NO
 
 
 def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The difference over folds, whose scores share training rows."""
+    """The test of Nadeau and Bengio for two means over folds, whose scores share training rows."""
     defined = both(first.sums, second.sums)
     differences = (first.sums.per_unit - second.sums.per_unit)[defined]
     return nadeau_bengio(
@@ -629,8 +644,8 @@ def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
 def two_drawn(
     first: NoisyUnitStatistic, second: NoisyUnitStatistic, options: Options
 ) -> Comparison:
-    """The difference over the units that have both values, which are fixed: the variance is that of
-    the draws alone.
+    """Compare by t over the units that have both values. Units are the same in every sample, so
+    that the variance is that of the random draws alone.
     """
     defined = both(first.sums, second.sums)
     differences = first.sums.numerator - second.sums.numerator
@@ -646,8 +661,8 @@ def two_drawn(
 
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """Welch's t; the studentised permutation test if the arms are skewed and too different for
-    Welch's t.
+    """Compare the means of two independent arms by Welch's t, or by the studentised permutation
+    test if the arms are skewed and too different for Welch's t.
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
@@ -664,11 +679,12 @@ def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
 
 
 def _ratio_arm(statistic: UnitStatistic) -> Arm:
+    """The ratio of sums of an arm, with the jackknife's influence of each unit."""
     return independent.ratio_of(statistic.sums)
 
 
 def two_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The difference of two independent ratios of sums by the jackknife."""
+    """Compare the ratios of sums of two independent arms by t with the jackknife's errors."""
     return independent.difference(
         _ratio_arm(first),
         _ratio_arm(second),
@@ -698,8 +714,8 @@ def two_proportions(
 
 
 def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """Fieller's interval; that of the studentised permutation if this tests the means and no value
-    is negative.
+    """The relative difference of the means of two independent arms, with Fieller's interval; that
+    of the studentised permutation test where `two_means` uses it and no value is negative.
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
@@ -711,12 +727,12 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
 
 
 def lift_of_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """Fieller's interval of two independent ratios of sums."""
+    """The relative difference of two independent ratios of sums, with Fieller's interval."""
     return independent.lift(_ratio_arm(first), _ratio_arm(second), level=options.level)
 
 
 def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Options) -> Comparison:
-    """Koopman's interval of the ratio of two independent shares."""
+    """The relative difference of two independent shares, with Koopman's interval of their ratio."""
     return independent.share_lift(*first.hits(), *second.hits(), level=options.level)
 
 
@@ -731,8 +747,8 @@ def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison
 def detectable_by_width(
     first: Statistic, second: Statistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the width of the interval, of a one-sided one from its limit:
-    z(level) + z(80% power) standard errors.
+    """The detectable difference, z(level) + z(80% power) standard errors, with the standard error
+    from the width of the interval; of a one-sided interval from its limit.
     """
     difference = comparison.difference
     two_sided_level = comparison.alternative.two_sided_level(difference.level)
@@ -752,11 +768,12 @@ def detectable_by_pairs(
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the rows on which two decisions differ.
+    """The detectable difference of two shares of hits, from the rows on which two decisions differ.
 
-    Their number grows with the difference, see `PairedDifference`.
+    Their share is the variance of the rows' differences of −1, 0 and 1, and grows with the true
+    difference d: it is sd² + growth · d. A row that differs now goes on differing; of those that
+    agree, 1 − differing, a share d comes to differ.
     """
-    # at a true difference d the share of differing rows, their variance, is sd² + growth · d
     rows = first.discordant(second)
     differing = float(ratio(rows.first_only + rows.second_only, rows.n))
     difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
@@ -768,10 +785,10 @@ def detectable_by_decisions(
 def detectable_by_shares(
     first: Statistic, second: Statistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the second share and both sample sizes.
+    """The detectable difference of two independent shares, from the second share, on which the
+    variance depends, and both sample sizes.
 
-    The variance of a share depends on the share. If the shares are adjusted, it is that of so many
-    more units.
+    The share is that of the raw values; an adjustment counts as so many more units.
     """
     return power.detectable_share(
         second.unadjusted().value,
@@ -785,12 +802,13 @@ def detectable_by_shares(
 def detectable_by_means(
     first: UnitStatistic, second: UnitStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the second mean, the spread of both arms and their sizes.
+    """The detectable difference of the means of two independent arms, from their spread, their
+    sizes and the mean that the difference starts from.
 
-    If no value is negative, the effect is taken to multiply all values: the standard deviation
-    grows with the mean, and both arms tell the ratio of the two. If the arms do not differ
-    significantly, it is a difference from the mean of both: the second arm is that of the lower
-    mean. If values may be negative, the width is used.
+    That mean is the second one or, if the arms do not differ significantly, that of both arms. The
+    effect is taken to multiply all values, so that the standard deviation grows with the mean, and
+    both arms estimate the ratio of the two. Where values are negative, it is
+    `detectable_by_width`.
     """
     raw = (first.unadjusted(), second.unadjusted())
     lowest = min(arm.sums.numerator.min() for arm in raw)
@@ -800,7 +818,7 @@ def detectable_by_means(
     values = [first.sums.numerator, second.sums.numerator]
     relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
     base = second.value
-    # also if p is NaN
+    # "not <": also if p is NaN
     if not comparison.p_value < 1 - comparison.test_level:
         base = float(np.average([first.value, second.value], weights=sizes))
     sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))

@@ -30,18 +30,18 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, product
 from evalkit.statistics.spread import Interval
 
-ENUMERATED = 20  # units whose 2^n sign vectors are all visited
+ENUMERATED = 20  # most units of which all 2^n sign vectors are visited
 CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
 HALF = 0.5  # the weight of draws exactly as extreme as the data in the mid-p
 # columns of sizes whose draws are cached: all pairs of systems on the same units share them
 REMEMBERED = 4
-FEW = 2**16  # units up to which they are cached, some megabytes
+FEW = 2**16  # most units whose draws are cached: some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
-TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
+TIE = 1e-12  # relative to Σ|d|: sums that differ by less differ by rounding only
 # most work of `lattice_p`, distinct sizes × Σ |steps| (about the points of its transform): a second
 LATTICE = 2**25
-MOST_SIZES = 64  # distinct magnitudes of differences on a lattice
+MOST_SIZES = 64  # most distinct magnitudes of differences on a lattice
 NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 
 Result = TypeVar("Result")
@@ -50,10 +50,11 @@ Result = TypeVar("Result")
 def replayed(
     size: int,
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Cache the results of a function that draws from a random generator, by its state and the
-    sizes asked for.
+    """A decorator that caches the results of a function `draw(rng, *sizes)`, by the state of the
+    random generator and the sizes.
 
-    If the result is known, the generator is advanced as if it had drawn. size: number of results.
+    Where a result is cached, the generator is set to the state that drawing would have left. size:
+    the number of results that are kept.
 
     >>> times = []
     >>> @replayed(2)
@@ -66,13 +67,13 @@ def replayed(
     """
 
     def decorate(draw: Callable[..., Result]) -> Callable[..., Result]:
-        """The function with its last results cached."""
+        """`draw` with its last results cached."""
 
         @lru_cache(size)
         def draw_from(
             kind: type[np.random.BitGenerator], state: bytes, *sizes: int
         ) -> tuple[Result, Mapping[str, object]]:
-            """The result from this state of a generator, and its state afterwards."""
+            """The result from this pickled state of a generator, and its state afterwards."""
             bits = kind()
             bits.state = pickle.loads(state)
             result = draw(np.random.Generator(bits), *sizes)
@@ -92,8 +93,8 @@ def replayed(
 
 
 def enumerated(values: Floats) -> Floats:
-    """Σ ± values for every choice of signs, the first sign fixed: 2^(n−1) sums, the plain sum
-    first; (…, n) in.
+    """Σ ± values for every choice of signs, with + for the first value: shape (…, n) in, (…,
+    2^(n−1)) out, the sum without a flipped sign first.
 
     >>> enumerated(np.array([1.0, 3.0]))
     array([ 4., -2.])
@@ -101,52 +102,60 @@ def enumerated(values: Floats) -> Floats:
     sums = values[..., :1].copy()
     for i in range(1, values.shape[-1]):
         value = values[..., i, None]
-        sums = np.concatenate([sums + value, sums - value], axis=-1)
+        sums = np.concatenate([sums + value, sums - value], axis=-1)  # twice as many
     return sums
 
 
 def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Floats:
-    """Σ ± column under at least `draws` random sign vectors, shared by all columns: (n, m) in, (m,
-    draws) out.
+    """Σ ± column under at least `draws` random sign vectors, which all columns share: (units,
+    columns) in, (columns, draws) out.
 
-    Random signs times the rows of a Walsh–Hadamard matrix: each row of the product is uniform over
-    sign vectors, and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N
-    additions. Draws of one block are uncorrelated, not independent. Koning, Hemerik, Biometrika
-    2024, doi:10.1093/biomet/asad050.
+    One vector of random signs, times each row of a Walsh–Hadamard matrix, gives a block of N =
+    2^⌈log₂ units⌉ sign vectors: each is uniform over all sign vectors, and a fast transform gives
+    their N sums for N log₂ N additions. Draws of one block are uncorrelated, not independent.
+    Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
     """
     return signed_sums(columns, signs(len(columns), rng, draws))
 
 
 def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Random signs of n units from which at least `draws` draws follow, one row per block."""
+    """Random signs of n units, 1 or −1, one row per block of `joint_draws`; as many blocks as at
+    least `draws` draws need. Rows are padded by 0 to a power of two.
+    """
     return _signs(random_bits(n, rng, draws), n)
 
 
 def signed_sums(columns: Floats, signs: Floats) -> Floats:
-    """Σ ± column of each draw that follows from these signs, (n, m) in, (m, draws) out."""
-    n, m = columns.shape
+    """Σ ± column of each draw of `joint_draws`: (units, columns) in, (columns, draws) out.
+
+    signs: as from the function `signs`, shape (blocks, points).
+    """
+    units, m = columns.shape
     # each column is padded to the length of the transform, and multiplied by each block of signs
-    points = np.zeros((m, 1, signs.shape[1]))
-    points[:, 0, :n] = columns.T
-    return walsh_hadamard(signs * points).reshape(m, signs.size)
+    padded = np.zeros((m, 1, signs.shape[1]))
+    padded[:, 0, :units] = columns.T
+    return walsh_hadamard(signs * padded).reshape(m, signs.size)
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
-    """A random bit for each of n units in each block of draws, packed into bytes, n padded to a
-    multiple of 8.
+    """A random bit for each of n units in each block of draws: bytes of eight bits, of which the
+    last one of a block may have some to spare.
     """
-    blocks = _ceil_divide(draws, _points(n))
+    blocks = _ceil_divide(draws, _points(n))  # a block gives so many draws as it has points
     return rng.integers(0, 256, (blocks, _ceil_divide(n, 8)), dtype=np.uint8).tobytes()
 
 
 def _ceil_divide(number: int, divisor: int) -> int:
+    """number / divisor, rounded up."""
     return -(-number // divisor)
 
 
 def _signs(bits: bytes, n: int) -> Floats:
-    """The random sign of each unit, one row per block; 0 from unit n on, up to a power of two.
+    """The signs of n units, 1 for a bit of 0 and −1 for 1: shape (blocks, points), 0 from unit n
+    on.
 
-    All pairs on the same units share them, unless the units are many.
+    bits: as from `random_bits`. They are cached for all pairs of systems on the same units, unless
+    there are so many units that this takes much memory.
     """
     if n <= FEW:
         return _cached_signs(bits, n)
@@ -154,6 +163,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
+    """The result of `_signs`."""
     rows = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))
     signs = np.zeros((len(rows), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
@@ -169,8 +179,10 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Σ ± values for a chunk of draws at a time. bits: as from `random_bits`; without them the sums
-    are those of every choice of signs.
+    """Yield Σ ± values, shape (draws,) for a chunk of all draws at a time.
+
+    values: one per unit. bits: as from `random_bits`; if empty, the draws are every choice of
+    signs, up to the sign of all (`enumerated`).
     """
     if not bits:
         all_sums = enumerated(values)
@@ -180,7 +192,7 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     points = signs.shape[1]  # one row of signs gives so many draws
     rows_at_once = max(1, CACHED // points)
     blocks = (signs[start : start + rows_at_once] for start in range(0, len(signs), rows_at_once))
-    if 1 < points <= TOGETHER:
+    if 1 < points <= TOGETHER:  # then matrix products are faster than the butterfly
         yield from (_sums_by_halves(block, values) for block in blocks)
         return
     padded = np.zeros(points)
@@ -189,14 +201,16 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
 
 
 def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
-    """The Walsh–Hadamard transform of signs times values: the last level by hand, of two products
-    that have half of the points each.
+    """Σ ± values of each draw of these rows of signs, shape (draws,), by two matrix products.
+
+    The Walsh–Hadamard matrix of 2 h points is [[H, H], [H, −H]], with H that of h points. So the
+    first h values and the others are multiplied by H, and both products added and subtracted.
     """
     half = signs.shape[1] // 2
     matrix = _hadamard(half)
     first = signs[:, :half] @ (values[:half, None] * matrix)
     second = signs[:, half : values.size] @ (values[half:, None] * matrix[: values.size - half])
-    # a block of draws is the sums of both products, then their differences
+    # the draws of a row of signs: the sums of both products, then their differences
     drawn = np.empty((len(signs), 2, half))
     np.add(first, second, out=drawn[:, 0])
     np.subtract(first, second, out=drawn[:, 1])
@@ -204,21 +218,22 @@ def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
 
 
 def walsh_hadamard(values: Floats) -> Floats:
-    """The Walsh–Hadamard transform along the last axis, whose length is a power of two.
+    """The Walsh–Hadamard transform along the last axis, whose length is a power of two: the product
+    with the Hadamard matrix of that order.
 
-    Up to six levels of the butterfly are computed together as one product with the Hadamard matrix
-    of order 64.
+    That matrix is a Kronecker product of smaller ones: matrices of order 64 or less are applied one
+    after the other, which takes few large products in place of many levels of additions.
 
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
     """
     shape = values.shape
     length = shape[-1]
-    done = 1  # points whose levels are computed
+    done = 1  # neighbouring values in blocks of so many are transformed
     while done < length:
         points = min(TOGETHER, length // done)
         matrix = _hadamard(points)
-        if done == 1:
+        if done == 1:  # the same as below, faster
             values = product(values.reshape(-1, points), matrix)
         else:
             values = np.matmul(matrix, values.reshape(-1, points, done))
@@ -228,8 +243,8 @@ def walsh_hadamard(values: Floats) -> Floats:
 
 @lru_cache
 def _hadamard(points: int) -> Floats:
-    """The Hadamard matrix in Sylvester's order: the sign of each entry by the bits that row and
-    column share.
+    """The Hadamard matrix of 1 and −1 in Sylvester's order, shape (points, points); points: a power
+    of two.
     """
     matrix = np.ones((1, 1))
     while len(matrix) < points:
@@ -238,8 +253,10 @@ def _hadamard(points: int) -> Floats:
 
 
 class PValue(NamedTuple):
-    """A two-sided p-value, and how it was computed. overlap: by how much both tails add up to more
-    than 1, as of exactly the observed sum; 0 if it is not known.
+    """A two-sided p-value, and how it was computed.
+
+    overlap: by how much the p-values of both one-sided tests add up to more than 1, as both count
+    the observed sum; 0 if it is not known. One-sided p-values follow from it.
     """
 
     p: float
@@ -248,11 +265,12 @@ class PValue(NamedTuple):
 
 
 def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
-    """The exact two-sided p-value of a mean of 0; None if it has to be drawn.
+    """The exact two-sided p-value of a mean of 0; None if no exact way is fast enough, so that
+    signs have to be drawn.
 
-    Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test;
-    at most 20 others are enumerated; integer multiples of a common step (precision at k) take one
-    Fourier transform.
+    Differences of 0 change nothing. If all others have one size, it is the binomial (sign, McNemar)
+    test; at most 20 are enumerated; integer multiples of a common step, as of precision at k, take
+    one Fourier transform. tie_weight: of draws exactly as extreme as the data, ½ for the mid-p.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
     PValue(p=0.125, method='exact enumeration', overlap=0.0625)
@@ -260,7 +278,7 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     nonzero = differences[differences != 0]
     n = nonzero.size
     if n == 0:
-        return PValue(1.0, "no difference", 1.0)
+        return PValue(1.0, "no difference", overlap=1.0)  # both one-sided p-values are 1
     sizes = np.abs(nonzero)
     if sizes.max() - sizes.min() <= TIE * sizes.max():
         p, tied = _binomial_p(int(np.sum(nonzero > 0)), n, tie_weight)
@@ -285,15 +303,19 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
 
 
 class TiedP(NamedTuple):
-    """A two-sided p-value, and the probability of exactly the observed sum."""
+    """A two-sided p-value, and `tied`, the probability of exactly the observed sum, not of its
+    negative. The data's own signs count as a tie, until `exact_p` adds the rest of their weight.
+    """
 
     p: float
     tied: float
 
 
 def _binomial_p(heads: int, flips: int, tie_weight: float) -> TiedP:
+    """The p-value of a fair coin, as `fair_coin`, and the probability of exactly so many heads."""
     from scipy.special import bdtr
 
+    # so many heads are as probable as so many tails
     fewer = min(heads, flips - heads)
     below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
     tied = float(bdtr(fewer, flips, 0.5)) - below
@@ -301,22 +323,26 @@ def _binomial_p(heads: int, flips: int, tie_weight: float) -> TiedP:
 
 
 def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
-    """P(|Σ ± d| ≥ |Σ d|) over all sign vectors; those that are exactly as extreme have the weight
-    `tie_weight`.
+    """P(|Σ ± d| ≥ |Σ d|) over all sign vectors of the differences d, where vectors with
+    |Σ ± d| = |Σ d| count with `tie_weight`; and P(Σ ± d = Σ d).
     """
     tie = TIE * np.abs(differences).sum()
     sums = np.abs(enumerated(differences))
     beyond = sums - abs(differences.sum())
-    tied = float(np.mean(np.abs(beyond) <= tie))  # of a sum of this size, on either side
+    of_size = float(np.mean(np.abs(beyond) <= tie))  # P(|Σ ± d| = |Σ d|)
     if abs(differences.sum()) <= tie:
-        return TiedP(1.0, tied)
+        # A sum of 0 is its own negative. Both tails have P(S > 0) + tie_weight P(S = 0), at least
+        # ½ even for the mid-p, so that p = 1.
+        return TiedP(1.0, of_size)
     at_least = np.mean(beyond >= -tie)
     more = np.mean(beyond > tie)
-    return TiedP(float(tie_weight * at_least + (1 - tie_weight) * more), tied / 2)
+    p = float(tie_weight * at_least + (1 - tie_weight) * more)
+    return TiedP(p, of_size / 2)  # half of them have the sum Σ d, half −Σ d
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
-    """The exact two-sided p-value of a fair coin, by its number of heads; never 0.
+    """The exact two-sided p-value of the hypothesis that a coin is fair, from its number of heads;
+    never 0. tie_weight: of exactly so many heads in a tail, ½ for the mid-p.
 
     >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
     (0.021484375, 0.01171875)
@@ -327,7 +353,8 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
     at_most = float(bdtr(fewer, flips, 0.5))
     below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
     p = 2 * (tie_weight * at_most + (1 - tie_weight) * below)
-    return min(1.0, max(p, float(np.finfo(float).tiny)))
+    smallest = float(np.finfo(float).tiny)  # of many flips p would become 0 by underflow
+    return min(1.0, max(p, smallest))
 
 
 def lattice(differences: Floats) -> Ints | None:
@@ -338,7 +365,7 @@ def lattice(differences: Floats) -> Ints | None:
     array([ 1, -2,  3])
     """
     largest = float(np.abs(differences).max())
-    # rounded: sizes that are equal but for rounding are one
+    # rounded, so that sizes which differ by rounding only are one
     sizes = np.unique(np.abs(differences / largest).round(12)) * largest
     size_sum = float(np.abs(differences).sum())
     if sizes.size > MOST_SIZES:
@@ -346,8 +373,8 @@ def lattice(differences: Floats) -> Ints | None:
     step = largest
     for size in sizes.tolist():
         step = _common_step(step, size, rounding=1e-6 * largest)
-        # the step only becomes smaller, and the work larger; twice the bound, because the step may
-        # be off by rounding here: the whole steps decide below
+        # With each size the step becomes smaller and the work larger: stop early. Twice the bound,
+        # as the step may have a rounding error here; the whole steps decide below.
         work = sizes.size * (size_sum / step)
         if work > 2 * LATTICE:
             return None
@@ -360,8 +387,8 @@ def lattice(differences: Floats) -> Ints | None:
 
 
 def _common_step(step: float, size: float, rounding: float) -> float:
-    """The greatest common divisor of two sizes by Euclid's algorithm; what is below `rounding` is
-    left of a multiple.
+    """The greatest common divisor of two sizes by Euclid's algorithm; a remainder of at most
+    `rounding` counts as 0.
 
     >>> round(_common_step(0.6, 0.4, 1e-6), 12)
     0.2
@@ -374,11 +401,11 @@ def _common_step(step: float, size: float, rounding: float) -> float:
 
 
 def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
-    """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
+    """P(|Σ ± steps| ≥ |Σ steps|) for integer steps, one per unit; never 0.
 
-    The sum of the flipped steps' sizes has the characteristic function Π ((1 + e^{itm}) / 2)^c over
-    the sizes m with c steps each; its inverse transform is the distribution. Doubles resolve
-    probabilities down to about 1e-12.
+    The sum of the sizes of the flipped steps has the characteristic function Π ((1 + e^{itm}) /
+    2)^c over the sizes m with c steps each; its inverse Fourier transform is the distribution.
+    Doubles resolve probabilities down to about 1e-12. tie_weight: of sums exactly as extreme.
 
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
@@ -387,6 +414,7 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
 
 def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
+    """`lattice_p`, and P(Σ ± steps = Σ steps)."""
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     total = int(sizes @ counts)
     points = 1 << total.bit_length()  # a power of two above the largest sum
@@ -397,13 +425,14 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     spectrum = np.exp(-1j * np.pi * (frequency * total % (2 * points)) / points)
     for size, count in zip(sizes, counts, strict=True):
         spectrum *= cosine[frequency * size % (2 * points)] ** count
-    # flipped sums up to this one are as extreme; it is itself exactly as extreme as the data
+    # If sizes that add up to f are flipped, the size of the sum is |total − 2 f|: with f up to this
+    # one it is at least the observed one, with f equal to it the observed one
     extreme = int(total - abs(steps.sum())) // 2
-    probability = np.fft.irfft(spectrum, points)[: extreme + 1]  # of each flipped sum
+    probability = np.fft.irfft(spectrum, points)[: extreme + 1]  # of f = 0, 1, …, extreme
     tied = max(float(probability[-1]), 0.0)
-    if 2 * extreme == total:  # the observed sum is 0
+    if 2 * extreme == total:  # the observed sum is 0: p = 1, as in `_enumerated_p`
         return TiedP(1.0, tied)
-    p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])
+    p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])  # of both tails
     return TiedP(float(np.clip(p, NOISE, 1.0)), tied)
 
 
@@ -412,11 +441,11 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """For each draw, the ends of the range of null means under which it is at least as extreme as
-    the data.
+    """For each draw of signs, the range of null means under which it is at least as extreme as the
+    data.
 
-    Each range contains the mean; the order of the draws is arbitrary. rounding: means closer than
-    this are equal. mean: the origin of the ends.
+    low, high: the ends, less `mean`, shape (draws,), in any order. mean: the observed mean, which
+    all ranges contain. rounding: means closer than this are equal.
     """
 
     low: Floats
@@ -432,7 +461,8 @@ class Ranges:
     def share(self, null: float = 0.0, tie_weight: float = 1.0) -> float:
         """The two-sided p-value of the mean `null`: the share of draws whose range contains it.
 
-        tie_weight: the weight of those whose range ends there.
+        tie_weight: the weight of draws whose range ends at `null`, which are exactly as extreme as
+        the data; ½ for the mid-p.
 
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(
         ...     13.0, HALF
@@ -442,28 +472,30 @@ class Ranges:
         distance = null - self.mean
         # a range that ends within rounding of the null contains it
         least_reach = abs(distance) - self.rounding
+        # each range contains the mean, so that only the end on the side of `null` matters
         contains = self.low <= -least_reach if distance < 0 else self.high >= least_reach
         containing = int(np.count_nonzero(contains))
+        # at the mean itself p is 1, also for the mid-p
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
         return float(containing - (1 - tie_weight) * self._ending(distance)) / self.draws
 
     def _ending(self, distance: float) -> int:
-        """The number of draws whose range ends at this distance from the mean."""
+        """The number of draws whose range ends at `distance` from the mean, negative if below."""
         ends = self.low if distance < 0 else self.high
         return int(np.count_nonzero(np.abs(ends - distance) <= self.rounding))
 
     @property
     def tied(self) -> float:
-        """The probability of exactly the observed sum if the mean is 0, where the draws are all
-        sign vectors up to their sign.
-
-        The share of draws counts both the observed sum and its negative, unless they are equal.
+        """The probability of exactly the observed sum if the mean is 0; only where the draws are
+        all sign vectors, of each two opposite ones one.
         """
-        distance = -self.mean
-        data = 1  # its own signs, whose range has no end
-        either_sign = (self._ending(distance) + data) / self.draws
-        return either_sign if abs(distance) <= self.rounding else either_sign / 2
+        distance = -self.mean  # from the mean to 0
+        data = 1  # the draw without flipped signs, whose range has no end
+        of_size = (self._ending(distance) + data) / self.draws  # of the sum or its negative
+        if abs(distance) <= self.rounding:  # the sum is 0, its own negative
+            return of_size
+        return of_size / 2
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -475,9 +507,9 @@ class Ranges:
         low = self.low
         high = self.high
         for level in sorted(levels):
-            # Beyond a limit lie at most so many ends, and those beyond the limit of a higher level
-            # are among them. The draws change their places, which mean nothing. One place at a
-            # time: numpy finds several at once in slower code.
+            # The limit is the end at this place, counted from outside; those of higher levels lie
+            # among the ends up to it. `partition` reorders the ends, whose order is arbitrary; it
+            # finds one place at a time, as numpy finds several at once in slower code.
             beyond = max(int(np.ceil(round(self.draws * (1 - level), 9))), 1)
             low.partition(beyond - 1)
             high.partition(high.size - beyond)
@@ -487,21 +519,20 @@ class Ranges:
         return limits
 
     def _limit(self, end: float) -> float:
-        """The null mean at the end of a range; exactly 0 if it is 0 but for rounding."""
+        """The null mean at this end of a range; exactly 0 if it is 0 within rounding."""
         limit = float(self.mean + end)
         return 0.0 if abs(limit) <= self.rounding else limit
 
 
 class Memory(threading.local):
-    """Memory for the ends of ranges, which each comparison of a thread uses again.
-
-    Memory that is new to the process costs several times the work on its numbers.
+    """Memory for the ends of `Ranges`, which a thread uses for one comparison after the other: new
+    memory costs several times the work on its numbers.
     """
 
     ends: Floats = np.empty((2, 0))
 
     def for_ends(self, draws: int) -> Floats:
-        """Two rows of this length, whose numbers are those of an earlier comparison."""
+        """Two rows to be overwritten, shape (2, draws): their numbers are left from before."""
         if self.ends.shape[1] < draws:
             self.ends = np.empty((2, draws))
         return self.ends[:, :draws]
@@ -516,17 +547,18 @@ def ranges(
     memory: Memory | None = None,
 ) -> Ranges:
     """For each sign vector the range of null means under which it is at least as extreme as the
-    data.
+    data: between the means of the flipped and of the unflipped units.
 
-    total: the difference of each unit. count: its rows. memory: holds the ends of the ranges until
-    other ranges overwrite them; by default each result has memory of its own.
+    total: the sum of the differences of each unit, shape (units,). count: its rows. memory: holds
+    the ends until it is used for other ranges; by default each result has new memory.
 
-    All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random
-    ones, and the data's own, whose range is the whole line and which keeps p above 0.
+    For at most 20 units all sign vectors are used, one of each two opposite ones; otherwise at
+    least `draws` random ones and the one without flipped signs, whose range is the whole line and
+    which keeps p above 0. The order of the units changes nothing, and −total gives the mirrored
+    ranges.
 
-    The order of the units changes nothing, and −total gives the mirrored ranges. The signs flipped
-    are those of the units minus their mean: the flipped units and the others then have opposite
-    sums, so that one sum per draw gives both ends.
+    Signs are drawn for total − mean · count, which add up to 0: the sums of the flipped and of the
+    unflipped units are then opposite, so that one sum per draw gives both ends.
 
     >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> r.mean, r.low, r.high
@@ -540,14 +572,16 @@ def ranges(
     rows = float(count.sum())
     mean = float(total.sum()) / rows
     rounding = TIE * float(np.abs(total).sum()) / rows
-    # beside random draws the last of all is the data's own
-    all_draws = sizes.kept.size + (1 if bits else 0)
+    all_draws = sizes.kept.size
+    if bits:
+        all_draws += 1  # the last one flips nothing; all sign vectors include it
     low, high = (memory or Memory()).for_ends(all_draws)
     _set_whole_line(low, high, -1)
     start = 0
     for drawn in sums(total - mean * count, bits):
         stop = start + drawn.size
-        # the means of the flipped and of the other units, less the mean of all
+        # the means of the flipped and of the unflipped units, less the mean of all: half of `drawn`
+        # is the sum of the unflipped ones, half of −`drawn` that of the flipped ones
         flipped = np.multiply(drawn, sizes.flipped[start:stop], out=low[start:stop])
         kept = np.multiply(drawn, sizes.kept[start:stop], out=drawn)
         np.maximum(flipped, kept, out=high[start:stop])
@@ -555,7 +589,8 @@ def ranges(
         start = stop
     _set_whole_line(low, high, sizes.everywhere)
     if order.own_mirror and bits:
-        # then −total has the same draws: half of them are replaced by mirrored ones
+        # −total has the same draws, and must have the mirrored ranges: so half of the ranges are
+        # replaced by the mirrored other half
         half = all_draws // 2
         mirrored_low = -high[half : 2 * half]
         mirrored_high = -low[half : 2 * half]
@@ -571,8 +606,8 @@ def _set_whole_line(low: Floats, high: Floats, draws: Ints | int) -> None:
 
 
 class DrawnOrder(NamedTuple):
-    """The order in which units get their signs. own_mirror: True if the negated differences are the
-    same units.
+    """The order in which units get their signs. own_mirror: True if the negated differences, in
+    some order, are the differences themselves.
     """
 
     units: Ints
@@ -580,8 +615,8 @@ class DrawnOrder(NamedTuple):
 
 
 def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
-    """The order in which units get their signs: one for `total` and −`total`, so that swapping the
-    systems gives the same p.
+    """The order in which units get their signs: the same one for `total` and −`total`, so that
+    swapping the systems gives the same p. total, count: as in `ranges`.
 
     >>> for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0]):
     ...     order = _drawn_order(np.array(total), np.ones(2))
@@ -592,8 +627,9 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """
     rising = np.lexsort([count, total])
     falling = np.lexsort([count, -total])  # the order in which −total rises
-    # The two orders of −total are the same, swapped. Of both, the order is taken in which the last
-    # number that differs (of the differences, else of the rows) is larger, whichever comes first.
+    # For −total the same two orders are found, swapped: the choice must not depend on which is
+    # which. Taken is the order in which the last number that differs, of the sorted differences or
+    # else of the rows, is larger.
     columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
     for by_rising, by_falling in columns:
         differing = np.flatnonzero(by_rising != by_falling)
@@ -606,8 +642,8 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
 
 @dataclass(frozen=True, eq=False)
 class InverseSizes:
-    """For each draw −1 / the rows of the flipped units, and 1 / those of the others; 0 if there are
-    none.
+    """What a drawn sum is multiplied by in `ranges`: for each draw −1 / (2 × the rows of the
+    flipped units) and, `kept`, 1 / (2 × those of the unflipped ones); 0 if there are none.
 
     everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever
     the mean.
@@ -619,8 +655,11 @@ class InverseSizes:
 
 
 def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
-    """The sizes under these sign vectors. count: the rows of each unit, as bytes, by which results
-    are cached. All pairs on the same units share them, unless the units are many.
+    """The inverse sizes under the sign vectors of these bits, see `sums`. count: the rows of each
+    unit as bytes, which can be the key of a cache.
+
+    They are cached for all pairs of systems on the same units, unless there are so many units that
+    this takes much memory.
     """
     rows_of_unit = np.frombuffer(count)
     if rows_of_unit.size <= FEW:
@@ -629,12 +668,13 @@ def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
 
 
 def _computed_inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
+    """The result of `_inverse_sizes`."""
     rows_of_unit = np.frombuffer(count)
-    # Σ ± rows: those of the kept units less those of the flipped ones
+    # Σ ± rows: those of the kept units less those of the flipped ones, so that n − size is twice
+    # the rows of the flipped ones
     size = np.concatenate(list(sums(rows_of_unit, bits)))
     n = rows_of_unit.sum()
-    # Counts that are not whole, such as the actual values below a WAPE, add up to n but for
-    # rounding.
+    # within rounding: counts may be fractions, such as the actual values below a WAPE
     everywhere = np.flatnonzero(np.abs(size) >= n * (1 - TIE))
     return InverseSizes(-_inverse(n - size), _inverse(n + size), everywhere)
 
@@ -649,8 +689,8 @@ def _inverse(size: Floats) -> Floats:
 
 # Small p-values: importance sampling where plain draws hardly reach -------------------------------
 
-# Of 100,000 plain draws none gives a p below 1e-5, and over 5,000 comparisons Holm raises that
-# above 0.05. Here the signs are drawn with the probabilities that make the observed sum the
+# The least p of 100,000 fair draws is 1e-5, which Holm raises to 0.05 over 5,000 comparisons: for
+# smaller ones the signs are drawn with the probabilities that make the observed sum the
 # expected one (exponential tilting), and each draw is weighted by how much likelier it was made:
 # the mean weight of the draws that are as extreme is an unbiased estimate of p, with about the same
 # relative error however small p is. Siegmund, Annals of Statistics 1976,
@@ -659,9 +699,7 @@ def _inverse(size: Floats) -> Floats:
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
-# plain draws as extreme as the data from which their share is precise: p with a tenth of error at
-# most
-RARE = 100
+RARE = 100  # draws as extreme as the data above which the error of their share is below a tenth
 NEWTON_STEPS = 100  # Newton's method is within rounding after some ten
 STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
 DRAWS_AT_ONCE = 512  # draws that are worked on at once, so that they stay in the processor's cache
@@ -672,10 +710,11 @@ LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is nor
 def p_value(
     total: Floats, drawn: Ranges, *, rng: np.random.Generator, tie_weight: float = 1.0
 ) -> PValue:
-    """The two-sided p-value of a mean of 0, given the ranges that were drawn.
+    """The two-sided p-value of a mean of 0: exact if possible, else the share of the draws or, if
+    this is small, the tail probability by importance sampling.
 
-    It is exact if possible, else the share of the draws, else the tail probability by importance
-    sampling, which counts every tie in full.
+    total: the sum of the differences of each unit. drawn: their `ranges`. tie_weight: of draws
+    exactly as extreme as the data; importance sampling counts them in full.
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
@@ -693,12 +732,13 @@ def p_value(
 
 
 def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS) -> float:
-    """P(|Σ ± d| ≥ |Σ d|) for fair signs: unbiased, with a relative error of some percent; never 0.
+    """P(|Σ ± d| ≥ |Σ d|) for fair signs, estimated by importance sampling: unbiased, with a
+    relative error of some percent; never 0.
 
-    differences: one per unit, (n,). With a = |d| the sum is as extreme if the flipped a add up to
-    at most half of Σ a − |Σ d|. Under the tilt θ unit i is flipped with probability
-    1 / (1 + exp(2 θ a)). If all differences have one sign, only the two plain sign vectors are as
-    extreme, and p is 2^(1 − n).
+    differences: one per unit, d, shape (n,). With a = |d|, the sum is at least as extreme if the
+    flipped a add up to at most half of Σ a − |Σ d|. Under the tilt θ a unit is flipped with the
+    probability 1 / (1 + exp(2 θ a)). If all differences have one sign, only the two vectors of
+    equal signs are as extreme, and p is 2^(1 − n).
 
     >>> tail_p(np.full(30, 0.5), rng=np.random.default_rng(1)) == 2.0**-29
     True
@@ -711,27 +751,29 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     size_sum = fsum(size)
     total = abs(fsum(differences))
     tie = TIE * size_sum
-    if total <= tie:
+    if total <= tie:  # every sum is at least as extreme as 0
         return 1.0
     most_flipped = (size_sum - total) / 2  # Σ of the flipped sizes in a draw that is as extreme
     if most_flipped + tie < size[-1]:  # not even the smallest unit may be flipped
         return smallest_p
     largest_size = size[0]
-    # of sizes up to 1, so that nothing overflows
+    # θ of sizes divided by the largest, so that nothing overflows, is θ times the largest
     theta = _tilt(size / largest_size, total / largest_size) / largest_size
     log_weight = _log_weights(size, most_flipped + tie, theta, rng, draws)
     largest = log_weight.max()
     if not np.isfinite(largest):  # no draw is as extreme
         return smallest_p
-    # of the tilted law: Π (1 + exp(−2 θ a)) / 2
+    # Fair and tilted probability of a draw with the flipped sum f have the ratio exp(2 θ f) times
+    # this constant, Π (1 + exp(−2 θ a)) / 2
     log_constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
     log_mean = np.log(np.exp(log_weight - largest).mean())  # relative to the largest weight
-    log_p = np.log(2) + largest + log_mean + log_constant
+    log_p = np.log(2) + largest + log_mean + log_constant  # twice one tail
     return float(min(1.0, max(np.exp(log_p), smallest_p)))
 
 
 def _tilt(size: Floats, total: float) -> float:
-    """The θ with Σ a tanh(θ a) = total, by Newton's steps from below: the sum is concave in θ.
+    """The tilt θ under which the expected sum of units of these sizes a, Σ a tanh(θ a), is the
+    observed `total`; by Newton's method.
 
     >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
     0.549306144
@@ -740,9 +782,10 @@ def _tilt(size: Floats, total: float) -> float:
     square = size**2
     for _ in range(NEWTON_STEPS):
         tanh = np.tanh(theta * size)
+        # the difference over the derivative by θ, Σ a² (1 − tanh²(θ a))
         step = (total - float(size @ tanh)) / float(square @ (1 - tanh**2))
         theta += step
-        if step <= 1e-15 * theta:
+        if step <= 1e-15 * theta:  # the sum is concave: all steps are positive, but for rounding
             break
     return theta
 
@@ -750,14 +793,16 @@ def _tilt(size: Floats, total: float) -> float:
 def _log_weights(
     size: Floats, most_flipped: float, theta: float, rng: np.random.Generator, draws: int
 ) -> Floats:
-    """log of exp(2 θ f) for each draw's flipped sum f, −∞ where f is above `most_flipped`.
+    """The logarithm of each draw's importance weight, shape (draws,): 2 θ f for the flipped sum f,
+    −∞ if f is above `most_flipped`, so that the draw is not extreme.
 
-    Of the units beyond the largest, the flipped sum g is normal with its tilted mean and variance,
-    and the expectation of exp(2 θ g) over g ≤ most_flipped − f takes its place.
+    Only the `LARGEST` units are drawn. The flipped sum g of the smaller ones is taken as normal,
+    with its mean and variance under the tilt, and the expectation of exp(2 θ g) over the g with
+    f + g ≤ most_flipped multiplies the weight. size: largest first.
     """
     from scipy.special import log_ndtr
 
-    # of a flip; exp overflows above 709
+    # of being flipped under the tilt; exp overflows above 709
     probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
     uniform = _uniform(rng, draws * size[:LARGEST].size)
     flipped = _flipped_sums(uniform, probability[:LARGEST], size[:LARGEST], draws)
@@ -776,8 +821,10 @@ def _log_weights(
 
 
 def _flipped_sums(uniform: Floats, probability: Floats, size: Floats, draws: int) -> Floats:
-    """The sum of the units that each draw flips: those whose uniform number is below their
-    probability.
+    """The sum of the sizes of the units that each draw flips, shape (draws,): units whose uniform
+    number is below their probability.
+
+    uniform: numbers between 0 and 1, one per draw and unit. probability, size: one per unit.
 
     >>> uniform = np.array([0.1, 0.6, 0.9, 0.2])
     >>> _flipped_sums(uniform, np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
@@ -792,13 +839,13 @@ def _flipped_sums(uniform: Floats, probability: Floats, size: Floats, draws: int
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:
-    """The next numbers of `rng`, in whole blocks, so that pairs which differ on more or fewer units
-    share them too.
+    """The next `size` uniform numbers of `rng`. They are drawn in whole blocks, so that pairs of
+    systems which differ on more or on fewer units share the cached numbers.
     """
     return _uniform_blocks(rng, _ceil_divide(size, BLOCK) * BLOCK)[:size]
 
 
 @replayed(STREAMS)
 def _uniform_blocks(rng: np.random.Generator, size: int) -> Floats:
-    """The next numbers of `rng`, from the last ones if these began at the same state."""
+    """The next uniform numbers of `rng`, shape (size,)."""
     return rng.random(size)

@@ -17,17 +17,36 @@ from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio
 
 
 def unknown_power(power: int) -> float:
-    """NaN: the standardised sum of a power of the influence values that was not added up."""
+    """A `Spread.standardised_power` for which no powers were added up: NaN."""
     return float("nan")
+
+
+def only_power(known: int, value: float) -> Callable[[int], float]:
+    """A `Spread.standardised_power` for which one power was added up: `value` for the power
+    `known`, NaN for any other.
+
+    >>> standardised_power = only_power(3, 0.5)
+    >>> standardised_power(3), standardised_power(4)
+    (0.5, nan)
+    """
+
+    def standardised_power(power: int) -> float:
+        """The field of this name."""
+        if power == known:
+            return value
+        return unknown_power(power)
+
+    return standardised_power
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Sums of powers of the influence values l of n units.
+    """Sums of powers of the influence values l of n units, from which the standard error and the
+    skewness of a metric follow.
 
     square: Σ l². kish: Kish's effective number of units. standardised_power: p -> Σ lᵖ /
-    (Σ l²)^(p/2), for p = 3 and 4. tapered: True for units in time order whose autocovariances got
-    Bartlett's weights.
+    (Σ l²)^(p/2), for p = 3 and 4, NaN for a power that was not added up. tapered: True for units in
+    time order whose autocovariances got Bartlett's weights.
 
     >>> s = Spread.from_influence(np.array([4.0, -1, -1, -1, -1, 0]))
     >>> round(s.error, 3), round(s.skewness, 3), round(s.kurtosis_freedom(5.0), 3)
@@ -44,10 +63,10 @@ class Spread:
     def from_influence(
         influence: Floats, *, kish: float | None = None, frequency: Floats | None = None
     ) -> "Spread":
-        """The spread of influence values, one per unit.
+        """The spread of influence values, shape (values,).
 
         kish: the effective number of units, by default their number. frequency: the number of units
-        with each value, None for one.
+        with each value, shape (values,); by default each value is that of one unit.
         """
         squares = influence**2
         if frequency is None:
@@ -58,18 +77,21 @@ class Spread:
             square = float(frequency @ squares)
 
         def standardised_power(power: int) -> float:
-            """The field of this name; it is computed only if it is asked for."""
+            """The field of this name, of these values: computed only if it is asked for."""
             return float(standardised(influence, power, frequency))
 
-        return Spread(n, square, n if kish is None else kish, standardised_power)
+        effective_units = n if kish is None else kish
+        return Spread(n, square, effective_units, standardised_power)
 
     @staticmethod
     def from_series(influence: Floats, lags: int) -> "Spread":
-        """The spread of influence values in time order that depend on the `lags` ones before them,
-        so that `error` is that of Diebold and Mariano, with Harvey's correction.
+        """The spread of influence values in time order, shape (units,), each of which depends on
+        the `lags` values before it: `error` is that of Diebold and Mariano, with Harvey's
+        correction.
 
         Autocovariances up to `lags` are added to the variance; if the sum is not positive, they get
-        Bartlett's weights, with which it is. NaN without more units than lags + 1. Diebold and
+        Bartlett's weights, with which it is never negative. The error is NaN unless there are more
+        than lags + 1 units, as Harvey's correction then divides by 0 or less. Diebold and
         Mariano 1995, doi:10.1080/07350015.1995.10524599; Harvey, Leybourne and Newbold 1997,
         doi:10.1016/S0169-2070(96)00719-4.
 
@@ -83,22 +105,26 @@ class Spread:
             return replace(spread, square=np.nan)
         distances = np.arange(1, lags + 1)
         products = np.array([influence[lag:] @ influence[:-lag] for lag in distances])
+        # (Σ l)² of units that depend on each other: each pair of units counts in both orders
         square = spread.square + 2 * products.sum()
         tapered = bool(spread.square > 0 and square <= 0)
         if tapered:
-            square = spread.square + 2 * (1 - distances / (lags + 1)) @ products
-        # Harvey's factor is n² / ((n − lags) (n − lags − 1)), of which `error` has n / (n − 1)
+            bartlett_weights = 1 - distances / (lags + 1)
+            square = spread.square + 2 * bartlett_weights @ products
+        # Harvey's factor is n² / ((n − lags) (n − lags − 1)); `error` multiplies by n / (n − 1), so
+        # that the rest of it is applied here
         correction = n * (n - 1) / ((n - lags) * (n - lags - 1))
         return replace(spread, square=max(square, 0.0) * correction, tapered=tapered)
 
     @staticmethod
     def from_jackknife(leave_one_out: Floats, kish: float) -> "Spread":
-        """The spread by Tukey's jackknife, from the value without each unit.
+        """The spread whose `error` is that of Tukey's jackknife.
 
-        With few units, first-order influence values are too small.
+        With few units, the influence values of the delta method are too small. leave_one_out: the
+        metric without each unit, shape (units,). kish: Kish's effective number of units.
         """
-        # Tukey's variance is Σ (value without a unit − their mean)² (K − 1) / K, and `error`
-        # multiplies Σ l² by K / (K − 1)
+        # Tukey's variance is Σ (value without a unit − their mean)² (K − 1) / K, with K = kish. As
+        # `error` multiplies Σ l² by K / (K − 1), l has the factor (K − 1) / K.
         influence = (leave_one_out - leave_one_out.mean()) * (kish - 1) / kish
         return Spread.from_influence(influence, kish=kish)
 
@@ -109,32 +135,36 @@ class Spread:
 
     @property
     def skewness(self) -> float:
-        """The skewness of the influence values; 0 if all are 0."""
+        """The skewness of the influence values; 0 if all are 0, NaN if cubes were not added up."""
+        # (Σ l³ / n) / (Σ l² / n)^1.5 = √n Σ l³ / (Σ l²)^1.5, as the mean of l is 0
         return self.standardised_power(3) * float(np.sqrt(self.n))
 
     def kurtosis_freedom(self, largest: float) -> float:
         """The degrees of freedom of the squared error, from the kurtosis of the influence values:
-        between 1 and `largest`.
+        between 1 and `largest`, which it is also if fourth powers were not added up.
 
-        The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ /
-        (Σ l²)² − 1 / n) degrees of freedom.
+        The relative variance of Σ l² is Σ l⁴ / (Σ l²)² − 1 / n. That of a chi-square with f degrees
+        of freedom is 2 / f: f is chosen so that both are equal.
         """
         largest = float(max(largest, 1.0))
-        relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)  # of Σ l²
-        if relative_variance > 0:  # not for NaN, of powers that are not known
+        relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)
+        if relative_variance > 0:  # False for NaN
             return float(min(max(2 / relative_variance, 1.0), largest))
+        # the squares are all equal, or unknown: nothing speaks for fewer
         return largest
 
 
 def standardised(influence: Floats, power: int, frequency: Floats | None = None) -> Floats:
-    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, for p = 3 or 4; 0 if all l are 0.
+    """Σ lᵖ / (Σ l²)^(p/2) of influence values l along the last axis, for the power p = 3 or 4; 0 if
+    all l are 0. Shape (…, values) in, (…) out.
 
-    frequency: the number of units with each value, None for one. Values are scaled to avoid
-    overflow and underflow.
+    frequency: the number of units with each value, shape (values,); by default one.
 
     >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
     0.4082
     """
+    # by a common factor, which cancels: powers of very large or small values leave the range of
+    # doubles
     largest = np.abs(influence).max(axis=-1, initial=0.0, keepdims=True)
     scaled = influence / np.where(largest == 0, 1.0, largest)
     squares = scaled * scaled
@@ -150,18 +180,21 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
 
 
 def standard_error(influence: ArrayLike) -> float:
-    """The error of the mean of values l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN
-    below two units.
+    """The standard error of the mean of n values, √(Σ l² / n(n − 1)); NaN for fewer than two.
+
+    influence: the values less their mean, l, shape (n,).
 
     >>> round(standard_error([-1, 0, 1]), 6)
     0.57735
     """
     values = np.asarray(influence, float)
+    # the influence of a unit on the mean is l / n; `error` is proportional to it
     return Spread.from_influence(values).error / max(values.size, 1)
 
 
 def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
-    """The degrees of freedom of a sum of variances, each estimated on its own; doi:10.2307/3002019.
+    """The degrees of freedom of a sum of independent variances v with f degrees each, (Σ v)² /
+    Σ (v² / f). Satterthwaite 1946, doi:10.2307/3002019.
 
     >>> satterthwaite(np.array([1.0, 1.0]), np.array([4, 4]))
     8.0
@@ -170,12 +203,13 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
 
 
 def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
-    """The degrees of freedom of a sum of variances that are each estimated from few values: from
-    two on.
+    """The degrees of freedom of a sum of independent variances v that are each estimated from few
+    values, as few as two: (Σ v)² / Σ (v² / (f + 2)) − 2.
 
-    The square of such a variance is (f + 2) / f times too large on f degrees of freedom, so that
-    `satterthwaite` would give too few: Satterthwaite 1946, doi:10.2307/3002019. At least the
-    fewest of `freedom`, at most their sum, which it is if nothing varies; NaN without variances.
+    An estimate v on f degrees has E v² = (f + 2) / f · (true variance)². `satterthwaite` with f
+    would therefore give too few: Satterthwaite 1946, doi:10.2307/3002019. The result is at least
+    the fewest of `freedom`, and at most their sum, which it is if all v are 0; NaN without
+    variances.
 
     >>> satterthwaite_of_few(np.array([3.0, 2.0, 1.0]), np.array([1, 1, 1]))
     3.0
@@ -199,8 +233,8 @@ def kish(weight: Floats) -> float:
 
 
 def checked_differences(differences: ArrayLike) -> Floats:
-    """The differences as an array, one per unit. Raises InputError without units or with a value
-    that is not finite.
+    """The differences as an array, one per unit. Raises InputError if there are none, or if one is
+    not finite.
     """
     values = finite("differences", differences)
     if values.size == 0:
@@ -209,8 +243,10 @@ def checked_differences(differences: ArrayLike) -> Floats:
 
 
 def by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of the values of each unit's rows; the values themselves if `unit`, the key of each
-    row's unit, is None. A unit with a NaN has NaN.
+    """The sum of the values of each unit's rows, shape (units,), units in the order of their keys;
+    the values themselves if `unit` is None. A unit with a NaN has NaN.
+
+    values: one per row. unit: the key of each row's unit.
 
     >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])
@@ -234,8 +270,8 @@ class Boundary(NamedTuple):
 def bisect(
     holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60
 ) -> Boundary:
-    """Where a condition that holds at `inside` stops to hold before `outside`: two points as close
-    as bisection gets them.
+    """Two points between `inside`, where a condition holds, and `outside`, where it does not, that
+    have the same property and are as close as `steps` halvings bring them.
 
     >>> boundary = bisect(lambda x: x * x < 2, 1.0, 2.0)
     >>> boundary.inside < 2**0.5 <= boundary.outside, round(boundary.outside, 12)
@@ -252,7 +288,8 @@ def bisect(
     return Boundary(float(inside), float(outside))
 
 
-Score = Callable[[float], float]  # tested value -> standard normal statistic, which falls with it
+# tested value of a parameter -> standard normal test statistic, which falls as the value rises
+Score = Callable[[float], float]
 
 
 class Interval(NamedTuple):
@@ -263,8 +300,10 @@ class Interval(NamedTuple):
 
 
 def lower_score_limit(score: Score, z: float, *, low: float, value: float) -> float:
-    """Where a score that falls as its argument rises comes down to z, between `low` and `value`,
-    where it is 0.
+    """The lower limit of a score interval: the tested value at which the falling score equals z.
+
+    It lies between `low`, the least possible value, and `value`, the estimate, where the score
+    is 0.
     """
 
     def lies_below_limit(tested: float) -> bool:
@@ -275,8 +314,10 @@ def lower_score_limit(score: Score, z: float, *, low: float, value: float) -> fl
 
 
 def upper_score_limit(score: Score, z: float, *, value: float, high: float) -> float:
-    """Where a score that falls as its argument rises comes down to −z, between `value`, where it
-    is 0, and `high`.
+    """The upper limit of a score interval: the tested value at which the falling score equals −z.
+
+    It lies between `value`, the estimate, where the score is 0, and `high`, the largest possible
+    value.
     """
 
     def lies_below_limit(tested: float) -> bool:
@@ -287,9 +328,9 @@ def upper_score_limit(score: Score, z: float, *, value: float, high: float) -> f
 
 
 def inverted(score: Score, z: float, low: float, value: float, high: float) -> Interval:
-    """The limits of a score interval: where a decreasing score, 0 at `value`, equals z and −z.
+    """The limits of a score interval: the tested values at which the falling score equals z and −z.
 
-    The lower limit is searched from `low` on, the upper one up to `high`.
+    low, high: the least and the largest possible value. value: the estimate, where the score is 0.
 
     >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
     [-1.0, 1.0]

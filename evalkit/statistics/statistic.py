@@ -22,11 +22,12 @@ from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit, kish
+from evalkit.statistics.spread import Spread, by_unit, kish, only_power
 
-OWN_ROWS = float(np.exp(-1))  # the weight of the value on the rows in Efron's .632 estimate
-HEAVY_TIMES = 2  # the mean weight: among few units each one has a large share of the weight
-MOST_SHARE = 0.999  # of the weight of a group: a unit that has all of it is always heavy
+# the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
+OWN_ROWS = float(np.exp(-1))
+HEAVY_TIMES = 2  # times the mean weight that a heavy unit has, at least
+MOST_SHARE = 0.999  # share of the weight of a group above which a unit is always heavy
 
 
 class Layout(Enum):
@@ -74,7 +75,8 @@ class Discordant(NamedTuple):
 
 class ClassSquares(NamedTuple):
     """For each class the sum of the squared influence of its rows on a difference, and the number
-    of its rows. Both are empty if classes are not told apart.
+    of its rows, shape (classes,) each. Both are empty if rows are weighted or clustered, or if the
+    metric does not depend on a class.
     """
 
     squares: Floats
@@ -134,8 +136,8 @@ class Statistic:
         return False
 
     def shared_means(self) -> list[UnitStatistic]:
-        """[this statistic] if it is a mean of values of units that all systems share, otherwise
-        [].
+        """The means of values of units that all systems share: this statistic if it is one,
+        otherwise none.
         """
         return []
 
@@ -150,7 +152,7 @@ class Statistic:
 
     @property
     def informative_units(self) -> float:
-        """The number of units that would tell as much without the adjustment."""
+        """The number of units that would give the same standard error without the adjustment."""
         return float(self.n)
 
 
@@ -169,14 +171,14 @@ class TermStatistic(Statistic):
         def unit(self) -> np.ndarray | None: ...
 
     def term_differences(self, other: Self) -> Sums:
-        """The differences of two statistics' terms over a common denominator, NaN if either is
-        undefined.
+        """The terms of the difference of two statistics with the same denominator: the differences
+        of their numerators, NaN if either is undefined.
         """
         return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
 
     def counts_same_rows(self, other: Self) -> bool:
-        """True if both statistics are of the same rows in every unit, for a metric that leaves rows
-        out.
+        """True if the same rows of every unit count for both statistics; a metric may leave out
+        rows.
         """
         return True
 
@@ -201,13 +203,16 @@ class SpreadStatistic(Statistic):
 
     @property
     def dominated(self) -> bool:
-        """True if one unit may have more than the share `Kind.heavy` of the weight, as Kish's
-        number of units says.
+        """True if one unit may have more than the share `Kind.heavy` of the weight, as far as
+        Kish's number of units tells.
         """
         if self.layout is not Layout.WEIGHTED:
             return False
         heavy: float = self.chosen.metric.kind.heavy
-        return self.freedom + 1 < min(1 / heavy**2, self.n / HEAVY_TIMES)
+        # Kish's number is 1 / Σ share²: a unit with the share `heavy` keeps it below 1 / heavy².
+        # Among few units even equal ones have that share: then it must also be far below n.
+        kish_number = self.freedom + 1
+        return kish_number < min(1 / heavy**2, self.n / HEAVY_TIMES)
 
     def shared_difference(self, other: Self) -> Difference:
         """The difference from `other` over the units that have both values."""
@@ -216,10 +221,10 @@ class SpreadStatistic(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A metric that another one combines: its share in the mean, its statistic, and the influence
-    of each unit.
+    """One of the metrics whose mean is another metric.
 
-    excess: the upward bias of its value.
+    share: its weight in the mean. statistic: of this metric, on its part of the rows. influence: of
+    each unit of all rows on it. excess: the upward bias of its value.
     """
 
     share: float
@@ -256,19 +261,21 @@ class ScoreStatistic(SpreadStatistic):
 
     @property
     def scarce(self) -> bool:
-        """True if it is a mean of many components with few positives each; see
+        """True if it is a mean of many metrics with few positives each, as by class; see
         `Combined.scarce`.
         """
         return False
 
     def leave_one_out(self) -> Self:
-        """The statistic with the influence of leaving out each row, if it is `scarce`."""
+        """The statistic with influence values from leaving out each row if it is `scarce`, where
+        the bias of few positives matters; otherwise itself.
+        """
         return replace(self, chosen=self.chosen.leave_one_out) if self.scarce else self
 
     @cached_property
     def table_spread(self) -> Spread:
-        """The spread of a metric of unweighted rows, from the influence of one row of each class
-        and threshold.
+        """The spread of a metric of unweighted rows, whose influence depends on their class and
+        score only: that of each class and threshold counts as often as it has rows.
         """
         kind = self.chosen.metric.kind
         assert isinstance(kind, score_kinds.ScoreKind)
@@ -283,7 +290,7 @@ class ScoreStatistic(SpreadStatistic):
                 squares.append(np.dot(rows, squared))
                 # in place of the squares, which are added up
                 cubes.append(np.dot(rows, np.multiply(squared, of_row, out=squared)))
-        # steps come from the lowest score on: their sums are added from the highest
+        # steps come from the lowest score on; sums are added from the highest
         square = float(sum(reversed(squares)))
         cube = float(sum(reversed(cubes)))
         standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
@@ -291,7 +298,7 @@ class ScoreStatistic(SpreadStatistic):
             table.total,
             square,
             kish=table.total,
-            standardised_power=lambda power: standardised_cube,
+            standardised_power=only_power(3, standardised_cube),
         )
 
 
@@ -300,9 +307,10 @@ class ScoreStatistic(SpreadStatistic):
 
 @dataclass(frozen=True, eq=False)
 class UnitStatistic(TermStatistic):
-    """Values per unit. unit: the cluster of each value, None if they are independent.
+    """A mean or a ratio of sums of values per unit.
 
-    design: the layout in that case.
+    sums: the values. unit: the cluster of each, None if they are independent. design: the layout if
+    they are independent.
     """
 
     sums: Sums
@@ -331,7 +339,7 @@ class UnitStatistic(TermStatistic):
         return bool((self.sums.defined & other.sums.defined).any())
 
     def shared_means(self) -> list[UnitStatistic]:
-        """[this statistic] unless it is a ratio of sums or its units are not shared."""
+        """See `Statistic`: none for a ratio of sums, and for units that are not shared."""
         if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED):
             return [self]
         return []
@@ -341,13 +349,13 @@ class UnitStatistic(TermStatistic):
         return self
 
     def hits(self) -> HitCount:
-        """The number of ones, and of units; each value is 0 or 1."""
+        """The number of units with the value 1, and of all units, for values of 0 and 1."""
         return HitCount(int(self.sums.numerator.sum()), len(self.sums.numerator))
 
 
 class RepeatedUnitStatistic(UnitStatistic):
-    """Values of repeated draws of 0 or 1, such as pass@k: they have few steps, and their
-    differences often tie.
+    """A mean of values from repeated draws of 0 or 1, such as pass@k. As they take few values,
+    sign flips often tie, and the mid-p is used.
     """
 
     mid_p = True
@@ -355,15 +363,19 @@ class RepeatedUnitStatistic(UnitStatistic):
 
 @dataclass(frozen=True, eq=False)
 class AdjustedStatistic(UnitStatistic):
-    """Values of units adjusted by an earlier measurement (CUPED): a mean of amounts, also where the
-    raw values are 0 and 1.
+    """A mean of values that are adjusted by an earlier measurement of each unit (CUPED).
+
+    original: the statistic of the raw values. The adjusted ones are amounts, also if the raw ones
+    are 0 and 1.
     """
 
     original: UnitStatistic = field(kw_only=True)
 
     @staticmethod
     def adjusted_metric(chosen: metric.Chosen) -> metric.Chosen:
-        """The mean of the adjusted values of a metric."""
+        """The metric of the adjusted values: the plain mean, also where the original metric is a
+        share, whose intervals need values of 0 and 1.
+        """
         kind = chosen.metric.kind
         assert isinstance(kind, kinds.PerUnit)
         mean = kinds.PerUnit(kind.function)
@@ -381,7 +393,7 @@ class AdjustedStatistic(UnitStatistic):
 
     @property
     def informative_units(self) -> float:
-        """The units, times the factor by which the adjustment reduces the variance."""
+        """The number of units times the factor by which the adjustment divides the variance."""
         before = self.original.sums.numerator.var()
         after = self.sums.numerator.var()
         return self.n * float(ratio(before, after))
@@ -389,10 +401,11 @@ class AdjustedStatistic(UnitStatistic):
 
 @dataclass(frozen=True, eq=False)
 class NoisyUnitStatistic(UnitStatistic):
-    """Values of units that are fixed; each is estimated from random draws.
+    """A mean over units that are the same in every sample; the value of each is estimated from
+    random draws, which alone vary.
 
-    noise: the variance of each value over its draws. freedom: degrees of freedom of these
-    variances.
+    noise: the variance of each estimated value, shape (units,). freedom: the degrees of freedom of
+    these variances.
     """
 
     noise: Floats = field(default_factory=lambda: np.empty(0))
@@ -404,8 +417,8 @@ class NoisyUnitStatistic(UnitStatistic):
         return Layout.DRAWN
 
     def error_on(self, units: Bools) -> float:
-        """The standard error of the mean over these units; NaN if the variance of one of them is
-        unknown.
+        """The standard error of the mean over the units that this mask marks; NaN if the variance
+        of one of them is unknown.
         """
         return float(np.sqrt(self.noise[units].sum()) / units.sum())
 
@@ -458,16 +471,17 @@ class KnownValue(Statistic):
 
 
 class HitMask(NamedTuple):
-    """For each row whether it counts, and whether it is a hit."""
+    """For each row whether it counts, and whether it is a hit, shape (rows,) each."""
 
     counts: Bools
     hit: Bools
 
 
 class JointRows(NamedTuple):
-    """Two statistics on the same rows or cells.
+    """Two statistics on the same rows, or on the same cells of rows.
 
-    square_weight: the factor of a row's squared influence; Σ weight² of a cell.
+    square_weight: the factor of the squared influence of a row, 1, or of each cell, the Σ weight²
+    of its rows.
     """
 
     first: RowStatistic
@@ -506,21 +520,20 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @cached_property
     def value_on_new_rows(self) -> float:
-        """The value that is expected on other rows than those that chose the threshold: Efron's
-        .632 estimate.
+        """The value that is expected on new rows, at a threshold chosen on these: Efron's .632
+        estimate, 0.368 · value + 0.632 · value on the rows that a bootstrap sample leaves out.
 
-        On the rows that a sample leaves out, the metric lies as far below the whole table's as this
-        lies below the sample's own: the thresholds fit the chance of the sample and that of the
-        table equally well.
+        A threshold that a sample chose fits the sample best. On all rows the metric is lower there,
+        and on the rows left out about as much lower again: 2 · (on all rows) − (on the sample).
         """
         kind = self.chosen.metric.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         on_whole_table = kind.values_of_counts(self.rechosen.whole)
-        # as far below the table's value as this one lies below the sample's
         on_left_out = defined(2 * on_whole_table - self.bootstrap_values)
-        if not on_left_out.size:
+        if not on_left_out.size:  # no sample has a threshold that satisfies the rule
             return self.value
         estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out.mean())
+        # the extrapolation may leave the range of the metric
         is_possible = self.chosen.metric.low < estimate < self.chosen.metric.high
         return estimate if is_possible else self.value
 
@@ -543,12 +556,11 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self.chosen.sums(self.rows)
 
     def predicts_same(self, other: Self) -> bool:
-        """True if both systems have the same scores, for a metric of distributions the same
-        distributions and, if a threshold decides, the same decisions on these rows and on bootstrap
-        samples.
+        """True if both systems have the same scores and, as far as the metric uses them, the same
+        distributions, or the same decisions on these rows and on bootstrap samples.
         """
         if not np.array_equal(self.rows.scores, other.rows.scores):
-            return False  # equal decisions of other scores: of the rows to come some will differ
+            return False  # also if all decisions are equal: on new rows some will differ
         kind = self.chosen.metric.kind
         if isinstance(kind, kinds.Loss | kinds.RatioOfRows) and kind.of_distributions:
             return are_same(self.rows.predictive, other.rows.predictive)
@@ -576,15 +588,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error: Kish's number of units, less 1.
-
-        It is that of the smallest group of rows that the metric depends on, such as the positive
-        ones.
+        """The degrees of freedom of the standard error: Kish's number of units, less 1, in the
+        smallest group of rows that the metric depends on, such as the positive ones.
         """
         return self.n - 1.0 if self.layout is Layout.PLAIN else self.fewest_units - 1
 
     def _group_weights(self) -> Iterator[Floats]:
-        """The weight of each unit in each group of rows that the metric depends on."""
+        """Yield, for each group of rows that the metric depends on, the weight of each unit in it,
+        shape (units,).
+        """
         kind = self.chosen.metric.kind
         for member in kind.groups(self.rows):
             yield by_unit(self.rows.weights * member, self.unit)
@@ -596,14 +608,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def dominated(self) -> bool:
-        """True if a unit has more than the share `Kind.heavy` of a group's weight, and twice as
-        much as its mean unit.
+        """True if a unit has more than the share `Kind.heavy` of the weight of a group of rows, and
+        at least `HEAVY_TIMES` the mean weight of the units there.
         """
         if self.layout is not Layout.WEIGHTED:
             return False
         heavy: float = self.chosen.metric.kind.heavy
         for weights in self._group_weights():
             units = max(int(np.count_nonzero(weights)), 1)
+            # the mean share is 1 / units; of one or two units the multiple of it would be 1 or more
             bound = max(heavy, min(HEAVY_TIMES / units, MOST_SHARE))
             if weights.max(initial=0.0) > weights.sum() * bound:
                 return True
@@ -624,8 +637,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self._spread_of(self.row_influence - other.row_influence, self)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
-        """The spread of influence values, one per row of a statistic, added up by unit. statistic:
-        has these rows; cells in place of rows need its weights.
+        """The spread of the influence values of the rows of `statistic`, added up by unit.
+
+        A subclass that holds cells in place of rows needs the weights of `statistic`.
         """
         return self._spread_of_units(by_unit(influence, self.unit))
 
@@ -636,7 +650,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return Spread.from_influence(influence, kish=self.freedom + 1)
 
     def shared_difference(self, other: Self) -> Difference:
-        """The difference from `other` over the units with rows that have both values."""
+        """The difference from `other` over the rows that have both values, and its error by
+        unit.
+        """
         same_rows = np.array_equal(self.sums.defined, other.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
             return super().shared_difference(other)
@@ -649,22 +665,22 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @cached_property
     def unit_terms(self) -> Floats:
-        """The sums of the terms of each unit, for a function of means: one column per unit."""
+        """The sums of the terms of each unit, for a function of means: shape (terms, units)."""
         kind = self.chosen.metric.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
         return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
 
     def leave_one_out_values(self) -> Floats:
-        """The metric without each unit, for a function of means."""
+        """The metric without each unit, shape (units,), for a function of means."""
         kind = self.chosen.metric.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = self.unit_terms
-        totals = terms.sum(axis=1)[:, None]
+        totals = terms.sum(axis=1)[:, None]  # a column, from which each unit is subtracted
         return kind.of_many_terms(totals - terms)
 
     def on_joint_rows(self, other: Self) -> JointRows:
-        """Both statistics on the same rows."""
+        """Both statistics on the same rows: these, which systems in memory share already."""
         return JointRows(self, other, 1.0)
 
     def count_rows(self, member: Bools) -> int:
@@ -687,7 +703,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return kind.influence_on_difference(self.rows, other.rows, self.chosen.k)
 
     def squares_by_class(self, other: Self) -> ClassSquares:
-        """The influence on the difference by class; empty if rows are weighted or clustered."""
+        """The squared influence on the difference by class; empty if rows are weighted or
+        clustered, or if the metric has no classes.
+        """
         kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
@@ -696,12 +714,12 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         assert stratum is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(stratum, joint.square_weight * influence**2)
-        # of cells the weight is their number of rows; rows of a plain layout have none
+        # the weight of a cell is its number of rows; rows of a plain layout have None, and count 1
         rows = np.bincount(stratum, joint.first.rows.weight).astype(np.int64)
         return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
 
     def null_difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' `difference_influence`."""
+        """The spread of the units' influence on the difference, as `difference_influence`."""
         joint = self.on_joint_rows(other)
         return self._spread_of(joint.first.difference_influence(joint.second), joint.first)
 
@@ -747,8 +765,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         ]
 
     def influence_by_group(self) -> list[Floats]:
-        """The units' influence, for each group of rows with a variance of its own; clustered rows
-        are one group.
+        """The units' influence on the metric, one array for each group of rows that has a variance
+        of its own, such as the positive rows; clustered or weighted rows are one group.
         """
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.influence, self.unit)]
@@ -782,8 +800,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return Discordant(first_only, second_only, count(first.counts))
 
     def joint_hits(self, other: Self) -> Ints:
-        """A 2 × 2 table of the rows that count for both: hit or not of this one (rows), of the
-        other (columns).
+        """The 2 × 2 table of the numbers of rows that count for both statistics: hit or miss of
+        this one (lines), hit or miss of the other (columns).
         """
         joint = self.on_joint_rows(other)
         first = joint.first._hit_mask
@@ -796,8 +814,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
 
 class PooledVariance(NamedTuple):
-    """The variance of a metric on each part of the rows, and the number of units in the group that
-    has the fewest over all parts.
+    """The variance of a metric on each part of the rows, shape (parts,), and the number of units of
+    the smallest group of rows, all parts together.
     """
 
     variance: Floats
@@ -805,21 +823,24 @@ class PooledVariance(NamedTuple):
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> PooledVariance:
-    """The variance of one metric on each of several similar parts of the rows.
+    """The variance of one metric on each of several parts of the rows, which are taken to be alike:
+    the variance of a unit is estimated from all parts.
 
-    parts: for each part the units' influence values, by group
-    (`RowStatistic.influence_by_group`). The variance of a unit is pooled over all parts, for each
-    group such as the positive rows; a part has this variance divided by the group's size there.
+    parts: for each part `RowStatistic.influence_by_group`. Each group, such as the positive rows,
+    has a variance of a unit, pooled over the parts; divided by the units of the group in a part, it
+    is what the group adds to the variance of this part.
     """
     variance = np.zeros(len(parts))
     fewest_units = np.inf
     for influence_by_part in zip(*parts, strict=True):  # of one group
         units = np.array([len(influence) for influence in influence_by_part])
         squares = [float(influence @ influence) for influence in influence_by_part]
-        # a unit's influence is its deviation / n: times n² the squares are those of deviations
+        # a unit's influence is its deviation from the mean / n: n² times its square is the square
+        # of the deviation
         deviation_squares = sum(square * n**2 for square, n in zip(squares, units, strict=True))
-        # deviation squares / degrees of freedom, the variance of a unit, / units of the part
-        variance += ratio(deviation_squares, np.sum(units - 1) * units)
+        # the variance of a unit, squares / degrees of freedom, over the units of each part
+        freedom = np.sum(units - 1)
+        variance += ratio(deviation_squares, freedom * units)
         fewest_units = min(fewest_units, float(units.sum()))
     return PooledVariance(variance, fewest_units)
 

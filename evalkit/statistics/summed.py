@@ -18,18 +18,20 @@ from evalkit.catalogue import kinds, metric, score_kinds
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Sums
 from evalkit.metrics.samples import Sample
-from evalkit.statistics.spread import Spread, unknown_power
+from evalkit.statistics.spread import Spread, only_power, unknown_power
 from evalkit.statistics.statistic import Layout, SpreadStatistic, TermStatistic
 
 ERROR_METHOD = "influence sums"
-NO_VARIANCE = 1e-14  # of the squared value: below it what is left of a variance is rounding
+# the mean squared deviation, as a share of the squared value, below which it is a rounding error
+NO_VARIANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Moments of the products of two terms of a metric.
+    """Moments of the products of each two terms of a metric, for the fourth powers of the units'
+    influence.
 
-    The terms of a function of means are taken relative to `near`.
+    near: for a function of means, the numbers that were subtracted from its terms, one per mean.
     """
 
     moments: Moments
@@ -50,8 +52,11 @@ def combined_spread(
     freedom: float,
     standardised_power: Callable[[int], float] = unknown_power,
 ) -> Spread:
-    """The spread of influence values that are a linear combination of the columns of moments, less
-    the combination `other` if there is one.
+    """The spread of influence values that are a linear combination of the columns of moments.
+
+    coefficients: of each column, shape (columns,). other: those of a second metric, for the spread
+    of the influence on the difference. n: the number of units. freedom: Kish's number of units,
+    less 1. standardised_power: that of the spread, where only sums are in memory.
     """
     kish = freedom + 1
     if moments.units is None:  # only sums are in memory
@@ -67,10 +72,11 @@ def combined_spread(
 
 @dataclass(frozen=True, eq=False)
 class LinearStatistic(SpreadStatistic):
-    """A metric whose influence values are a linear combination of columns that were added up.
+    """A metric of which a unit's influence is a linear combination of its columns: the moments of
+    the columns give the standard error.
 
-    moments: of these columns, by row or unit. coefficients: of each column. untransformed: the
-    value, before `Transformed` if the metric is of this kind.
+    coefficients: of each column in the influence, shape (columns,). untransformed: the value; for
+    a metric that transforms another one, the value of that other one.
     """
 
     moments: Moments
@@ -89,7 +95,7 @@ class LinearStatistic(SpreadStatistic):
 
     @property
     def value(self) -> float:
-        """The value of the metric."""
+        """The value of the metric: `untransformed`, or the metric's function of it."""
         kind = self.chosen.metric.kind
         assert isinstance(kind, kinds.Kind)
         if isinstance(kind, metric.Transformed):
@@ -115,16 +121,16 @@ class LinearStatistic(SpreadStatistic):
         )
 
     def _standardised_power(self, power: int) -> float:
-        """See `Spread`: NaN, as powers were not added up."""
-        return float("nan")
+        """See `Spread`; NaN unless a subclass has added up this power."""
+        return unknown_power(power)
 
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic(LinearStatistic, TermStatistic):
-    """A function of the sums of its terms, which are the columns at `place`; the first column is
-    the weight.
+    """A metric that is a function of the sums of its terms over all rows.
 
-    layout: of the sample. squares: moments of the products of its terms, if known.
+    place: the columns of `moments` that hold its terms; column 0 of `moments` is the weight of a
+    unit. squares: the moments of the products of its terms, None if they were not added up.
     """
 
     place: slice
@@ -135,7 +141,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     @property
     def unit(self) -> None:
-        """None: the terms are added up by unit already."""
+        """None, as for independent rows: the terms are added up by unit already."""
         return
 
     @property
@@ -152,7 +158,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     @cached_property
     def totals(self) -> Floats:
-        """The sums of the terms."""
+        """The sums of the terms over all rows, shape (terms,)."""
         return self.moments.totals[self.place]
 
     @cached_property
@@ -162,7 +168,9 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     @property
     def n(self) -> int:
-        """The number of units, or of the rows that count; the number of all rows if none counts."""
+        """The number of units, for a loss on independent rows that of the rows that count; of all
+        rows if none counts.
+        """
         if self.plain and isinstance(self.kind, kinds.Loss):
             _, size = self.totals  # Σ loss, and the number of rows that count
             counting_rows = round(float(size))
@@ -176,31 +184,34 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
     def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
-        """The units' influence as a linear combination of the terms, by the delta method.
+        """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
+        the delta method.
 
-        near: for a function of means, the numbers that were subtracted from the terms of each row
-        when these were added up, as for `Squares`. Terms of a ratio of sums are never shifted.
+        near: as in `Squares`, for terms from which it was subtracted. Terms of a ratio of sums are
+        never shifted.
         """
         kind = self.kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
-            # (numerator − value · denominator of a unit) / Σ denominator
+            # influence: (numerator − value · denominator of a unit) / Σ denominator
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
-        # slopes · (sums of a unit − means · its weight) / Σ weight
+        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The first term is
+        # the weight; the sums less near · weight need means − near in place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
         _, slopes = kind.function(means)
-        return np.array(ratio([-slopes @ (means - near), *slopes], weight))
+        coefficient_of_weight = -slopes @ (means - near)
+        return np.array(ratio([coefficient_of_weight, *slopes], weight))
 
     @cached_property
     def coefficients(self) -> Floats:
-        """The units' influence values as multiples of all columns."""
+        """The coefficient of each column of `moments` in a unit's influence; 0 except for terms."""
         coefficients = np.zeros(len(self.moments.mean))
         coefficients[self.place] = self._term_coefficients()
         return coefficients
 
     def _standardised_power(self, power: int) -> float:
-        """See `Spread`: fourth powers, if they are known; cubes of a loss."""
+        """See `Spread`; the power 3 is asked for losses only."""
         if power == 4:
             return self._fourth_power()
         return self._cube_of_loss()
@@ -209,64 +220,69 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """Σ l⁴ / (Σ l²)² of the influence values l; NaN if squares were not added up."""
         if self.squares is None:
             return np.nan
-        # times Σ weight, a common factor of l that leaves the quotient as it is
+        # the coefficients of l · Σ weight: a common factor leaves the quotient as it is
         weight, *_ = self.totals
         coefficients = self._term_coefficients(self.squares.near) * weight
         square, fourth = self.squares.moments.powers(coefficients)
         return float(ratio(fourth, square**2))
 
     def _cube_of_loss(self) -> float:
-        """Σ l³ / (Σ l²)^1.5 of the influence values l on a loss.
+        """Σ l³ / (Σ l²)^1.5 of the influence values l on a mean loss; 0 if all losses are equal.
 
-        The column holds the losses of all rows, and 0 for rows that do not count: these are taken
-        out of the sums. With deviations x from the column's mean, whose sum is 0, Σ (x + shift)³ is
-        Σ x³ + 3 shift Σ x² + n shift³, and Σ (x + shift)² is Σ x² + n shift².
+        The deviations of losses from the metric stand for l, as a common factor cancels. Moments
+        know deviations x from the mean of all rows, whose sum is 0, and a row that does not count
+        has the loss 0 there. With shift = that mean − metric, Σ (x + shift)³ is Σ x³ + 3 shift Σ x²
+        + n shift³, and Σ (x + shift)² is Σ x² + n shift²; what excluded rows add is subtracted.
         """
         moments = self.moments
         column = self.place.start
         value = self.untransformed
-        shift = moments.mean[column] - value  # from the column's mean to the metric
-        excluded = moments.n - self.n  # rows with 0, whose deviation from the metric is −value
+        shift = moments.mean[column] - value
+        excluded = moments.n - self.n  # rows that do not count: deviations of 0 − value
         second = moments.second[column, column]
         cubes = moments.third[column] + 3 * second * shift + moments.n * shift**3
         cubes += excluded * value**3
         squares = second + moments.n * shift**2 - excluded * value**2
         if squares > NO_VARIANCE * moments.n * value**2:
             return float(cubes / squares**1.5)
-        return 0.0
+        return 0.0  # as `standardised`, if nothing varies
 
     # Where every unit is in memory
 
     @cached_property
     def unit_terms(self) -> Floats:
-        """The sums of the terms of each unit: one column per unit."""
+        """The sums of the terms of each unit, shape (terms, units)."""
         terms: Floats = self.moments.units[self.place]
         return terms
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of each unit, for a mean or a ratio of sums."""
+        """The numerator and the denominator of each unit, for a mean or a ratio of sums."""
         total, size = self.unit_terms
         if not isinstance(self.kind, kinds.Loss):
             return Sums(total, size)
         weight = self.moments.units[0]
-        # NaN for a unit of which no row counts
+        # NaN for a unit of which no row counts, unless it has no weight anyway
         total = np.where((size > 0) | (weight == 0), total, np.nan)
-        return Sums(total) if self.plain else Sums(total, size)
+        if self.plain:  # each unit is one row: a mean, without a denominator
+            return Sums(total)
+        return Sums(total, size)
 
     def leave_one_out_values(self) -> Floats:
-        """The metric without each unit, for a function of means."""
+        """The metric without each unit, shape (units,), for a function of means."""
         kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
-        totals = self.totals[:, None]
+        totals = self.totals[:, None]  # a column, from which each unit is subtracted
         return kind.of_many_terms(totals - self.unit_terms)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledMedian(SpreadStatistic):
-    """A median of all rows, whose standard error is estimated from a sample of them.
+    """A median over all rows of a slice, whose standard error is estimated from a sample of rows.
 
-    middle: the median. system: its number. member: the sampled rows that belong to the slice.
+    middle: the median. system: the number of the system in the sample. member: mask or range of
+    the sampled rows that belong to the slice. n: the units of the slice. freedom: Kish's number of
+    units, less 1.
     """
 
     middle: score_kinds.MedianEstimate
@@ -291,7 +307,9 @@ class SampledMedian(SpreadStatistic):
 
     @cached_property
     def row_influence(self) -> Floats:
-        """The influence of each sampled row on the median; 0 for rows of other slices."""
+        """The influence of each sampled row on the median, weight included; 0 for rows of other
+        slices.
+        """
         kind = self.chosen.metric.kind
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
@@ -302,28 +320,31 @@ class SampledMedian(SpreadStatistic):
 
     @property
     def spread(self) -> Spread:
-        """The spread of the units' influence values."""
+        """The spread of the units' influence on the median, estimated from the sample."""
         square = self.sample.influence_square(self.row_influence).value
-        return Spread(self.n, square, self.freedom + 1)
+        return Spread(self.n, square, kish=self.freedom + 1)
 
     def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`."""
+        """The spread of the units' influence on the difference from `other`, from the same sampled
+        rows.
+        """
         difference = self.row_influence - other.row_influence
         square = self.sample.influence_square(difference).value
-        return Spread(self.n, square, self.freedom + 1)
+        return Spread(self.n, square, kish=self.freedom + 1)
 
     @property
     def unsure(self) -> float:
-        """The relative uncertainty of the standard error."""
+        """The relative uncertainty of the standard error, as it comes from a sample."""
         return self.sample.influence_square(self.row_influence).uncertainty
 
 
 @dataclass(frozen=True, eq=False)
 class SummedMean(SpreadStatistic):
-    """A mean of which only sums are known. square: Σ of the squared influence values. skew: their
-    skewness.
+    """A mean of which only sums over the units are in memory.
 
-    unsure: the relative uncertainty of the standard error.
+    n: the number of units. freedom: Kish's number of units, less 1. square: Σ l² of the units'
+    influence values l. skew: their skewness. unsure: the relative uncertainty of the standard
+    error, 0 if it is not estimated from a sample.
     """
 
     layout: Layout
@@ -343,12 +364,12 @@ class SummedMean(SpreadStatistic):
 
     @property
     def spread(self) -> Spread:
-        """The spread of the units' influence values."""
+        """The spread of the units' influence values, whose fourth powers are not known."""
         # the skewness is √n Σ l³ / (Σ l²)^1.5
         standardised_cube = self.skew / float(np.sqrt(self.n))
         return Spread(
             self.n,
             self.square,
-            kish=self.freedom + 1,
-            standardised_power=lambda power: standardised_cube,
+            kish=self.freedom + 1,  # `freedom` is that number less 1
+            standardised_power=only_power(3, standardised_cube),
         )
