@@ -60,7 +60,7 @@ def test_wins_of_a_metric_that_leaves_rows_out_are_by_the_absolute_error():
 def test_a_metric_without_any_value_has_no_lowest():
     study = rating.read(forecasts().assign(actual=0.0), metrics="mape,mae")
     text = first_screen.verdict(study).text
-    assert text.startswith("mape has no value for any system.")
+    assert text.startswith("MAPE has no value for any system.")
     assert "lowest" not in text
 
 

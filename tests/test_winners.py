@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
+from evalkit.arrays import ParameterError
 from evalkit.statistics.winners import against_rest, highest, picked_p
 
 ROOT = Path(__file__).parents[1]
@@ -94,3 +95,35 @@ def test_a_slice_without_a_value_is_left_out_of_the_comparison() -> None:
     frame["shop"] = ["alone", *["x", "y", "z"] * 39, "x", "y"]
     study = ek.classification(frame, segments="shop", metrics="roc_auc")
     assert set(study.slices_against_rest["slice"]) == {"x", "y", "z"}
+
+
+def test_slices_that_share_units_are_not_compared_with_each_other():
+    rng = np.random.default_rng(4)
+    actual = rng.normal(size=80)
+    frame = pd.DataFrame(
+        {
+            "actual": actual,
+            "forecast": actual + rng.normal(size=80),
+            "user": np.arange(80) // 2,
+            "device": ["phone", "desk"] * 40,
+        }
+    )
+    study = ek.rating(frame, metrics="mae", unit="user", segments="device")
+    for name in ("slices_against_rest", "picked_slices"):
+        with pytest.raises(ParameterError, match="units have rows in several of them"):
+            getattr(study, name)
+
+
+def test_slices_of_whole_units_are_compared_with_each_other():
+    rng = np.random.default_rng(4)
+    actual = rng.normal(size=80)
+    frame = pd.DataFrame(
+        {
+            "actual": actual,
+            "forecast": actual + rng.normal(size=80),
+            "user": np.arange(80) // 2,
+            "plan": ["a", "a", "b", "b"] * 20,
+        }
+    )
+    study = ek.rating(frame, metrics="mae", unit="user", segments="plan")
+    assert len(study.slices_against_rest) == 2

@@ -26,7 +26,7 @@ from evalkit.metrics.moments import Moments, UnitColumns, UnitSums
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.metrics.summaries import Bundle
 from evalkit.metrics.tallies import Tally
-from evalkit.statistics.spread import Spread
+from evalkit.statistics.spread import Spread, only_power
 from evalkit.statistics.statistic import (
     NO_CLASSES,
     ClassSquares,
@@ -450,7 +450,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
             self.n,
             float(square),
             kish=self.freedom + 1,
-            standardised_power=lambda power: standardised_fourth,
+            standardised_power=only_power(4, standardised_fourth),
         )
 
     @property

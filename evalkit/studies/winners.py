@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from evalkit.arrays import ParameterError, codes
 from evalkit.statistics import winners
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.significance import rejected
@@ -47,8 +48,28 @@ class SliceFamily:
         return width / (2 * normal_quantile(level))
 
 
+def _refuse_shared_units(study: Study) -> None:
+    """Raise ParameterError if a unit has rows in several slices of a column: their values are then
+    correlated, and the comparison of slices takes them as independent.
+    """
+    if study.unit is None:
+        return
+    number, _ = codes(study.unit)
+    for column in study.settings.segments:
+        slice_number, _ = codes(study.attributes[column])
+        pairs = np.unique(np.stack([number, slice_number]), axis=1)
+        if pairs.shape[1] > len(np.unique(number)):
+            raise ParameterError(
+                f"the slices of {column!r} cannot be compared with each other: units have rows in "
+                f"several of them; study.gaps({column!r}) allows for that"
+            )
+
+
 def families(study: Study) -> Iterator[SliceFamily]:
-    """The slices of each column: of each system, then of the headline pair's difference."""
+    """The slices of each column: of each system, then of the headline pair's difference. Raises
+    ParameterError if units have rows in several slices.
+    """
+    _refuse_shared_units(study)
     frame = study.by_segment
     if not len(frame):
         return
