@@ -71,6 +71,9 @@ NAMINGS = (
     "{repeat}-{fold}",
     "r{repeat}f{fold}",
     "cv {repeat} / {fold}",
+    "Wiederholung {repeat}, Teil {fold}",
+    "Fold {fold} of 5, repeat {repeat}",
+    "ds2_rep{repeat}_fold{fold}",
 )
 SOUND: dict[str, Callable[[], pd.DataFrame]] = {
     "ten holdouts of 20%": holdouts,
@@ -104,9 +107,42 @@ def test_two_systems_on_folds_drawn_anew_are_compared():
     assert not severe(study)
 
 
-def test_repeated_folds_without_ids_are_refused():
+@pytest.mark.parametrize("named", [*NAMINGS[:3], *NAMINGS[-3:]])
+def test_repeated_folds_without_ids_are_refused(named):
     with pytest.raises(InputError, match="an id column must say which rows are the same"):
-        validation.read(repeated("rep{repeat}_fold{fold}").drop(columns="id"))
+        validation.read(repeated(named).drop(columns="id"))
+
+
+def test_one_named_repeat_needs_no_ids():
+    table = repeated("Fold{fold}.Rep{repeat}").query("fold.str.endswith('Rep1')")
+    study = validation.read(table.drop(columns="id"))
+    assert (study.examples.repeats, len(study.tests), study.distinct) == (1, 5, IDS)
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    """The scores of two systems in columns."""
+    return table.rename(columns={"score": "score_a"}).assign(score_b=0.9 * table["score"])
+
+
+@pytest.mark.parametrize("design", SOUND)
+def test_ids_of_wide_tables_count_once(design):
+    table = SOUND[design]()
+    assert validation.read(wide(table)).distinct == validation.read(table).distinct
+
+
+@pytest.mark.parametrize("name", ["rowIndex", "row_ids", "row_id"])
+@pytest.mark.parametrize("form", [pd.DataFrame.copy, wide])
+def test_usual_names_of_ids_are_read(name, form):
+    table = form(repeated("Fold{fold}.Rep{repeat}"))
+    study = validation.read(table.rename(columns={"id": name}))
+    assert (study.examples.columns["id"], study.distinct) == (name, IDS)
+
+
+def test_customers_who_come_once_a_year_with_other_labels_are_no_repeats():
+    table = repeated("{repeat}-{fold}")
+    label = table["id"] // 2 + table["fold"].str[0].astype(int)
+    study = validation.read(table.assign(label=label % 2))
+    assert study.examples.repeats == 1
 
 
 @pytest.mark.parametrize("named", NAMINGS)
@@ -156,6 +192,30 @@ def test_holdouts_train_on_the_rows_that_the_file_names():
     train, test = study.folds.sizes
     assert (set(test), max(train)) == ({24}, 90)
     assert "whose training and test rows the fold column names" in study.folds.rule
+
+
+@pytest.mark.parametrize("named", ["{repeat}_{fold}", "{fold} {repeat}", "({repeat}, '{fold}')"])
+def test_holdouts_named_with_their_set_are_those_of_a_column_of_repeats(named):
+    table = with_training_rows()
+    names = [named.format(repeat=row.repeat, fold=row.fold) for row in table.itertuples()]
+    study = validation.read(table.assign(fold=names).drop(columns="repeat"))
+    kept = ["value", "low", "high", "n"]
+    pd.testing.assert_frame_equal(study.intervals[kept], validation.read(table).intervals[kept])
+
+
+def test_rows_of_a_validation_set_are_tested_in_each_repeat():
+    table = with_training_rows()
+    other = table.assign(fold=table["fold"].replace("test", "validation"))
+    assert validation.read(other).fold_values("score") == pytest.approx(
+        validation.read(table).fold_values("score")
+    )
+
+
+@pytest.mark.parametrize("gone", ["test", "train"])
+def test_a_repeat_without_one_of_its_sets_is_named(gone):
+    table = with_training_rows().query("fold != @gone or repeat != 'split3'")
+    with pytest.raises(InputError, match=r"in each repeat, got only '.*' in repeat 'split3'"):
+        validation.read(table)
 
 
 def test_training_rows_of_holdouts_do_not_change_the_estimates():
@@ -319,6 +379,19 @@ def test_scores_of_all_folds_of_named_repeats_are_corrected(name, form):
     p, expected = (abs(each.comparisons["p"].item()) for each in (study, asked))
     assert p == pytest.approx(expected, rel=1e-10)
     assert "named as 10 repeats of 10 folds" in told(study)
+
+
+@pytest.mark.parametrize("gone", [1, 2, 11])
+def test_each_repeat_of_scores_may_lack_one_fold(gone):
+    frame = scores("Resample", CARET)
+    study = significance.read(frame.drop(index=range(0, gone * 10, 11)))
+    assert study.p.test_to_train == 1 / 9
+    assert "named as 10 repeats of 10 folds" in told(study)
+
+
+def test_repeats_of_different_numbers_of_folds_are_not_corrected():
+    frame = scores("Resample", CARET).iloc[:-2]
+    assert "[EK410]" in told(significance.read(frame))
 
 
 def test_the_ratio_that_is_asked_for_goes_before_that_of_the_names():

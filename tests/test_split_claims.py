@@ -303,3 +303,32 @@ def test_halves_share_no_row_and_test_as_many_rows_as_holdouts_do():
 def test_too_few_rows_have_no_halves():
     examples = folds.table(*table_parts(made_features(6).assign(target=[0, 1, 0, 1, 0, 0])))
     assert not resplits.half_jobs(splits.Setting(examples, 2, 0.0, 0, SMALL), "model")
+
+
+# Odd repeats --------------------------------------------------------------------------------------
+
+
+def without_two_folds() -> pd.DataFrame:
+    table = two_systems()
+    return table[~table["fold"].isin(["Fold1.Rep0", "Fold3.Rep0"])]
+
+
+def test_folds_of_the_first_repeat_alone_are_tested_for_being_alike():
+    study = validation.read(without_two_folds(), metrics="accuracy")
+    assert study.unlike["freedom"] == 3 - 1
+    assert [fold.label[:4] for fold in study.folds_of_first_repeat] == ["Rep0"] * 3
+
+
+def test_repeats_of_different_numbers_of_folds_are_counted_in_whole_folds():
+    study = validation.read(without_two_folds(), metrics="accuracy")
+    assert "120 ids, 23 folds in 5 repeats" in validation_page.title(study).text
+
+
+def test_the_value_without_the_gain_is_possible():
+    rows = [
+        split_claims.winner(validation.read(no_skill(seed, 10), metrics="accuracy")).iloc[0]
+        for seed in range(12)
+    ]
+    table = pd.DataFrame(rows)
+    assert (table["selection"] > 0).any()
+    assert table["low"].min() == 0

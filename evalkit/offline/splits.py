@@ -546,7 +546,7 @@ def _repeated(fold: Coded, repeat: Coded) -> Folds:
         [fold.names[i] for i in fold_of_part[repeat_of_part == number]]
         for number in range(len(repeat.names))
     ]
-    if all({TRAINING, TEST} <= {set_of(name) for name in folds} for folds in names):
+    if TRAINING in map(set_of, fold.names):
         return _repeated_holdouts(fold, repeat)
     for name, folds in zip(repeat.names, names, strict=True):
         _refuse_no_folds(folds, name)
@@ -566,6 +566,11 @@ def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
     for number in range(len(repeat.names)):
         rows = np.flatnonzero(repeat.code == number)
         sides = fold.take(rows)
+        if len(sides.names) < 2:
+            raise InputError(
+                f"fold must name training and test rows in each repeat, got only "
+                f"{sides.names[0]!r} in repeat {repeat.names[number]!r}"
+            )
         (train, test), *_ = _holdout(sides, {name: set_of(name) for name in sides.names}).pairs
         pairs.append((rows[train], rows[test]))
     rule = f"{len(pairs)} holdouts, whose training and test rows the fold column names"

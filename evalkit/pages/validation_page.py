@@ -82,7 +82,9 @@ def _extent(study: Validation) -> str:
     if repeats > 1 and folds == repeats:
         return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
     if repeats > 1:
-        return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
+        per_repeat = f"{repeats} repeats of {folds // repeats} folds"
+        drawn = f"{folds} folds in {repeats} repeats" if folds % repeats else per_repeat
+        return f"{study.distinct:,} ids, {drawn}"
     if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
@@ -102,8 +104,12 @@ def verdict(study: Validation) -> Html:
         for finding in unchecked(study)
     ]
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
-    problem = _problem(study)
-    main = join(problem, *findings) if problem else lines.pop(0)
+    if _worst(study):
+        main = join(_problem(study), *findings)
+    elif study.unseen:
+        main = join(texts.said("validation.unseen"), *findings)
+    else:
+        main = lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
     return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
@@ -120,8 +126,8 @@ def _answer(study: Validation) -> str:
     if study.word == "pass":
         return f"No problem was found in {extent}; the most important checks are among them."
     return (
-        f"No problem was found, but only {run} of {every} checks could be run, and important ones "
-        f"are missing."
+        f"No problem was found, but only {run} of {every} checks could be run; important ones are "
+        f"missing: {listed(study.unseen)}."
     )
 
 

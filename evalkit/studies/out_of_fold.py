@@ -369,7 +369,7 @@ class Validation(Shown, Study):
         of = self.primary.base  # a transformed metric has the test of its original
         means = self.settings.unit is None and of.metric.kind.mean_over_rows
         values, moved = [], []  # by fold; moved: of each by group, of a mean of rows all as one
-        for fold in self.tests[: len(self.tests) // self.examples.repeats]:
+        for fold in self.folds_of_first_repeat:
             part = self.measure(of, self.subject, fold.member)
             if np.isfinite(part.value):
                 values.append(part.value)
@@ -450,9 +450,13 @@ class Validation(Shown, Study):
         return len(self.examples) - self.rows.size
 
     @property
-    def folds_of_repeat(self) -> float:
-        """The number of folds in each repeat."""
-        return len(self.tests) / self.examples.repeats
+    def folds_of_first_repeat(self) -> list[Slice]:
+        """The folds of the first repeat; all of them if they are not repeated."""
+        repeat = self.examples.repeat
+        if repeat is None:
+            return self.tests
+        of_row = repeat.code[self.rows]
+        return [fold for fold in self.tests if of_row[fold.member[0]] == 0]
 
     @property
     def label_range(self) -> tuple[float, float, float]:

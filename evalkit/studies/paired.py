@@ -72,13 +72,13 @@ OTHERS = "; choose systems that share some: systems='NAME,NAME', or baseline='NA
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
-def _folds_named(data: UnitValues) -> int:
-    """The number of folds in each repeat, if the names of the units are those of all folds of
-    repeated cross-validations; else 0.
+def _splits_named(data: UnitValues) -> split_names.SplitNumbers | None:
+    """The numbers of folds and repeats, if the names of the units are those of the folds of
+    repeated cross-validations.
     """
     if data.id is None or len(data) > MOST_FOLDS:
-        return 0
-    return split_names.folds_of_each_repeat([str(name) for name in data.id])
+        return None
+    return split_names.named_in_full([str(name) for name in data.id])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,14 +86,14 @@ class Significance(shown.Shown, Study):
     """The study of paired values. p-values are adjusted for interim analyses, then over all pairs
     and metrics.
 
-    folds_named: the number of folds in each repeat, if the units are named as all folds of repeated
-    cross-validations, whose ratio of test and training rows follows; else 0.
+    splits_named: the numbers of folds and repeats, if the units are named as the folds of repeated
+    cross-validations, whose ratio of test and training rows follows.
     """
 
     report: ClassVar[str] = "significance"
 
     data: UnitValues
-    folds_named: int = 0
+    splits_named: split_names.SplitNumbers | None = None
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"
@@ -109,11 +109,11 @@ class Significance(shown.Shown, Study):
         """The study of values."""
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
-        folds = 0
+        splits = None
         if p.test_to_train is None and p.claim == reports.SUCH and not unit:
-            folds = _folds_named(data)
-        if folds:
-            p = replace(p, test_to_train=1 / (folds - 1))
+            splits = _splits_named(data)
+        if splits is not None:
+            p = replace(p, test_to_train=1 / (splits.folds - 1))
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
@@ -121,7 +121,7 @@ class Significance(shown.Shown, Study):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )
-        return cls(shared, data.systems, {}, p, data.sources, data, folds)
+        return cls(shared, data.systems, {}, p, data.sources, data, splits)
 
     # What the values tell
 
@@ -148,11 +148,6 @@ class Significance(shown.Shown, Study):
         instead.
         """
         return self.unit_count > self.settings.limits.reading.max_listed
-
-    @property
-    def repeats_named(self) -> int:
-        """The number of repeats that the names of the units tell; 0 if they tell none."""
-        return len(self.data) // self.folds_named if self.folds_named else 0
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
         """One value per row."""

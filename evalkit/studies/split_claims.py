@@ -123,13 +123,17 @@ def winner(study: Validation) -> Iterator[Row]:
     selection = float(apart[defined].mean())
     gain = sign * max(sign * selection, 0.0)
     answer = study.answer
+    lowest, highest = study.primary.metric.low, study.primary.metric.high
+    without_gain = {
+        end: float(np.clip(answer[end] - gain, lowest, highest)) for end in ("value", "low", "high")
+    }
     yield {
         "system": study.subject,
         "of": len(names),
         "apparent": answer["value"],
         "selection": selection,
         "chosen": float(np.array(chosen)[defined].mean()),
-        **{end: answer[end] - gain for end in ("value", "low", "high")},
+        **without_gain,
         "folds": int(defined.sum()),
         "changed": sum(name != study.subject for name in best),
     }

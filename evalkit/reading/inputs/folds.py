@@ -111,6 +111,14 @@ class Examples:
         """The number of repeats of the folds, 1 without a column of repeats."""
         return 1 if self.repeat is None else len(self.repeat.names)
 
+    @property
+    def ids_keep_facts(self) -> bool:
+        """True if all rows of an id have the same label, group and time."""
+        if self.id is None:
+            return True
+        sides = (self.label, self.group_number, self.time)
+        return all(_agree(self.id.code, side) for side in sides if side is not None)
+
     @cached_property
     def has_resampled_folds(self) -> bool:
         """True if each fold was drawn anew from the same ids: random holdouts, bootstrap samples,
@@ -127,8 +135,7 @@ class Examples:
         meetings = int((times * (times - 1)).sum())
         if not meetings or TRAINING in map(set_of, self.fold.names):
             return False
-        sides = (self.label, self.group_number, self.time)
-        if not all(_agree(self.id.code, side) for side in sides if side is not None):
+        if not self.ids_keep_facts:
             return False
         size = np.bincount(self.fold.code)
         ids = (len(self) ** 2 - int((size**2).sum())) / meetings
@@ -298,6 +305,9 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
         predictions = proposal.predictions
     else:
         columns = mapping.resolve(NEEDED)
+        usual_ids = SampledTable.of(part, chosen).named("id")
+        if "id" not in columns and len(usual_ids) == 1:
+            columns["id"] = usual_ids[0].name
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     is_paired = "system" in columns and "id" in columns
@@ -338,15 +348,18 @@ def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
     """
     if e.fold is None or e.repeat is not None:
         return e
+    split = split_names.named_holdouts(e.fold)
+    in_words = split_names.name_repeats(e.fold.names)
     if e.id is None:
-        if split_names.repeat_in_words(split_names.split_names(e.fold.names)):
+        if split or in_words:
             raise roles_of.refused(
                 rows.table.blocks[0].part.name, "repeats", column=rows.columns["fold"]
             )
         return e
-    split = split_names.named_repeats(e.fold, e.id.code)
     if split is None:
-        return e
+        split = split_names.named_repeats(e.fold, e.id.code)
+        if split is None or not (in_words or e.ids_keep_facts):
+            return e
     named = replace(e, fold=split.fold, repeat=split.repeat)
     _repeats_agree(rows, named)
     return named

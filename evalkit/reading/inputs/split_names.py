@@ -1,25 +1,31 @@
 """Names of folds that also name the repeat in which the fold was drawn, such as Fold1.Rep1."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Ints
+from evalkit.names import usual
+from evalkit.reading.matching import column_names
 from evalkit.reading.tables.table import Coded
 
-_TWO_NUMBERS = re.compile(r"(\D*)(\d+)(\D+)(\d+)(\D*)")
-_REPEAT = re.compile(r"(?i)\W*(r|rep|repeat|repetition|run|seed)[\W_]*")
 MISTAKEN = 0.02  # of the ids of a repeat: as many may be tested twice by mistake
-_FOLD = re.compile(r"(?i)[\W_]*(f|fold|split|k)[\W_]*")
+_NUMBERS = re.compile(r"(\d+)")
+_SEPARATORS = " .,;:_/|=()[]-"
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
-class NamedSplit(NamedTuple):
-    """The two numbers of the name of a fold, each with the words before it."""
+class NamedSplits(NamedTuple):
+    """The two parts of each name of a fold, which end in its two numbers. words: what stands before
+    each number.
+    """
 
-    first: str
-    second: str
+    first: Sequence[str] = ()
+    second: Sequence[str] = ()
+    words: tuple[str, str] = ("", "")
 
 
 class RepeatedSplits(NamedTuple):
@@ -29,37 +35,63 @@ class RepeatedSplits(NamedTuple):
     repeat: Coded
 
 
-def split_names(names: Sequence[str]) -> list[NamedSplit]:
-    """The two parts of each name; empty unless all names differ in two numbers alone.
+def split_names(names: Sequence[str]) -> NamedSplits:
+    """The two parts of each name; empty unless all names are alike but for two numbers.
 
-    >>> split_names(["Fold1.Rep1", "Fold2.Rep1"])[1]
-    NamedSplit(first='Fold2', second='Rep1')
-    >>> split_names(["Fold1.Rep1", "Fold2"]), split_names(["2024-01-03", "2024-01-04"])
-    ([], [])
+    >>> splits = split_names(["Fold1.Rep1", "Fold2.Rep2"])
+    >>> splits.first, splits.second, splits.words
+    (['Fold1', 'Fold2'], ['Rep1', 'Rep2'], ('fold', 'rep'))
+    >>> split_names(["Fold1.Rep1", "Fold2"]) == split_names(["2024-01-03", "2024-01-04"])
+    True
     """
-    matches = [_TWO_NUMBERS.fullmatch(name) for name in names]
-    parts = [match.groups() for match in matches if match]
-    if len(parts) < len(names) or len({part[::2] for part in parts}) > 1:
-        return []
-    return [
-        NamedSplit(f"{before}{first}", f"{between}{second}{after}".lstrip("._-/ "))
-        for before, first, between, second, after in parts
-    ]
+    cut = [_NUMBERS.split(name) for name in names]
+    if len({len(pieces) for pieces in cut}) != 1:
+        return NamedSplits()
+    varying = {place for place, pieces in enumerate(zip(*cut, strict=True)) if len({*pieces}) > 1}
+    if len(cut[0]) == 5:  # of two numbers one may be the same in all names
+        varying |= {1, 3}
+    if len(varying) != 2 or not all(place % 2 for place in varying):
+        return NamedSplits()
+    before_first, before_second = (place - 1 for place in sorted(varying))
+    return NamedSplits(
+        ["".join(pieces[:before_second]) for pieces in cut],
+        ["".join(pieces[before_second:]).lstrip(_SEPARATORS) for pieces in cut],
+        (_last_word(cut[0][before_first]), _last_word(cut[0][before_second])),
+    )
 
 
-def repeat_in_words(names: Sequence[NamedSplit]) -> str:
+def _last_word(text: str) -> str:
+    """The last word of a text in small letters, "" without one."""
+    words = _WORDS.findall(text.lower())
+    return words[-1] if words else ""
+
+
+def repeat_in_words(names: NamedSplits) -> str:
     """Which part of these names is the repeat, as their words say: "first", "second", or "" if they
     do not.
 
-    >>> repeat_in_words([NamedSplit("Fold1", "Rep1")]), repeat_in_words([NamedSplit("1", "2")])
-    ('second', '')
+    >>> repeat_in_words(split_names(["Fold1.Rep1", "Fold2.Rep2"]))
+    'second'
+    >>> repeat_in_words(split_names(["1-1", "2-2"]))
+    ''
     """
-    if not names:
-        return ""
-    first, second = (re.sub(r"\d+.*", "", part) for part in names[0])
-    if _FOLD.fullmatch(first) and _REPEAT.fullmatch(second):
+    words = usual("folds")
+    first, second = names.words
+    if first in words["of_repeat"] and second in words["repeats"]:
         return "second"
-    return "first" if _REPEAT.fullmatch(first) and _FOLD.fullmatch(second) else ""
+    return "first" if first in words["repeats"] and second in words["of_repeat"] else ""
+
+
+def name_repeats(names: Sequence[str]) -> bool:
+    """True if the words of these names tell several repeats.
+
+    >>> name_repeats(["Fold1.Rep1", "Fold1.Rep2"]), name_repeats(["Fold1.Rep1", "Fold2.Rep1"])
+    (True, False)
+    """
+    parts = split_names(names)
+    in_words = repeat_in_words(parts)
+    repeats = parts.first if in_words == "first" else parts.second
+    return bool(in_words) and len({*repeats}) > 1
 
 
 def named_repeats(fold: Coded, id: Ints) -> RepeatedSplits | None:
@@ -70,10 +102,10 @@ def named_repeats(fold: Coded, id: Ints) -> RepeatedSplits | None:
     that several of them test.
     """
     names = split_names(fold.names)
-    if not names:
+    if not names.first:
         return None
-    first = Coded.from_texts([name.first for name in names], fold.code)
-    second = Coded.from_texts([name.second for name in names], fold.code)
+    first = Coded.from_texts(names.first, fold.code)
+    second = Coded.from_texts(names.second, fold.code)
     either = {"first": RepeatedSplits(second, first), "second": RepeatedSplits(first, second)}
     in_words = repeat_in_words(names)
     if in_words:
@@ -81,6 +113,25 @@ def named_repeats(fold: Coded, id: Ints) -> RepeatedSplits | None:
     twice = {part: _tested_twice(split, id) for part, split in either.items()}
     part = min(twice, key=lambda part: twice[part])
     return either[part] if twice[part] <= MISTAKEN else None
+
+
+def named_holdouts(fold: Coded) -> RepeatedSplits | None:
+    """The sets of rows and the repeats that names tell apart, such as rep1_train and rep1_test;
+    None if they do not.
+
+    Every name has one word for a set, training rows are among them, and there are several repeats.
+    """
+    words, rest = [], []
+    for name in fold.names:
+        sets = [word for word in _WORDS.findall(name) if word.lower() in column_names.SETS]
+        if len(sets) != 1:
+            return None
+        words.append(sets[0])
+        rest.append(name.replace(sets[0], "", 1).strip(_SEPARATORS))
+    meanings = {column_names.SETS[word.lower()] for word in words}
+    if "training" not in meanings or len(meanings) < 2 or "" in rest or len({*rest}) < 2:
+        return None
+    return RepeatedSplits(Coded.from_texts(words, fold.code), Coded.from_texts(rest, fold.code))
 
 
 def _tested_twice(split: RepeatedSplits, id: Ints) -> float:
@@ -96,19 +147,34 @@ def _tested_twice(split: RepeatedSplits, id: Ints) -> float:
     return float((times > 1).mean())
 
 
-def folds_of_each_repeat(names: Sequence[str]) -> int:
-    """The number of folds in each repeat that these names number in full, as Fold1.Rep1 to
-    Fold10.Rep5 do; 0 if they do not.
+class SplitNumbers(NamedTuple):
+    """How many folds a repeat has, and how many repeats there are."""
 
-    >>> folds_of_each_repeat(["Fold1.Rep1", "Fold2.Rep1", "Fold1.Rep2", "Fold2.Rep2"])
-    2
-    >>> folds_of_each_repeat(["Fold1.Rep1", "Fold2.Rep1", "Fold1.Rep2"])
-    0
+    folds: int
+    repeats: int
+
+
+def named_in_full(names: Sequence[str]) -> SplitNumbers | None:
+    """The numbers of folds and repeats that these names tell, as Fold1.Rep1 to Fold10.Rep5 do; None
+    if they do not.
+
+    A repeat may lack one fold, as its model is trained on it all the same.
+
+    >>> named_in_full(["Fold1.Rep1", "Fold2.Rep1", "Fold1.Rep2"])
+    SplitNumbers(folds=2, repeats=2)
+    >>> named_in_full(["Fold1.Rep1", "Fold2.Rep1", "Fold3.Rep1", "Fold1.Rep2"]) is None
+    True
     """
     parts = split_names(names)
-    if not repeat_in_words(parts) or len({*parts}) < len(parts):
-        return 0
-    first = len({part.first for part in parts})
-    second = len({part.second for part in parts})
-    folds = first if repeat_in_words(parts) == "second" else second
-    return folds if first * second == len(parts) and folds > 1 else 0
+    in_words = repeat_in_words(parts)
+    if not in_words or len({*names}) < len(names):
+        return None
+    repeats, folds = parts.first, parts.second
+    if in_words == "second":
+        repeats, folds = folds, repeats
+    size = len({*folds})
+    of_repeat = Counter(repeats)
+    lacks_several = min(of_repeat.values()) < size - 1
+    if size < 2 or lacks_several:
+        return None
+    return SplitNumbers(size, len(of_repeat))

@@ -981,9 +981,11 @@ def rivals_of(
 def validation(table: SampledTable) -> Proposal:
     """The label or the actual values, the scores and the folds."""
     roles = Roles("validation", table)
-    roles.take("fold", roles.table.named("fold"))
+    # there may be hundreds of holdouts
+    roles.take("fold", roles.table.exact("fold") or roles.table.named("fold"))
     for role in ("group", "time", "repeat"):
         roles.take_if_any(role, roles.table.exact(role))
+    roles.take_if_any("id", roles.table.named("id"))  # several folds may test it
     chosen = dict(table.chosen)
     if "label" in chosen:
         chosen["actual"] = chosen["label"]  # as the rating report calls what is predicted
