@@ -32,7 +32,7 @@ def first_sentence(study):
 def test_the_largest_loss_of_several_systems_comes_first(tmp_path):
     old = {"a": 1.0, "b": 1.0, "c": 1.0}
     study = diff(tmp_path, old, {"a": 0.1, "b": 1.9, "c": 3.0})
-    assert first_sentence(study).startswith("The new c is worse than the old c by mae.")
+    assert first_sentence(study).startswith("The new c is worse than the old c by MAE.")
     assert study.headline["first"].iloc[0] == "new c"
 
 
@@ -127,7 +127,7 @@ def test_a_model_without_a_name_is_no_system(tmp_path):
 
 
 def test_the_bundled_loss_by_f1_comes_first():
-    assert first_sentence(ek.diff()) == ("The new model is worse than the old model by f1.")
+    assert first_sentence(ek.diff()) == ("The new model is worse than the old model by F1.")
 
 
 def test_without_a_loss_the_answer_comes_first(tmp_path):

@@ -84,7 +84,8 @@ def _opening(study: Diff) -> first_screen.Opening:
         return first_screen.Opening(sentences)
     first = study.spoken(row["first"])
     second = study.spoken(row["second"])
-    sentences.append(f"{first} is worse than {second} by {row['metric']}.")
+    metric = first_screen.spoken(study, row["metric"])
+    sentences.append(f"{first} is worse than {second} by {metric}.")
     return first_screen.Opening(sentences, row["first"] if decides else "")
 
 

@@ -194,8 +194,13 @@ def _contrary(study: Study) -> Iterator[str]:
         first, by = pairs.iloc[0][["first", "metric"]]
         worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
         others = _several(study, worse)
-        spoken = {chosen.label: chosen.spoken for chosen in study.directed}[by]
-        yield f"But by {spoken} {_name(study, first)} is significantly worse than {others}."
+        metric = spoken(study, by)
+        yield f"But by {metric} {_name(study, first)} is significantly worse than {others}."
+
+
+def spoken(study: Study, label: str) -> str:
+    """The name of a metric of the study within a sentence."""
+    return {chosen.label: chosen.spoken for chosen in study.directed}.get(label, label)
 
 
 def _weakest(study: Study) -> Iterator[str]:
