@@ -38,12 +38,11 @@ def estimates(study: Rating) -> Html:
     rows = [
         page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()
     ]
-    if study.rows_without_reference is not None:
-        of_reference = study.reference_value
-        rows.append(
-            page.reference(study, f"({study.p.reference})", of_reference, study.settings.metrics)
-        )
     note = texts.said("rating.estimates_note")
+    if study.rows_without_reference is not None:
+        name = f"({study.p.reference})"
+        rows.append(page.reference(study, name, study.reference_value, study.settings.metrics))
+        note += " " + texts.said("rating.reference_note", name=name)
     return page.estimates(study, caption, note, more=rows)
 
 

@@ -238,8 +238,9 @@ def _units(study: Significance) -> Iterator[Finding]:
         yield found.about([metric], study.primary.label)
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
-    if study.splits_named is not None:
-        yield kinds.CORRECTED_FOLDS.note(None, "named", **study.splits_named._asdict())
+    splits = study.splits_named
+    if splits is not None:
+        yield kinds.CORRECTED_FOLDS.note(None, "named", repeats=splits.repeats, folds=splits.folds)
     elif study.p.test_to_train:
         yield kinds.CORRECTED_FOLDS.note(None, "asked")
     elif study.splits:
