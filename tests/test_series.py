@@ -21,6 +21,8 @@ PEERS = json.loads((ORACLES / "series.json").read_text(encoding="utf-8"))
 MACRO = pd.read_csv(ORACLES / "macro_forecasts.csv")
 METRICS = {"squared": "mse", "absolute": "mae"}
 
+ABOUT_TIMES = (kinds.TIME_ORDER, kinds.TIMES_WITHOUT_ORDER)
+
 
 def days(n=40, seed=0, **more):
     """A series of days with two systems."""
@@ -38,7 +40,7 @@ def read(table, **parameters):
 
 def forms(study):
     """The sentences about the order in time, by the beginnings that tell them apart."""
-    found = [f for f in rating_page.every_finding(study) if f.kind is kinds.TIME_ORDER]
+    found = [f for f in rating_page.every_finding(study) if f.kind in ABOUT_TIMES]
     return {f.message.split()[0]: f for f in found}
 
 
@@ -200,7 +202,7 @@ def in_no_order(n=100, seed=3, **more):
 def says(study):
     """The sentence about the order in time of rows that have none."""
     assert study.measured.layout is Layout.PLAIN
-    found = [f for f in rating_page.every_finding(study) if f.kind is kinds.TIME_ORDER]
+    found = [f for f in rating_page.every_finding(study) if f.kind in ABOUT_TIMES]
     assert len(found) == 1
     return found[0].message
 
@@ -222,7 +224,7 @@ def results(study):
         (days(horizon=1.5), "Not every value of horizon is a whole number"),
         (days(horizon=[np.nan] + [2.0] * 39), "Not every value of horizon is a whole number"),
         (days(cutoff="first"), "Not every value of cutoff is a number or a date"),
-        (days().assign(cutoff="2026-02-01"), "Some values of cutoff are later than ds"),
+        (days().assign(cutoff="2026-02-01"), "Some values of cutoff are later than the times"),
     ],
 )
 def test_rows_in_no_evident_order_are_independent_and_the_page_says_so(table, starts):

@@ -303,9 +303,7 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     column = timing.columns.time
     if isinstance(order, Unordered):
         severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
-        yield kinds.TIME_ORDER.rated(
-            severity, order.rows, order.form, column=order.column, time=column
-        )
+        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
     elif study.settings.unit:
         unit = counted(order.series_count, "series")
         yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)
@@ -320,11 +318,12 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
         else:
             yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
         if order.has_few_times:
-            form = "few" if order.times > order.longest_horizon else "too_few"
             ahead = order.longest_horizon
-            yield kinds.TIME_ORDER.warning(
-                order.times, form, times=times, count=order.times, steps=ahead
-            )
+            if order.times > ahead:
+                yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=ahead)
+            else:
+                count = order.times
+                yield kinds.TIME_ORDER.warning(count, "too_few", count=count, steps=ahead)
         yield from _autocorrelated(study)
         if study.tapered:
             yield kinds.TIME_ORDER.note(

@@ -82,8 +82,9 @@ def _extent(study: Validation) -> str:
     if repeats > 1 and folds == repeats:
         return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
     if repeats > 1:
-        per_repeat = f"{repeats} repeats of {folds // repeats} folds"
-        drawn = f"{folds} folds in {repeats} repeats" if folds % repeats else per_repeat
+        drawn = f"{folds} folds in {repeats} repeats"
+        if study.folds_per_repeat:
+            drawn = f"{repeats} repeats of {study.folds_per_repeat} folds"
         return f"{study.distinct:,} ids, {drawn}"
     if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"

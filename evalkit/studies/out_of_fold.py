@@ -155,6 +155,12 @@ class Validation(Shown, Study):
         """
         return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
 
+    @property
+    def folds_per_repeat(self) -> int | None:
+        """How many folds each repeat has; None if repeats have unlike numbers of folds."""
+        folds, rest = divmod(len(self.tests), self.examples.repeats)
+        return None if rest else folds
+
     @cached_property
     def distinct(self) -> int:
         """The number of rows that a fold tests; each id counts once, however often the folds were
