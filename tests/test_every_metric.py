@@ -48,7 +48,10 @@ def forecasts(seed):
     rng = np.random.default_rng(3)
     actual = rng.gamma(2, 2, 300)
     forecast = np.maximum(actual + np.random.default_rng(seed).normal(0.3, 1.5, 300), 0.05)
-    return Rows(actual, forecast, columns={"naive_mae": rng.gamma(4, 0.5, 300)})
+    scale = rng.gamma(4, 0.5, 300)
+    squares = 1 + rng.gamma(4, 0.5, 300)
+    columns = {"naive_mae": scale, "naive_mse": squares, "reference": rng.gamma(2, 2, 300)}
+    return Rows(actual, forecast, columns=columns)
 
 
 def distributed(seed, needs):
