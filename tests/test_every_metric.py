@@ -49,7 +49,7 @@ def forecasts(seed):
     actual = rng.gamma(2, 2, 300)
     forecast = np.maximum(actual + np.random.default_rng(seed).normal(0.3, 1.5, 300), 0.05)
     scale = rng.gamma(4, 0.5, 300)
-    squares = 1 + rng.gamma(4, 0.5, 300)
+    squares = rng.uniform(1, 2, 300)
     columns = {"naive_mae": scale, "naive_mse": squares, "reference": rng.gamma(2, 2, 300)}
     return Rows(actual, forecast, columns=columns)
 
