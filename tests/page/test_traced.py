@@ -90,8 +90,9 @@ def names_of(study: dict[str, Any]) -> list[str]:
 
 
 def without(text: str, names: list[str]) -> str:
+    """The text without these names; a sentence says nDCG@10 for ndcg@10."""
     for name in names:
-        text = re.sub(rf"(?<!\w){re.escape(name)}(?![\w@])", "·", text)
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?![\w@])", "·", text, flags=re.IGNORECASE)
     return text
 
 
@@ -262,6 +263,7 @@ def faults_of_validation(screen: Screen, results: dict[str, Any]) -> list[str]:
     baseline = [row for row in results["paired"] if f"than {row['second']}," in " ".join(card)]
     estimates = of_systems(results, [row["second"] for row in baseline])
     first = [results["intervals"][0], *baseline, results["training_gap"], results["split"]]
+    first += [*results["split_claims"], *results["winner"]]
     known = [*numbers_of(first), *estimates]
     known += [float(len(results["order"]) - 1)]
     lines = [
