@@ -567,10 +567,6 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
             "row 201: label must have one value",
         ),
         (
-            lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")),
-            "got the holdout 'test' and 'train'",
-        ),
-        (
             lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])),
             "in each repeat, got only '0' in repeat",
         ),
