@@ -91,7 +91,7 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     two values or an error that is not above 0, ParameterError unless 0 < level < 1.
 
     >>> str(highest([0.90, 0.60, 0.50], [0.05] * 3)), str(highest([0.61, 0.60, 0.59], [0.05] * 3))
-    ('0.90 [0.80, 1.00]', '0.51 [0.44, 0.69]')
+    ('0.90 [0.80, 1.00]', '0.48 [0.45, 0.69]')
     """
     check_level(level)
     value = finite("values", values)

@@ -806,7 +806,7 @@ def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
     if len(rows) < FEW or len(counted) < 2:
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [np.isclose(values, values.sum() - values, rtol=1e-6) for values in counted]
+        sums = [np.isclose(values, values.sum() - values, rtol=1e-6, atol=0) for values in counted]
     totals = np.flatnonzero(np.all([*sums, *[values != 0 for values in counted]], axis=0))
     if totals.size:
         part, row = rows.locate(int(totals[0]))

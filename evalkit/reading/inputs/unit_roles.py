@@ -563,13 +563,13 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
         return
     part = roles.table.parts[0]
     systems = [column.name for column in roles.values if column.name not in found.columns]
-    meant = ""
-    if len(systems) > 1:
-        way = Way(Proposal("significance"), Choice(systems=systems), "")
-        meant = f": {invocation(part, way)}"
+    possible = systems if len(systems) > 1 else ()
+    way = "systems='a,b'"
+    if possible:
+        way = invocation(part, Way(Proposal("significance"), Choice(systems=possible), ""))
     listed = roles_of.listed(found.columns, SHOWN)
-    problem = sentence("bookkeeping", kind=found.kind, columns=listed, way=meant)
-    raise UnclearSystems(f"{part.name}: {problem}", systems if meant else ())
+    problem = sentence("bookkeeping", kind=found.kind, columns=listed, way=way)
+    raise UnclearSystems(f"{part.name}: {problem}", possible)
 
 
 def refuse_features(roles: UnitRoles) -> None:
