@@ -238,28 +238,27 @@ def test_every_way_to_judge_lies_within_and_the_limits_are_attained(cut):
         np.testing.assert_allclose(values.max(0), limits["high"], atol=1e-12)
 
 
-def test_by_hand():
-    """Relevant, unjudged, not relevant, unjudged: precision@2 is 1/2 or 1; AP 1, or with both ((1 +
-    1 + 3/4) / 3).
+RELEVANT_THEN_UNJUDGED = pd.DataFrame(
+    {"query": "q", "item": list("abcd"), "score": [4, 3, 2, 1], "grade": [1, np.nan, 0, np.nan]}
+)
+
+
+def test_an_unjudged_item_at_rank_2_leaves_precision_between_a_half_and_1():
+    study = ranking.read(RELEVANT_THEN_UNJUDGED, metrics="precision@2,map")
+    row = beyond_relevance.bounds(study).set_index("metric").loc["precision@2"]
+    assert row[["value", "low", "high"]].tolist() == [0.5, 0.5, 1.0]
+    assert row[["n", "unjudged"]].tolist() == [1, 1]
+    assert "0.50 to 1.00" in study.tables.unjudged.to_markdown()
+
+
+@pytest.mark.parametrize(("deepest", "low"), [("precision@2", 1.0), ("precision@4", 0.75)])
+def test_average_precision_counts_the_unjudged_items_down_to_the_deepest_cut(deepest, low):
+    """At rank 2 both ways to judge give an AP of 1; at rank 4 a second relevant item, below one
+    that is not, gives (1 + 2/4) / 2.
     """
-    rows = {
-        "query": "q",
-        "item": list("abcd"),
-        "score": [4, 3, 2, 1],
-        "grade": [1, np.nan, 0, np.nan],
-    }
-    study = ranking.read(pd.DataFrame(rows), metrics="precision@2,map")
-    frame = beyond_relevance.bounds(study).set_index("metric")
-    assert frame.loc["precision@2", ["value", "low", "high", "n", "unjudged"]].tolist() == [
-        0.5,
-        0.5,
-        1.0,
-        1,
-        1,
-    ]
-    assert frame.loc["average_precision", ["value", "low", "high"]].tolist() == [1.0, 1.0, 1.0]
-    text = study.tables.unjudged.to_markdown()
-    assert "0.50 to 1.00" in text
+    study = ranking.read(RELEVANT_THEN_UNJUDGED, metrics=f"{deepest},map")
+    row = beyond_relevance.bounds(study).set_index("metric").loc["average_precision"]
+    assert row[["value", "low", "high"]].tolist() == [1.0, low, 1.0]
 
 
 def test_nothing_where_all_items_of_the_first_ranks_are_judged():
@@ -286,15 +285,11 @@ def test_a_query_without_a_relevant_item_stays_out():
     assert frame[["low", "high", "n"]].to_numpy().tolist() == [[0.5, 1.0, 1]]
 
 
+def codes_of(study):
+    return [finding.kind.code for finding in ranking_page.every_finding(study)]
+
+
 def test_a_cut_off_beyond_the_lists_is_noted():
     rows = table()
-    codes = [
-        finding.kind.code
-        for finding in ranking_page.every_finding(ranking.read(rows, metrics="ndcg@6,recall@7"))
-    ]
-    assert "EK146" in codes
-    codes = [
-        finding.kind.code
-        for finding in ranking_page.every_finding(ranking.read(rows, metrics="ndcg@6,map"))
-    ]
-    assert "EK146" not in codes
+    assert "EK146" in codes_of(ranking.read(rows, metrics="ndcg@6,recall@7"))
+    assert "EK146" not in codes_of(ranking.read(rows, metrics="ndcg@6,map"))

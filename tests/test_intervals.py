@@ -398,18 +398,18 @@ def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
 
 
 def test_mover_follows_the_correlation():
-    """Two equal parts are one, two opposite ones nothing."""
-    moved = np.array([1.0, -2.0, 1.0])
+    """The mean of two parts with the same influences has their interval; if these are opposite, it
+    has no width.
+    """
+    influence = np.array([1.0, -2.0, 1.0])
     e = wilson(6, 10)
-    same = mover_mean(
-        [WeightedEstimate(0.5, e, moved), WeightedEstimate(0.5, e, 3 * moved)], n=10, level=0.95
-    )
-    assert (same.low, same.high) == pytest.approx((e.low, e.high))
+    same = [WeightedEstimate(0.5, e, influence), WeightedEstimate(0.5, e, 3 * influence)]
+    mean = mover_mean(same, n=10, level=0.95)
+    assert (mean.low, mean.high) == pytest.approx((e.low, e.high))
     even = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
-    none = mover_mean(
-        [WeightedEstimate(0.5, even, moved), WeightedEstimate(0.5, even, -moved)], n=10, level=0.95
-    )
-    assert (none.low, none.high) == pytest.approx((0.5, 0.5))
+    opposite = [WeightedEstimate(0.5, even, influence), WeightedEstimate(0.5, even, -influence)]
+    mean = mover_mean(opposite, n=10, level=0.95)
+    assert (mean.low, mean.high) == pytest.approx((0.5, 0.5))
 
 
 @pytest.mark.parametrize("weight, times", [(1, 2), (4, 5), (0.25, 1.25), (1, 1)])
@@ -430,20 +430,25 @@ def test_f1_is_wilsons_interval_of_the_jaccard_index_mapped():
 
 
 def test_hall_undoes_its_own_transformation():
-    """The limit T solves T + a T² + a² T³ / 3 + s / 6 = t with a = s / 3 (Hall 1992)."""
+    """With s = skewness / √n a limit T solves T + s T² / 3 + s² T³ / 27 + s / 6 = ±t (Hall 1992);
+    t has at most 2 / s² degrees of freedom.
+    """
     from scipy.special import stdtrit
 
-    for skewness in (-0.3, 0.1, 0.35):  # beyond it the root goes on as a line
-        e = hall(0.0, 1.0, skewness * np.sqrt(30), n=30, level=0.95)
-        # 2 n / γ² degrees of freedom at most
-        a, t = (
-            skewness / 3,
-            stdtrit(min(29, 2 / skewness**2), 0.975),
-        )
-        for limit, sign in ((-e.low, 1), (-e.high, -1)):
-            assert limit + a * limit**2 + a**2 * limit**3 / 3 + skewness / 6 == pytest.approx(
-                sign * t
-            )
+    for s in (-0.3, 0.1, 0.35):  # beyond 0.35 the root goes on as a line
+        e = hall(0.0, 1.0, s * np.sqrt(30), n=30, level=0.95)
+        t = stdtrit(min(29, 2 / s**2), 0.975)
+
+        def transformed(limit, s=s):
+            return limit + s * limit**2 / 3 + s**2 * limit**3 / 27 + s / 6
+
+        assert transformed(-e.low) == pytest.approx(t)
+        assert transformed(-e.high) == pytest.approx(-t)
+
+
+def test_hall_without_skewness_is_t():
+    from scipy.special import stdtrit
+
     assert hall(0.0, 1.0, 0.0, n=30, level=0.95).high == pytest.approx(stdtrit(29, 0.975))
 
 
@@ -539,9 +544,6 @@ def test_calibration_has_no_interval_and_no_test():
             assert np.isnan([e.low, e.high, c.p_value, c.difference.low]).all(), name
             assert e.value == metric.kind.value(a, None)
             assert "biased" in e.method
-
-
-# As often right as they say -----------------------------------------------------------------------
 
 
 # Half a row in each cell --------------------------------------------------------------------------

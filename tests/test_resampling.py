@@ -79,17 +79,13 @@ def test_blocks_join_without_a_seam():
     rows = np.arange(300_000, dtype=float)[:, None]
     sums = resampled_sums(rows, rng=np.random.default_rng(1), resamples=3)
     assert len(set(sums[:, 0])) == 3
-    assert (
-        resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3).tolist()
-        == [[3e5]] * 3
-    )
+    ones = resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3)
+    assert ones.tolist() == [[3e5]] * 3
 
 
 def test_no_rows_sum_to_nothing():
-    assert (
-        resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3).tolist()
-        == [[0, 0]] * 3
-    )
+    sums = resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3)
+    assert sums.tolist() == [[0, 0]] * 3
 
 
 def test_bca_p_value_is_where_its_interval_meets_the_null():
@@ -112,19 +108,14 @@ def test_bca_p_value_is_never_0():
 
 def test_tables_that_share_their_samples_have_the_sums_of_each_alone():
     g = np.random.default_rng(6)
-    tables = [
-        g.normal(size=(rows, columns)) for rows in (40, 1_500, 40, 1_500) for columns in (1, 4)
-    ]
-    tables += [
-        g.integers(0, 2, (500, 1)).astype(float),
-        np.zeros((0, 2)),
-        g.normal(size=(500, 1)).round(1),
-    ]
+    shapes = [(40, 1), (40, 4), (1_500, 1), (1_500, 4)] * 2
+    hits = g.integers(0, 2, (500, 1)).astype(float)
+    tenths = g.normal(size=(500, 1)).round(1)
+    tables = [*(g.normal(size=shape) for shape in shapes), hits, np.zeros((0, 2)), tenths]
     together = resampled_each(tables, rng=lambda: np.random.default_rng(5), resamples=300)
     for rows, sums in zip(tables, together, strict=True):
-        np.testing.assert_array_equal(
-            sums, resampled_sums(rows, rng=np.random.default_rng(5), resamples=300)
-        )
+        alone = resampled_sums(rows, rng=np.random.default_rng(5), resamples=300)
+        np.testing.assert_array_equal(sums, alone)
 
 
 def sample(rows, share, shift=1.2, seed=0):
@@ -134,20 +125,22 @@ def sample(rows, share, shift=1.2, seed=0):
 
 
 def by_rows(metric, label, score, resamples, seed=1):
-    """The slow truth: resample rows, sort them again."""
-    rng, n = np.random.default_rng(seed), len(label)
-    drawn = (rng.integers(0, n, n) for _ in range(resamples))
-    return np.array([metric(count(score[one], label[one])) for one in drawn])
+    """The metric of each resample of rows, counted anew: slow and certainly right."""
+    rng = np.random.default_rng(seed)
+    n = len(label)
+    resampled_rows = (rng.integers(0, n, n) for _ in range(resamples))
+    return np.array([metric(count(score[rows], label[rows])) for rows in resampled_rows])
 
 
 @pytest.mark.parametrize("share", [0.3, 0.02])
 def test_standard_errors_are_those_of_rows(share):
     label, score = sample(3_000, share)
     table = influence.pooled(count(score, label))
-    drawn = bootstrap.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
+    resamples = bootstrap.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
     for metric in (average_precision, ks):
-        ours, truth = np.array([metric(one) for one in drawn]), by_rows(metric, label, score, 400)
-        assert ours.std() == pytest.approx(truth.std(), rel=0.12)
+        found = np.array([metric(counts) for counts in resamples])
+        expected = by_rows(metric, label, score, 400)
+        assert found.std() == pytest.approx(expected.std(), rel=0.12)
 
 
 def test_a_decision_table_is_exact():
@@ -168,42 +161,50 @@ def test_a_decision_table_is_exact():
 def test_the_largest_rise_is_that_of_a_row_bootstrap():
     label, score = sample(1_500, 0.2)
     c = count(score, label)
-    rng, n, ends = np.random.default_rng(3), len(label), np.linspace(score.min(), score.max(), 400)
+    rng = np.random.default_rng(3)
+    n = len(label)
+    thresholds = np.linspace(score.min(), score.max(), 400)
+
+    def share_above(scores):
+        """The share of the scores at or above each threshold."""
+        return 1 - np.searchsorted(np.sort(scores), thresholds) / scores.size
 
     def gap(label, score):
-        rates = [
-            1 - np.searchsorted(np.sort(score[label == side]), ends) / (label == side).sum()
-            for side in (1, 0)
-        ]
-        return rates[0] - rates[1]
+        return share_above(score[label == 1]) - share_above(score[label == 0])
 
     rises = []
     for _ in range(600):
         rows = rng.integers(0, n, n)
         rises.append((gap(label[rows], score[rows]) - gap(label, score)).max())
-    sizes = int(label.sum()), int(n - label.sum())
-    ours = bootstrap.largest_rise(
-        c, sizes, 1.0, rng=np.random.default_rng(1), share=0.975, resamples=1_000
-    )
-    assert ours == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
-
-
-def test_units_come_and_go_together():
-    label, score = sample(400, 0.4)
-    unit = np.repeat(np.arange(100), 4)
-    kwargs = {"rng": np.random.default_rng(1), "resamples": 300}
-    tables = bootstrap.resampled_units(Rows(label, score, unit=unit), **kwargs)
-    alone = bootstrap.resampled_units(Rows(label, score), **kwargs)
-    assert {one.total for one in alone} == {400}
-    assert all(one.total == 400 for one in tables)
-    copies = bootstrap.resampled_units(
-        Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4)),
+    positives = int(label.sum())
+    found = bootstrap.largest_rise(
+        c,
+        (positives, n - positives),
+        1.0,
         rng=np.random.default_rng(1),
-        resamples=300,
+        share=0.975,
+        resamples=1_000,
     )
-    assert np.std([auc(one) for one in copies]) == pytest.approx(
-        np.std([auc(one) for one in alone]), rel=0.15
-    )
+    assert found == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
+
+
+def resampled_units(rows):
+    return bootstrap.resampled_units(rows, rng=np.random.default_rng(1), resamples=300)
+
+
+def test_a_resample_of_units_of_equal_size_has_as_many_rows_as_the_data():
+    label, score = sample(400, 0.4)
+    of_four = Rows(label, score, unit=np.repeat(np.arange(100), 4))
+    assert {counts.total for counts in resampled_units(of_four)} == {400}
+    assert {counts.total for counts in resampled_units(Rows(label, score))} == {400}
+
+
+def test_units_of_equal_rows_vary_as_one_row_each():
+    label, score = sample(400, 0.4)
+    fourfold = Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4))
+    error = np.std([auc(counts) for counts in resampled_units(fourfold)])
+    error_of_rows = np.std([auc(counts) for counts in resampled_units(Rows(label, score))])
+    assert error == pytest.approx(error_of_rows, rel=0.15)
 
 
 def test_bands_hold_the_curve():
@@ -211,15 +212,14 @@ def test_bands_hold_the_curve():
     c = count(score, label)
     grid = np.linspace(0.05, 0.95, 10)
 
-    def read(one):
-        roc = curves.roc_curve(one)
+    def tpr(counts):
+        roc = curves.roc_curve(counts)
         return np.interp(grid, roc.x, roc.y)
 
-    low, high = bootstrap.band(
-        bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300), read
-    )
-    assert np.all(low <= read(c))
-    assert np.all(read(c) <= high)
+    resamples = bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300)
+    low, high = bootstrap.band(resamples, tpr)
+    assert np.all(low <= tpr(c))
+    assert np.all(tpr(c) <= high)
     assert np.all(high - low < 0.2)
 
 
@@ -245,17 +245,17 @@ def test_cells_are_found_without_looking_at_every_threshold(weight, share, most)
 
 def test_a_constant_on_every_row_shifts_the_interval_of_clusters():
     rng = np.random.default_rng(8)
-    counts = rng.integers(1, 30, 40)
-    units = rng.exponential(1, 40) * counts
-    drawn = bootstrap.resampled_sums(np.column_stack([units, counts]), rng=rng, resamples=1_000)
-    plain, shifted = (
-        significance.paired_bootstrap(
-            units + more * counts, counts, rng=rng, sums=drawn + more * drawn[:, [1]] * [1, 0]
-        )
-        for more in (0, 5)
-    )
-    limits = [shifted.difference.low - 5, shifted.difference.high - 5]
-    assert limits == pytest.approx([plain.difference.low, plain.difference.high], rel=1e-9)
+    sizes = rng.integers(1, 30, 40)
+    sums = rng.exponential(1, 40) * sizes
+    resamples = bootstrap.resampled_sums(np.column_stack([sums, sizes]), rng=rng, resamples=1_000)
+    resampled_sizes = resamples[:, 1]
+    shifted_resamples = np.column_stack([resamples[:, 0] + 5 * resampled_sizes, resampled_sizes])
+    plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=resamples).difference
+    shifted = significance.paired_bootstrap(
+        sums + 5 * sizes, sizes, rng=rng, sums=shifted_resamples
+    ).difference
+    assert shifted.low - 5 == pytest.approx(plain.low, rel=1e-9)
+    assert shifted.high - 5 == pytest.approx(plain.high, rel=1e-9)
 
 
 def seen(n, seed=1):
