@@ -59,8 +59,9 @@ def test_curves_equal_scikit_learn():
     c = count(np.round(score, 1), label)
     fpr, tpr, threshold = metrics.roc_curve(label, np.round(score, 1), drop_intermediate=False)
     roc = v.roc_curve(c)
-    for ours, theirs in ((roc.x, fpr), (roc.y, tpr), (roc.threshold, threshold)):
-        np.testing.assert_allclose(ours, theirs)
+    np.testing.assert_allclose(roc.x, fpr)
+    np.testing.assert_allclose(roc.y, tpr)
+    np.testing.assert_allclose(roc.threshold, threshold)
     pr = v.precision_recall_curve(c)
     y, x, _ = metrics.precision_recall_curve(label, np.round(score, 1))
     np.testing.assert_allclose(pr.x[::-1], x[:-1])
@@ -84,15 +85,24 @@ def ratio_of(p, odds):
     return p * odds / (p * odds + 1 - p)
 
 
-def test_crossings():
+def test_two_curves_cross_as_often_in_either_order():
     score, label = simulated(2000)
     roc = v.roc_curve(count(score, label))
     better = v.roc_curve(count(score + 0.5 * label, label))
     assert v.crossings(better, roc).size == v.crossings(roc, better).size
+
+
+def test_a_curve_does_not_cross_itself():
+    score, label = simulated(2000)
+    roc = v.roc_curve(count(score, label))
     assert v.crossings(roc, roc).size == 0
-    steep = v.Curve(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.zeros(3))
-    flat = v.Curve(np.array([0, 0.5, 1.0]), np.array([0, 1.0, 1]), np.zeros(3))
-    assert v.crossings(steep, flat) == pytest.approx([1 / 3], abs=1e-9)
+
+
+def test_two_lines_cross_where_they_are_equal():
+    """y = 1/2 + x/2 and y = 2x meet at x = 1/3."""
+    from_half = v.Curve(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.zeros(3))
+    from_zero = v.Curve(np.array([0, 0.5, 1.0]), np.array([0, 1.0, 1]), np.zeros(3))
+    assert v.crossings(from_half, from_zero) == pytest.approx([1 / 3], abs=1e-9)
 
 
 def test_thin_curves_keep_points_that_are_exact():

@@ -76,11 +76,7 @@ STUDY = moving.moving(WHOLE_STUDY)
 
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
     for name in ("a", "b"):
-        used = {
-            row["rule"]: row["threshold"]
-            for row in WHOLE_STUDY.choices.query("system == @name").to_dict("records")
-        }
-        for threshold in used.values():
+        for threshold in WHOLE_STUDY.choices.query("system == @name")["threshold"]:
             short = float(STUDY.named(threshold).replace("∞", "inf"))
             assert len(STUDY.named(threshold)) <= 9
             assert counts.at(WHOLE[name], short).tp == counts.at(WHOLE[name], threshold).tp
@@ -97,12 +93,10 @@ def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
         assert (e.value, e.low, e.high) == pytest.approx(
             (row["value"], row["low"], row["high"]), abs=1e-12
         )
-    cost = {row["system"]: row["cost"] for row in study.decisions.to_dict("records")}
-    for name, value in cost.items():
-        c = counts.at(study.table(name), 0.4)
-        assert moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"].value == pytest.approx(
-            value
-        )
+    for row in study.decisions.to_dict("records"):
+        c = counts.at(study.table(row["system"]), 0.4)
+        cost = moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"]
+        assert cost.value == pytest.approx(row["cost"])
 
 
 VARIED = {
@@ -136,20 +130,15 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     threshold = moves.threshold[place]
     cut = MovingDecisions.of_rows(study.measured.rows["a"], moves.tables["a"])
     weight = table.get("weight", pd.Series(np.ones(600)))
-    alarm, miss = (
-        (table["a"] >= threshold) & (table["label"] == 0),
-        (table["a"] < threshold) & (table["label"] == 1),
-    )
-    loss = 2.0 * alarm + 7.0 * miss
+    user = table.get("user", pd.Series(np.arange(600)))
+    false_alarm = (table["a"] >= threshold) & (table["label"] == 0)
+    miss = (table["a"] < threshold) & (table["label"] == 1)
+    loss = 2.0 * false_alarm + 7.0 * miss
     mean = np.average(loss, weights=weight)
-    moved = (
-        (weight * (loss - mean) / weight.sum())
-        .groupby(table.get("user", pd.Series(np.arange(600))))
-        .sum()
-    )
-    size = weight.groupby(table.get("user", pd.Series(np.arange(600)))).sum()
+    influence = (weight * (loss - mean) / weight.sum()).groupby(user).sum()
+    size = weight.groupby(user).sum()
     units = size.sum() ** 2 / (size**2).sum()
-    variance = (moved**2).sum() * units / (units - 1)
+    variance = (influence**2).sum() * units / (units - 1)
     assert cut.units == pytest.approx(units)
     assert cut.error_variance[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
     e = ranged_t(mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, 7))
@@ -161,14 +150,22 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
 
 def test_the_page_has_the_limits_of_units_as_they_are_shown():
     study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
-    data, html = data_of(study), threshold_page.moving_threshold_table(study).html
-    at = data["named"].split().index("0.4")
+    data = data_of(study)
+    html = threshold_page.moving_threshold_table(study).html
+    place = data["named"].split().index("0.4")
+    metric = 0  # the first of moving.METRICS, whose digits follow those of the four counts
+    digits = data["places"][4 + metric]
     for name, system in zip(study.order, data["systems"], strict=True):
         assert len(system["limits"]) == len(system["spread"]) == len(system["tp"])
-        low, high = system["limits"][at][0]
+        low, high = system["limits"][place][metric]
         row = next(row for row in html.split("<tr>") if row.startswith(f'<th scope="row">{name}<'))
-        assert f"[{low:.{data['places'][4]}f}, {high:.{data['places'][4]}f}]" in row
-    assert data["systems"][0]["limits"][-1][0] == [moving.UNDEFINED, moving.UNDEFINED]
+        assert f"[{low:.{digits}f}, {high:.{digits}f}]" in row
+
+
+def test_a_metric_without_predicted_rows_has_no_limits_on_the_page():
+    study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
+    limits_at_the_highest = data_of(study)["systems"][0]["limits"][-1]
+    assert limits_at_the_highest[0] == [moving.UNDEFINED, moving.UNDEFINED]
 
 
 def test_sums_of_units_have_no_intervals():

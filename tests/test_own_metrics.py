@@ -477,7 +477,7 @@ DECLARED = {
 
 
 @pytest.mark.parametrize("case", DECLARED)
-def test_what_cannot_be_declared(case):
+def test_a_metric_that_cannot_be_declared_is_refused_by_reason(case):
     declare, function, message = DECLARED[case]
     with pytest.raises(ParameterError, match=message):
         declare(function)
@@ -495,35 +495,47 @@ def test_what_cannot_be_declared(case):
         (lambda: own_recall_at.at("3"), "must be a whole number of at least 1, got '3'"),
     ],
 )
-def test_what_declares_nothing(declare, message):
+def test_wrong_arguments_of_a_declaration_are_refused(declare, message):
     with pytest.raises(ParameterError, match=message):
         declare()
 
 
-def test_what_cannot_join_a_report():
-    with pytest.raises(
-        ParameterError,
-        match=r"own_recall_at takes grades, ideal, level, which are not the arguments of .* Rating",
-    ):
+def test_a_metric_of_ranked_lists_is_refused_in_a_rating_report():
+    message = r"own_recall_at takes grades, ideal, level, which are not the arguments of .* Rating"
+    with pytest.raises(ParameterError, match=message):
         rating.read(forecasts(), metrics=[own_recall_at])
-    with pytest.raises(
-        ParameterError, match=r"must be names or functions, such as those declared by ek.mean"
-    ):
+
+
+def test_an_object_that_is_no_function_is_refused_as_a_metric():
+    message = r"must be names or functions, such as those declared by ek.mean"
+    with pytest.raises(ParameterError, match=message):
         rating.read(forecasts(), metrics=["mae", object()])
-    with pytest.raises(
-        ParameterError, match="brier is a metric of the catalogue; give yours another name"
-    ):
+
+
+def test_an_own_metric_with_a_name_of_the_catalogue_is_refused():
+    message = "brier is a metric of the catalogue; give yours another name"
+    with pytest.raises(ParameterError, match=message):
         find(ek.mean(name="brier")(lambda label, score: score), "counts")
-    twin = [ek.mean(name="twice")(lambda label, score, c=c: c * score) for c in (1, 2)]
+
+
+def test_two_own_metrics_of_one_name_are_refused():
+    twins = [ek.mean(name="twice")(lambda label, score, c=c: c * score) for c in (1, 2)]
     with pytest.raises(ParameterError, match="two metrics are called twice"):
-        classification.read(binary(100), metrics=twin)
+        classification.read(binary(100), metrics=twins)
+
+
+def test_a_cut_off_of_a_metric_without_one_is_refused():
     with pytest.raises(ParameterError, match="own_brier has no cut-off"):
         find(own_brier.at(3), "counts")
-    with pytest.raises(
-        ParameterError,
-        match=r"own_wape.* has nothing to be computed from, preds holds a wide table",
-    ):
+
+
+def test_an_own_metric_of_a_table_of_values_is_refused():
+    message = r"own_wape.* has nothing to be computed from, preds holds a wide table"
+    with pytest.raises(ParameterError, match=message):
         significance.read(wide(), metrics=[own_wape])
+
+
+def test_a_metric_of_many_rows_has_no_values_of_single_rows():
     with pytest.raises(ParameterError, match="for single rows there are"):
         significance.read(CHANCES, metrics=[own_mcc])
 
