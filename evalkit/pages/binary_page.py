@@ -28,6 +28,7 @@ from evalkit.drawing.tables import (
 )
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
+from evalkit.measured.readings import Binned
 from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
 from evalkit.pages import (
     as_json,
@@ -164,11 +165,7 @@ def results(study: BinaryStudy) -> Results:
         **explorer.recorded(study),
     }
     if study.binned:
-        names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
-        more["binning"] = [
-            dict(zip(names, (name, t.auc_error, *t.average_precision_range), strict=True))
-            for name, t in study.binned.items()
-        ]
+        more["binning"] = [_binning(name, table) for name, table in study.binned.items()]
     if study.both_classes:
         of_systems = study.counts_by_system
         more |= {
@@ -191,6 +188,17 @@ def results(study: BinaryStudy) -> Results:
             **_net_benefit(study),
         }
     return as_json.results(study, every_finding(study), more)
+
+
+def _binning(system: str, table: Binned) -> dict[str, Any]:
+    """By how much counting in bins can move the areas of a system."""
+    lowest, highest = table.average_precision_range
+    return {
+        "system": system,
+        "roc_auc_change": table.auc_error,
+        "average_precision_low": lowest,
+        "average_precision_high": highest,
+    }
 
 
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
@@ -227,13 +235,13 @@ def share(value: float) -> str:
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
-    named = study.positive, study.account.columns["label"]
+    severity = WARNING if study.majority > diagnostics.DOMINANT else NOTE
     yield kinds.CLASS_SHARES.rated(
-        WARNING if study.majority > diagnostics.DOMINANT else NOTE,
+        severity,
         study.positives,
         "two",
         share=share(study.base_rate),
-        named=shared_findings.class_named(*named),
+        named=shared_findings.class_named(study.positive, study.account.columns["label"]),
         majority=study.majority,
     )
     if not study.smaller:
@@ -244,32 +252,36 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif study.smaller < binary_diagnostics.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
-    c = binary_diagnostics.within_units(study)
-    if c is not None and c.p_value < alpha(study):
-        d = c.difference
-        names = {"leader": study.leader, "unit": study.unit_name}
-        pooled = binary_diagnostics.areas(study)[study.leader][0]
-        inside = binary_diagnostics.area_within_units(study)
-        names |= {"pooled": number(pooled), "inside": number(inside)}
-        difference = estimate(d.value, d.low, d.high)
-        yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
+    comparison = binary_diagnostics.within_units(study)
+    if comparison is not None and comparison.p_value < alpha(study):
+        d = comparison.difference
+        yield kinds.WITHIN_UNITS.note(
+            d.n,
+            leader=study.leader,
+            unit=study.unit_name,
+            pooled=number(binary_diagnostics.areas(study)[study.leader][0]),
+            inside=number(binary_diagnostics.area_within_units(study)),
+            difference=estimate(d.value, d.low, d.high),
+        )
 
 
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
+    """Curves without bands, decisions given as scores, and scores that rank the classes in
+    reverse.
+    """
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    below = (
-        (name, area) for name, (area, _) in binary_diagnostics.areas(study).items() if area < 0.5
-    )
     tables = {name: [c] for name, c in study.counts_by_system.items()}
     yield from shared_findings.decisions_as_scores(tables)
-    if turned := [f"{name} {number(area)}" for name, area in below]:
-        yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
+    auc = {name: area for name, (area, _) in binary_diagnostics.areas(study).items()}
+    reversed_ = [f"{name} {number(area)}" for name, area in auc.items() if area < 0.5]
+    if reversed_:
+        yield kinds.REVERSED_SCORE.warning(len(reversed_), values=listed(reversed_))
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
-    """What is wrong with scores as probabilities, among it rows against all odds, by which log loss
-    is driven.
+    """Scores that are no probabilities, probabilities of 0 and 1, and rows that dominate the log
+    loss as a score hardly allowed for their label.
     """
     outside = study.outside
     if not study.probabilities:
@@ -277,23 +289,7 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
             max(outside.values()), "two", counts=counts(nonzero(outside))
         )
         return
-    if clipped := binary_diagnostics.clipped(study):
-        wrong = nonzero({name: study.wrong[name] for name in clipped})
-        more = (
-            f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
-            if wrong
-            else ", none of them wrong"
-        )
-        allowed = (
-            measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
-        )
-        yield kinds.CERTAIN.rated(
-            WARNING if wrong else NOTE,
-            max(clipped.values()),
-            counts=counts(clipped),
-            more=more,
-            allowed=allowed,
-        )
+    yield from _certain_rows(study)
     if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
@@ -301,60 +297,77 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         )
 
 
-def _changes(changes: Mapping[str, float]) -> str:
-    """By how much bins can change each metric of a system."""
-    return listed(
-        f"{label} by "
-        f"{'an amount that nothing bounds' if math.isnan(change) else f'less than {power(change)}'}"
-        for label, change in changes.items()
+def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
+    """How many probabilities are 0 or 1, and how many of these are wrong."""
+    clipped = binary_diagnostics.clipped(study)
+    if not clipped:
+        return
+    wrong = nonzero({name: study.wrong[name] for name in clipped})
+    severity, more = NOTE, ", none of them wrong"
+    if wrong:
+        severity, more = WARNING, f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
+    allowed = measured.CERTAIN_LEFT_OUT
+    if study.plain and study.data:
+        allowed = measured.CERTAIN_INCLUDED
+    yield kinds.CERTAIN.rated(
+        severity, max(clipped.values()), counts=counts(clipped), more=more, allowed=allowed
     )
+
+
+def _change(label: str, bound: float) -> str:
+    """By how much bins can change a metric. bound: NaN if it has none."""
+    if math.isnan(bound):
+        return f"{label} by an amount that nothing bounds"
+    return f"{label} by less than {power(bound)}"
 
 
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
     """Distinct scores, by how much bins can move the areas, and rows whose label and scores another
     row has too.
     """
-    most = f"more than {binary_diagnostics.MOST:,}"
-    distinct = {name: binary_diagnostics.distinct_scores(study, name) for name in study.order}
-    amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
+    amounts = listed(_distinct(study, name) for name in study.order)
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
     if systems := binary_diagnostics.binned(study):
-        moved = [
-            f" Binning changes {name}'s {_changes(changes)}."
-            for name, changes in systems.items()
-            if changes
-        ]
+        changed = []
+        for name, bounds in systems.items():
+            if bounds:
+                changes = listed(_change(label, bound) for label, bound in bounds.items())
+                changed.append(f" Binning changes {name}'s {changes}.")
         yield kinds.BINNED_SCORES.note(
-            len(systems), "two", most=binary_diagnostics.MOST, moved="".join(moved)
+            len(systems), "two", most=binary_diagnostics.MOST, moved="".join(changed)
         )
     n, few, many = binary_diagnostics.repeated(study)
     if n:
-        why = (
-            f"ties are likely, for no system has more than {few:,} distinct scores"
-            if few
-            else "they may be duplicates"
-        )
+        why = "they may be duplicates"
+        if few:
+            why = f"ties are likely, for no system has more than {few:,} distinct scores"
         yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, n, n=n, why=why)
+
+
+def _distinct(study: BinaryStudy, name: str) -> str:
+    """A system with its number of distinct scores, which are counted up to a bound."""
+    n = binary_diagnostics.distinct_scores(study, name)
+    return f"{name} more than {binary_diagnostics.MOST:,}" if n is None else f"{name} {n:,}"
 
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """Whose decisions the metrics are, and how many rows the threshold decides otherwise."""
-    if study.decision_column:
-        apart = nonzero(study.differing)
-        both = study.both_decisions.query("system == @study.leader").itertuples()
-        values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in both]
-        severity = WARNING if apart else NOTE
-        yield kinds.OWN_DECISIONS.rated(
-            severity,
-            max(apart.values(), default=0),
-            "used",
-            column=study.decision_column,
-            rule=study.rule.text,
-            rows=counts(apart) if apart else "none",
-            of=f"{len(study.account):,}",
-            leader=study.leader,
-            values=listed(values),
-        )
+    if not study.decision_column:
+        return
+    differing = nonzero(study.differing)
+    of_leader = study.both_decisions.query("system == @study.leader").itertuples()
+    values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in of_leader]
+    yield kinds.OWN_DECISIONS.rated(
+        WARNING if differing else NOTE,
+        max(differing.values(), default=0),
+        "used",
+        column=study.decision_column,
+        rule=study.rule.text,
+        rows=counts(differing) or "none",
+        of=f"{len(study.account):,}",
+        leader=study.leader,
+        values=listed(values),
+    )
 
 
 def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
@@ -399,21 +412,21 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
         for found in idle(study.thresholds, binary_diagnostics.score_ends(study)):
             yield found.about(decided, study.primary.label)
-    if unreachable := [
-        name for name, threshold in study.thresholds.items() if math.isnan(threshold)
-    ]:
-        systems = listed(unreachable)
+    unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
+    if unreachable:
         yield kinds.UNREACHABLE_THRESHOLD.warning(
-            len(unreachable), rule=study.rule.text, systems=systems
+            len(unreachable), rule=study.rule.text, systems=listed(unreachable)
         )
 
 
 def _one_class(study: BinaryStudy) -> Iterator[Finding]:
-    if several := [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]:
-        yield kinds.ONE_CLASS_SLICES.warning(len(several), slices=listed(several))
+    """The slices in which all rows have one class."""
+    slices = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
+    if slices:
+        yield kinds.ONE_CLASS_SLICES.warning(len(slices), slices=listed(slices))
 
 
-LINES = 6  # pairs of curves of which a line each is said
+LINES = 6  # pairs of curves that have a line each
 CROSSINGS = 3  # crossings of two curves that a reader may want one by one
 ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everywhere
 
@@ -430,16 +443,12 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         for kind in lines
     }
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
-    x = f"false positive rate ({negatives})"
-    y = f"recall ({positives})"
-    base = study.base_rate
-    auc = _areas(study, ROC_AUC, "AUC")
-    ap = _areas(study, AVERAGE_PRECISION, "AP")
-    limits = (
-        f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the "
-        f"whole curve. "
-    )
-    pointwise = "" if bands["roc"] is None else limits
+    pointwise = ""
+    if bands["roc"] is not None:
+        pointwise = (
+            f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for "
+            f"the whole curve. "
+        )
     rest = texts.said(
         "binary.curve_plot",
         study,
@@ -450,13 +459,13 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     caption = f"{rest} {texts.said('binary.break_even')}"
     roc = Panel(
         lines["roc"],
-        x,
-        y,
+        f"false positive rate ({negatives})",
+        f"recall ({positives})",
         "ROC",
-        bands["roc"],
-        points["roc"],
-        DIAGONAL,
-        keys=auc,
+        bands=bands["roc"],
+        points=points["roc"],
+        reference=DIAGONAL,
+        keys=_areas(study, ROC_AUC, "AUC"),
         caption=f"ROC curves, {rest}",
     )
     pr = Panel(
@@ -464,19 +473,18 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         "recall",
         "precision",
         "Precision and recall",
-        bands["pr"],
-        points["pr"],
-        ((0, 1), (base, base)),
-        STEPS,
-        page.drawn(study, binary_diagnostics.break_even(study).dropna()),
-        ap,
-        f"Precision-recall curves, {caption}",
+        bands=bands["pr"],
+        points=points["pr"],
+        reference=((0, 1), (study.base_rate, study.base_rate)),
+        steps=STEPS,
+        circles=page.drawn(study, binary_diagnostics.break_even(study).dropna()),
+        keys=_areas(study, AVERAGE_PRECISION, "AP"),
+        caption=f"Precision-recall curves, {caption}",
     )
-    named = (
-        f"{name}: AUC {number(auc)}, average precision {number(ap)}"
-        for name, (auc, ap) in binary_diagnostics.areas(study).items()
+    values = listed(
+        f"{name}: AUC {number(auc)}, average precision {number(average_precision)}"
+        for name, (auc, average_precision) in binary_diagnostics.areas(study).items()
     )
-    values = listed(named)
     return figures.row(
         curve_plots.panels,
         [roc, pr],
@@ -494,28 +502,35 @@ def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
     return {name: f": {short} {text}" for name, text in zip(rows["system"], words, strict=True)}
 
 
-def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The rows of one system."""
-    return frame[frame["system"] == name]
-
-
 @threshold_page.both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
-    name = study.leader
-    titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
+    leader = study.leader
 
-    def both(kind: str) -> pd.DataFrame:
-        data = study.curve(kind)
-        moved = binary_diagnostics.at_other_rate(study, kind)
+    def at_both_rates(kind: str) -> pd.DataFrame:
+        """The leader's curve, with the base rate as the name of its line."""
+        in_data = study.curve(kind).query("system == @leader")
+        elsewhere = binary_diagnostics.at_other_rate(study, kind).query("system == @leader")
         return pd.concat(
-            [_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])]
+            [
+                in_data.assign(system=f"base rate {study.base_rate:.3g} (the data)"),
+                elsewhere.assign(system=f"base rate {study.other_rate:.3g}"),
+            ]
         )
 
-    roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
-    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
-    before, after = map(number, _of(study.elsewhere, name)["value"][:2])
-    caption = texts.said("binary.base_rate_plot", study, before=before, after=after)
+    roc = Panel(
+        at_both_rates("roc"),
+        "false positive rate",
+        "recall",
+        f"ROC of {leader}",
+        reference=DIAGONAL,
+    )
+    pr = Panel(
+        at_both_rates("pr"), "recall", "precision", f"Precision and recall of {leader}", steps=STEPS
+    )
+    # the first metric of the leader, in the data and then at the other base rate
+    before, after = study.elsewhere.query("system == @leader")["value"].iloc[:2]
+    caption = texts.said("binary.base_rate_plot", study, before=number(before), after=number(after))
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
 
@@ -535,29 +550,35 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
 @pieces.where(lambda study: study.both_classes and len(study.order) >= 2)
 def curves(study: BinaryStudy) -> Html:
     """Whether one curve contains the other, or where they cross."""
-    lines = []
-    for kind, name, axis in (
-        ("roc", "ROC", "false positive rate"),
-        ("pr", "precision-recall", "recall"),
-    ):
-        rows = study.crossings[study.crossings["curve"] == kind].to_dict("records")
-        often = [
-            row for row in rows if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
-        ]
-        single = [row for row in rows if row not in often]
-        lines += [_crossing(name, axis, row) for row in single[:LINES]]
-        lines += (
-            [f"{len(single[LINES:]):,} more pairs of {name} curves are in the JSON."]
-            if single[LINES:]
-            else []
-        )
-        lines += [_often(name, axis, often)] if often else []
+    lines = [
+        *_crossings(study, "roc", "ROC", "false positive rate"),
+        *_crossings(study, "pr", "precision-recall", "recall"),
+    ]
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     listing = Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
     return tables.folded("Where the curves cross", listing)
 
 
+def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]:
+    """A line for each of the first pairs of curves of a kind, and one for those that cross often.
+
+    name, axis: of these curves and of what lies on their horizontal axis, in words.
+    """
+    few: list[Mapping[str, Any]] = []
+    often: list[Mapping[str, Any]] = []
+    for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
+        crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
+        (often if crosses_often else few).append(row)
+    lines = [_crossing(name, axis, row) for row in few[:LINES]]
+    if len(few) > LINES:
+        lines.append(f"{len(few) - LINES:,} more pairs of {name} curves are in the JSON.")
+    if often:
+        lines.append(_often(name, axis, often))
+    return lines
+
+
 def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
+    """Where two curves cross, in words. name, axis: as in `_crossings`."""
     at = row["crossings"]
     first = row["first"]
     second = row["second"]
@@ -620,11 +641,12 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
     """The reliability diagram of each system, with what the calibration table says of it."""
     words: dict[str, list[str]] = {name: [] for name in study.order[:DRAWN]}
     for part, rows in study.calibration.groupby("part", sort=False):
-        places = decimals(*(rows[column] for column in ("value", "low", "high")))
+        if part not in CORNER:
+            continue
+        # with as many decimals as in the calibration table, which has all systems
+        places = decimals(rows["value"], rows["low"], rows["high"])
         for row in rows[rows["system"].isin(list(words))].itertuples():
-            words[row.system] += (
-                [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
-            )
+            words[row.system].append(f"{CORNER[part]} {number(row.value, places)}")
     how = texts.said("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
@@ -637,8 +659,11 @@ def reliability(
     """
     level = study.settings.level
     drawn = study.isotonic.only(list(words))
-    band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
-    band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
+    band = "No bands, as rows are clustered or weighted."
+    if drawn.bands is not None:
+        band = (
+            f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
+        )
     caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
     return page.diagrams(
         curve_plots.reliability, drawn, words, caption, ylabel=what, height=3.4, panels=len(words)
@@ -671,8 +696,8 @@ MISCALIBRATED = {
 
 
 def _miscalibrated(study: BinaryStudy) -> list[Html]:
-    """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing
-    without intervals.
+    """A sentence for each way in which probabilities are wrong, and one for the systems of which
+    none is shown; empty where slope and intercept have no intervals.
     """
     wrong, right = binary_diagnostics.miscalibrated(study)
     sentences = [
@@ -680,7 +705,9 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
     ]
     if right:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
-    return [tables.paragraph(" ".join(sentences))] if sentences else []
+    if not sentences:
+        return []
+    return [tables.paragraph(" ".join(sentences))]
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
@@ -701,7 +728,7 @@ def _part_head(part: str) -> Cell:
 
 def _part(rows: tables.Rows) -> list[Cell]:
     """The values with their limits, or beside what perfect calibration would show."""
-    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
+    places = decimals(*([row[end] for row in rows] for end in ("value", "low", "high")))
     cells = zip(limits("value")(rows), rows, strict=True)
     return [
         replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells
@@ -759,31 +786,30 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
 def confusion_plot(study: BinaryStudy) -> Figure | Html:
     """The confusion table of each system at its threshold, with shares of the actual class."""
     decided = study.decisions.dropna(subset=["tp"])
-    tables = {row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.itertuples()}
-    if not (names := list(tables)[:DRAWN]):
+    matrices = {
+        row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.head(DRAWN).itertuples()
+    }
+    if not matrices:
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
     of = "of" if study.decision_column else "at"
     caption = texts.said("binary.confusion_plot", study, what=what, of=of)
-    words = [_said(name, tables[name]) for name in names]
-    classes = [study.positive, study.negative or "the rest"]
-    drawn = {name: tables[name] for name in names}
-    says = f"{'; '.join(words)}."
+    words = [_counts_in_words(name, matrix) for name, matrix in matrices.items()]
     return figures.row(
         curve_plots.matrices,
-        drawn,
+        matrices,
         caption=caption,
-        says=says,
-        panels=len(names),
-        classes=classes,
+        says=f"{'; '.join(words)}.",
+        panels=len(matrices),
+        classes=[study.positive, study.negative or "the rest"],
         xlabel="predicted",
         ylabel="actual",
         height=2.5,
     )
 
 
-def _said(name: str, table: list[list[float]]) -> str:
-    (tp, fn), (fp, tn) = table
+def _counts_in_words(name: str, matrix: list[list[float]]) -> str:
+    (tp, fn), (fp, tn) = matrix
     return (
         f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, "
         f"{tn:,g} true negatives"
@@ -791,6 +817,7 @@ def _said(name: str, table: list[list[float]]) -> str:
 
 
 def _distances(study: BinaryStudy) -> str:
+    """The largest distance between the score distributions of the classes, of each system drawn."""
     rows = score_curves.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
     words = (

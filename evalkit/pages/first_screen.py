@@ -72,34 +72,54 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
     what: that which they predict.
     """
     words = texts.QUESTIONS[kind]
-    form = "alone" if len(study.order) == 1 else "against" if study.settings.baseline else "best"
+    if len(study.order) == 1:
+        form = "alone"
+    elif study.settings.baseline:
+        form = "against"
+    else:
+        form = "best"
     asked = words[form].format(study=study, systems=len(study.order), what=what)
     return heading(words["report"], f"{asked}, by {study.primary.spoken}, on {rows}?", study)
 
 
 def heading(report: str, asked: str, of: Any) -> Html:
-    """The title, what was asked, and what the parameters say of the data; several files are named
-    by their folder.
+    """The title, what was asked, and what the parameters say of the data.
 
     of: a study, or what else has parameters `p` and `sources`.
     """
-    paths = [PurePath(source.name) for source in of.sources]
-    files = [path.parts[bool(path.anchor) :] for path in paths]
-    folders = [
-        parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))
-    ]
-    others = f" and {len(files[1:])} more" if files[1:] else ""
-    alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
-    named = folders[-1] if files[1:] and folders else alone
-    more = [
-        of.p.segment and f"Only {of.p.segment}",
-        of.p.note,
-        f"Data of {of.p.data_date}" if of.p.data_date else None,
-    ]
-    if of.p.sampled:
+    parameters = of.p
+    lines = []
+    if parameters.segment:
+        lines.append(f"Only {parameters.segment}")
+    if parameters.note:
+        lines.append(parameters.note)
+    if parameters.data_date:
+        lines.append(f"Data of {parameters.data_date}")
+    if parameters.sampled:
         asked = f"{asked} {SAMPLE}"
-    usual = f"{report}: {named}" if named else report
-    return tables.heading(of.p.title or usual, asked, *filter(None, more))
+    files = _files_in_title([PurePath(source.name) for source in of.sources])
+    usual = f"{report}: {files}" if files else report
+    return tables.heading(parameters.title or usual, asked, *lines)
+
+
+def _files_in_title(paths: Sequence[PurePath]) -> str:
+    """A file with its folder; several files by the folder that all are in, or if there is none by
+    the first of them and how many more.
+
+    >>> _files_in_title([PurePath("runs/a.csv")]), _files_in_title([PurePath("a.csv")] * 2)
+    ('runs/a.csv', 'a.csv')
+    >>> _files_in_title([PurePath("day/1/a.csv"), PurePath("day/2/b.csv")])
+    'day'
+    """
+    if not paths:
+        return ""
+    parts_of_files = [path.parts[1:] if path.anchor else path.parts for path in paths]
+    first = "/".join(parts_of_files[0][-2:])
+    if len(paths) == 1:
+        return first
+    levels = zip(*parts_of_files, strict=False)  # the first parts of all paths, the second, …
+    shared = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, levels)]
+    return shared[-1] if shared else f"{first} and {len(paths) - 1} more"
 
 
 class Opening(NamedTuple):
@@ -170,19 +190,24 @@ def _sentences(study: Study, opening: Opening) -> list[str]:
     further = [*_contrary(study), *_weakest(study)]
     label = study.primary.label
     value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
-    same = page.places(study, label)
-    worse = [name for name, own in by_system.items() if number(own, same) != number(value, same)]
+    places = page.places(study, label)
+    of_constant = number(value, places)
+    worse = [name for name, own in by_system.items() if number(own, places) != of_constant]
     if not worse:
         return [usual, *further]
-    constant = f"is {number(value, same)} if every row gets the same prediction"
+    constant = f"is {of_constant} if every row gets the same prediction"
     if len(worse) < len(study.order):
-        some = f"{_several(study, worse)} {'does' if len(worse) == 1 else 'do'}"
-        return [usual, f"{study.primary.title} {constant}; {some} not reach that.", *further]
-    every = (
-        f"No {study.compares} beats" if len(worse) > 1 else f"{shortened(worse[0])} does not beat"
-    )
-    beaten = f"{every} a constant prediction: {study.primary.spoken} {constant}."
-    return [beaten, usual, *further]
+        verb = "does" if len(worse) == 1 else "do"
+        some = f"{_several(study, worse)} {verb} not reach that"
+        return [usual, f"{study.primary.title} {constant}; {some}.", *further]
+    none = f"{shortened(worse[0])} does not beat"
+    if len(worse) > 1:
+        none = f"No {study.compares} beats"
+    return [
+        f"{none} a constant prediction: {study.primary.spoken} {constant}.",
+        usual,
+        *further,
+    ]
 
 
 def _contrary(study: Study) -> Iterator[str]:
@@ -205,15 +230,14 @@ def spoken(study: Study, label: str) -> str:
 
 def _weakest(study: Study) -> Iterator[str]:
     """Of which class, or label, the leader finds the smallest share."""
-    if (weakest := study.weakest) is not None:
-        instead = f"; {weakest.share:.0%} of them are predicted as {weakest.instead}"
-        recall = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
-        whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
-        name = shortened(weakest.name)
-        yield (
-            f"The weakest {weakest.noun}{whose} is {name}: "
-            f"{recall}{instead if weakest.instead else ''}."
-        )
+    weakest = study.weakest
+    if weakest is None:
+        return
+    whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
+    found = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
+    if weakest.instead:
+        found = f"{found}; {weakest.share:.0%} of them are predicted as {weakest.instead}"
+    yield f"The weakest {weakest.noun}{whose} is {shortened(weakest.name)}: {found}."
 
 
 def _answer(study: Study, named: str) -> str:
@@ -236,14 +260,10 @@ def _undefined(study: Study) -> bool:
 
 def _alone(study: Study) -> str:
     """The value of one system, or that a metric without a better direction ranks none."""
-    label = study.primary.label
     row = diagnostics.deciding(study, study.leader)
+    places = page.places(study, study.primary.label)
     if len(study.order) > 1 and not study.pairs:
-        same = page.places(study, label)
-        values = [
-            f"{shortened(name)} has {number(diagnostics.deciding(study, name)['value'], same)}"
-            for name in study.order
-        ]
+        values = [f"{shortened(name)} has {_value_of(study, name)}" for name in study.order]
         units = plural(study.unit_name, 2)
         metric = study.primary.spoken
         return f"The {plural(study.compares, 2)} share no {units}: {metric} of {listed(values)}."
@@ -252,11 +272,15 @@ def _alone(study: Study) -> str:
             f"{study.primary.title} has no better direction, so the {plural(study.compares, 2)} "
             f"are not ranked by it."
         )
-    same = page.places(study, label)
-    value = numbers.estimate(row["value"], row["low"], row["high"], places=same)
-    over = f"over {counted(row['n'], study.unit_name)}"
-    found = f"{study.primary.spoken} is {value} {over}"
+    value = numbers.estimate(row["value"], row["low"], row["high"], places=places)
+    found = f"{study.primary.spoken} is {value} over {counted(row['n'], study.unit_name)}"
     return f"{shortened(study.leader)}: {found}{_beside_constant(study, row)}."
+
+
+def _value_of(study: Study, name: str) -> str:
+    """A system's value of the metric that decides, with as many decimals as in the table."""
+    value = diagnostics.deciding(study, name)["value"]
+    return number(value, page.places(study, study.primary.label))
 
 
 def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
@@ -267,46 +291,70 @@ def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
     value = f"the {number(constant, page.places(study, study.primary.label))} of a constant"
     if row["low"] <= constant <= row["high"]:
         return f"; the interval includes {value} prediction"
-    return f", {'above' if row['low'] > constant else 'below'} {value} prediction"
+    side = "above" if row["low"] > constant else "below"
+    return f", {side} {value} prediction"
+
+
+class PairInWords(NamedTuple):
+    """What the sentence on a pair says of its values.
+
+    values: the two, "0.81 and 0.79". both: the metric with the two. instead: the metric with the
+    first "instead of" the second. equal: what two values without a difference are.
+
+    Where the systems were measured on different units the first three are their difference over
+    the units that both have.
+    """
+
+    metric: str
+    values: str
+    both: str
+    instead: str
+    equal: str
+
+
+def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
+    metric = study.primary.spoken
+    first, second = _value_of(study, row["first"]), _value_of(study, row["second"])
+    if before := study.adjusted_for(study.primary):
+        metric = f"{metric} adjusted for {before}"
+        first, second = page.adjusted_means(row, page.difference_places(study))
+    if row["n"] and diagnostics.apart(study, row):
+        over = f"over the {counted(row['n'], study.unit_name)} that both have"
+        difference = signed(row["difference"], page.places(study, study.primary.label))
+        differs = f"{over}, {metric} differs by {difference}"
+        return PairInWords(metric, differs, differs, differs, equal=f" {over}")
+    return PairInWords(
+        metric,
+        values=f"{first} and {second}",
+        both=f"{metric} is {first} and {second}",
+        instead=f"{metric} is {first}{_relative(study, row)} instead of {second}",
+        equal=f": both have {first}",
+    )
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
-    metric = study.primary.spoken
-    names = (row["first"], row["second"])
-    same = page.places(study, study.primary.label)
-    first, second = (_name(study, name) for name in names)
-    if before := study.adjusted_for(study.primary):
-        metric = f"{metric} adjusted for {before}"
-        a, b = page.adjusted_means(row, page.difference_places(study))
-    else:
-        a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
-    over = ""
-    values = f"{a} and {b}"
-    both = f"{metric} is {values}"
-    instead = f"{metric} is {a}{_relative(study, row)} instead of {b}"
-    if row["n"] and diagnostics.apart(study, row):
-        over = f"over the {counted(row['n'], study.unit_name)} that both have"
-        values = both = instead = f"{over}, {metric} differs by {signed(row['difference'], same)}"
+    """The answer on two systems, in one sentence."""
+    first = _name(study, row["first"])
+    second = _name(study, row["second"])
+    pair = _pair_in_words(study, row)
     match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
-            return (
-                f"{first} and {second} do not differ in "
-                f"{metric}{f' {over}' if over else f': both have {a}'}."
-            )
+            return f"{first} and {second} do not differ in {pair.metric}{pair.equal}."
         case "equivalent":
-            inside = percent(diagnostics.equivalence_level(study))
-            margin = f"the {inside} interval of their difference lies within {_margin(study)}"
-            return f"{first} and {second} are equivalent in {metric}: {values}, and {margin}."
+            level = percent(diagnostics.equivalence_level(study))
+            margin = f"the {level} interval of their difference lies within {_margin(study)}"
+            are = f"{first} and {second} are equivalent in {pair.metric}"
+            return f"{are}: {pair.values}, and {margin}."
         case "cannot tell":
             direction = ONE_SIDED.get(study.sided)
             if direction:
-                shown = f"The data do not show that {first} is {direction.side} {second}: {both}."
-                return f"{shown}{_only(study)}"
+                shown = f"that {first} is {direction.side} {second}: {pair.both}."
+                return f"The data do not show {shown}{_only(study)}"
             better = diagnostics.words(study).better
-            return f"The data do not show whether {first} or {second} is {better}: {both}."
+            return f"The data do not show whether {first} or {second} is {better}: {pair.both}."
         case "higher" | "lower":
-            return f"{first} has {row['verdict']} {metric} than {second}: {instead}."
-    return f"{first} is {row['verdict']} than {second}: {instead}."
+            return f"{first} has {row['verdict']} {pair.metric} than {second}: {pair.instead}."
+    return f"{first} is {row['verdict']} than {second}: {pair.instead}."
 
 
 def sided(study: Study) -> str:
@@ -325,7 +373,9 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
     that is undefined.
     """
     by = _per_cent(study, row)
-    return f" ({by} {'more' if row['difference'] > 0 else 'less'})" if by else ""
+    if not by:
+        return ""
+    return f" ({by} more)" if row["difference"] > 0 else f" ({by} less)"
 
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
@@ -333,11 +383,14 @@ def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
     looks like 0.
     """
     by = diagnostics.relative(study, row)
-    places = (
-        numbers.decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
-    )
-    text = signed_percent(by, places).lstrip("+−") if by == by else ""
-    return text if any(digit in text for digit in "123456789") else ""
+    if math.isnan(by):
+        return ""
+    places = None
+    if "lift_low" in row:
+        places = numbers.decimals([by], [row["lift_low"]], [row["lift_high"]])
+    text = signed_percent(by, places).lstrip("+−")
+    looks_like_0 = not any(digit in text for digit in "123456789")
+    return "" if looks_like_0 else text
 
 
 def _adjusted(study: Study) -> str:
@@ -352,78 +405,81 @@ def _margin(study: Study) -> str:
 
 
 def _of_leader(study: Study) -> str:
-    best = shortened(study.leader)
-    rows = study.headline
+    """The answer where no baseline is set: the leader, and how each other system compares."""
     words = diagnostics.words(study)
-    behind, alike = (
-        rows[rows["verdict"] == word]["second"].tolist() for word in (words.better, "equivalent")
-    )
-    ahead = rows[rows["verdict"] == words.worse]["second"].tolist()
-    others = rows[~rows["verdict"].isin([words.better, words.worse, "equivalent"])][
-        "second"
-    ].tolist()
-    metric = study.primary.spoken
-    same_places = page.places(study, study.primary.label)
-    value = number(diagnostics.deciding(study, study.leader)["value"], same_places)
-    same = diagnostics.as_good(study)
-    value += f", the same as {_several(study, same)}" if same else ""
-    top = _top(study)
-    units = plural(study.unit_name, 2)
-    if len(behind) == len(rows):
-        every = "both" if len(rows) == 2 else f"all {len(rows)}"
+    verdicts = study.headline["verdict"]
+    others = study.headline["second"]  # the leader is the first of each pair
+    beaten = others[verdicts == words.better].tolist()
+    equivalent = others[verdicts == "equivalent"].tolist()
+    ahead = others[verdicts == words.worse].tolist()
+    unclear = others[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
+
+    leader = shortened(study.leader)
+    has = f"the {_top(study)} {study.primary.spoken}, {_value_of(study, study.leader)}"
+    if as_good := diagnostics.as_good(study):
+        has = f"{has}, the same as {_several(study, as_good)}"
+    if len(beaten) == len(others):
+        every = "both" if len(others) == 2 else f"all {len(others)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
-        better = f"{best} is {words.better} than {all_others}{_adjusted(study)}"
-        return f"{better}: it has the {top} {metric}, {value}."
-    claims = [f"{words.better} than {_several(study, behind)}"] if behind else []
-    claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
-    claim = f" and is {' and '.join(claims)}{_adjusted(study)}" if claims else ""
-    joined = "; " if claims else " but "
-    where = _adjusted(study) or f" over the {units} that both have"
-    unlike = [f"it is {words.worse} than {_several(study, ahead)}{where}"] if ahead else []
-    unlike += (
-        [f"the data do not show that it is {words.better} than {_any(study, others)}"]
-        if others
-        else []
-    )
-    return (
-        f"{best} has the {top} {metric}, "
-        f"{value},{claim}{joined if unlike else ''}{' and '.join(unlike)}."
-    )
+        return f"{leader} is {words.better} than {all_others}{_adjusted(study)}: it has {has}."
+
+    claims = []
+    if beaten:
+        claims.append(f"{words.better} than {_several(study, beaten)}")
+    if equivalent:
+        claims.append(f"equivalent to {_several(study, equivalent)} (within {_margin(study)})")
+    limits = []
+    if ahead:
+        units = plural(study.unit_name, 2)
+        where = _adjusted(study) or f" over the {units} that both have"
+        limits.append(f"it is {words.worse} than {_several(study, ahead)}{where}")
+    if unclear:
+        which = _any(study, unclear)
+        limits.append(f"the data do not show that it is {words.better} than {which}")
+
+    answer = f"{leader} has {has},"
+    if claims:
+        answer = f"{answer} and is {' and '.join(claims)}{_adjusted(study)}"
+    if limits:
+        joint = ";" if claims else " but"
+        answer = f"{answer}{joint} {' and '.join(limits)}"
+    return f"{answer}."
 
 
 def _against_baseline(study: Study, named: str) -> str:
+    """The answer where a baseline is set: the systems by their verdict. named: as in `_answer`."""
     rows = study.headline[study.headline["first"] != named]
     words = diagnostics.words(study)
-    by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)[
-        "first"
-    ].agg(list)
-    parts = [
-        f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} "
-        f"{BETWEEN[word]} it"
-        for word in (words.better, "equivalent", words.worse)
-        if word in by_word
-    ]
-    if NO_DIFFERENCE in by_word:
-        verb = "does" if len(by_word[NO_DIFFERENCE]) == 1 else "do"
-        parts.append(f"{_several(study, by_word[NO_DIFFERENCE])} {verb} not differ from it")
-    if "cannot tell" in by_word:
-        rest = by_word["cannot tell"]
-        verb = "are" if len(rest) > NAMED else "is"
-        direction = ONE_SIDED.get(study.sided)
-        of = f"{_several(study, rest, 'or')} {verb}"
-        asked = f"whether {of} {words.better} or {words.worse}"
-        if direction:
-            asked = f"that {of} {direction.side} it"
-        parts.append(f"the data do not show {asked}")
+    verdicts = [verdict_of(row) for row in rows.to_dict("records")]
+    systems = rows.groupby(verdicts, sort=False)["first"].agg(list)
+    parts = []
+    for verdict_ in (words.better, "equivalent", words.worse):
+        if verdict_ in systems:
+            verb = "is" if len(systems[verdict_]) == 1 else "are"
+            which = _several(study, systems[verdict_])
+            parts.append(f"{which} {verb} {verdict_} {BETWEEN[verdict_]} it")
+    if NO_DIFFERENCE in systems:
+        verb = "does" if len(systems[NO_DIFFERENCE]) == 1 else "do"
+        parts.append(f"{_several(study, systems[NO_DIFFERENCE])} {verb} not differ from it")
+    only = ""
+    if "cannot tell" in systems:
+        unclear = systems["cannot tell"]
+        verb = "are" if len(unclear) > NAMED else "is"
+        which = f"{_several(study, unclear, 'or')} {verb}"
+        question = f"whether {which} {words.better} or {words.worse}"
+        if direction := ONE_SIDED.get(study.sided):
+            question = f"that {which} {direction.side} it"
+        parts.append(f"the data do not show {question}")
+        only = _only(study)
     baseline = shortened(study.settings.baseline or "")
     by = f"{study.primary.spoken}{_adjusted(study)}"
-    only = _only(study) if "cannot tell" in by_word else ""
     return f"Against {baseline}, by {by}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
     """How the two best candidates compare; empty if there are no two."""
-    if not len(best_two := diagnostics.best_two(study)):
+    best_two = diagnostics.best_two(study)
+    if best_two.empty:
         return ""
     row = best_two.iloc[0]
     words = diagnostics.words(study)
@@ -452,20 +508,22 @@ def _name(study: Study, system: str) -> str:
 
 def _any(study: Study, names: Sequence[str]) -> str:
     """Some names of which none is meant more than another; of more than three their number."""
-    return f"{'any of ' if len(names) > NAMED else ''}{_several(study, names, 'or')}"
+    several = _several(study, names, "or")
+    return f"any of {several}" if len(names) > NAMED else several
 
 
 def gate(study: Any) -> list[Html]:
     """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
-    if (judged := study.gate) is None:
+    judged = study.gate
+    if judged is None:
         return []
-    words = tables.verdict(
-        "pass" if judged.passed else "fail", Cell(judged.message or f"gate: {judged.words}: met")
-    )
-    shown = [words, *(tables.paragraph(warning) for warning in judged.warnings)]
+    result = "pass" if judged.passed else "fail"
+    message = judged.message or f"gate: {judged.words}: met"
+    parts = [tables.verdict(result, Cell(message))]
+    parts += [tables.paragraph(warning) for warning in judged.warnings]
     if judged.level or judged.sensitive:
-        shown.append(tables.folded("Each rule", rules(judged)))
-    return shown
+        parts.append(tables.folded("Each rule", rules(judged)))
+    return parts
 
 
 def rules(judged: policy.Judged) -> Html:
@@ -473,7 +531,7 @@ def rules(judged: policy.Judged) -> Html:
     the result.
     """
     frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
-    columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_of)}
+    columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_subject)}
     columns["value and usual interval"] = _limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
@@ -482,20 +540,24 @@ def rules(judged: policy.Judged) -> Html:
         note = texts.said("first_screen.policy", count=judged.tested, **levels)
     elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
         columns["limits that decide"] = _limits("rule_low", "rule_high")
-    columns["result"] = each(
-        lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text")
-    )
+    columns["result"] = each(_rule_result)
     if judged.sensitive:
         columns |= CATCH
         note = f"{note} {texts.said('first_screen.catches')}".lstrip()
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
 
+def _rule_result(row: Mapping[str, Any]) -> Cell:
+    """The result of a statement, and below it why, where that is said."""
+    reason = (row["why"],) if row["why"] else ()
+    return Cell(row["result"], below=reason, kind="text")
+
+
 def planned(asked: Policy, rows: pd.DataFrame) -> Html:
     """What rules will catch. rows: of the rules about numbers, that: their texts."""
     columns: dict[str, Column] = {"rule": tables.words("that")}
     if "system" in rows:
-        columns["of"] = each(_of)
+        columns["of"] = each(_subject)
     units = f", {asked.plan.units:,} units" if asked.plan else ""
     note = texts.said("first_screen.catches")
     return of_rows(f"What {asked.name} catches{units}", rows, columns | CATCH, note)
@@ -534,25 +596,34 @@ def _share(probability: float) -> Cell:
 
 def statement(row: Mapping[str, Any]) -> str:
     """A statement in a line, with the limits that decide."""
-    number = (
-        numbers.estimate(row["value"], row["rule_low"], row["rule_high"]) if row["metric"] else ""
-    )
-    return ": ".join(filter(None, [_of(row).text, number, row["result"], row["why"]]))
+    parts = [_subject(row).text]
+    if row["metric"]:
+        parts.append(numbers.estimate(row["value"], row["rule_low"], row["rule_high"]))
+    parts += [row["result"], row["why"]]
+    return ": ".join(part for part in parts if part)
 
 
-def _of(row: Mapping[str, Any]) -> Cell:
+def _subject(row: Mapping[str, Any]) -> Cell:
     """The system or pair of a statement, and its slice."""
-    pair = f"{row['system']} − {row['against']}" if row["against"] else row["system"]
-    return Cell(f"{pair}, {row['segment']} {row['slice']}" if row["segment"] else pair, kind="text")
+    subject = row["system"]
+    if row["against"]:
+        subject = f"{subject} − {row['against']}"
+    if row["segment"]:
+        subject = f"{subject}, {row['segment']} {row['slice']}"
+    return Cell(subject, kind="text")
 
 
 def _limits(low: str, high: str) -> Column:
     """The numbers of statements with two of their limits; nothing for a rule about the report as a
     whole.
     """
-    return each(
-        lambda row: with_interval(row["value"], row[low], row[high]) if row["metric"] else Cell("")
-    )
+
+    def cell(row: Mapping[str, Any]) -> Cell:
+        if not row["metric"]:
+            return Cell("")
+        return with_interval(row["value"], row[low], row[high])
+
+    return each(cell)
 
 
 def link(text: str, place: str) -> Cell:
@@ -572,18 +643,20 @@ def strip(study: Study) -> Html:
     verdict.
     """
     label = study.primary.label
-    side = "first" if study.settings.baseline else "second"
-    compared = study.headline.to_dict("records")
-    against = {
-        row[side]: row if study.settings.baseline else diagnostics.turned(row) for row in compared
-    }
+    baseline = study.settings.baseline
+    headline = study.headline.to_dict("records")
+    if baseline:
+        against = {row["first"]: row for row in headline}
+        difference = f"difference from {shortened(baseline)}"
+    else:
+        against = {row["second"]: diagnostics.turned(row) for row in headline}
+        difference = f"{shortened(study.leader)} − {study.compares}"
     heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
     if against:
-        baseline = study.settings.baseline
-        other = f"{shortened(study.leader)} − {study.compares}"
-        heads += [f"difference from {shortened(baseline)}" if baseline else other, "verdict"]
+        heads += [difference, "verdict"]
     rows = [_result(study, name, against) for name in study.order]
-    rows = rows if len(rows) <= EACH else _together(study, rows)
+    if len(rows) > EACH:
+        rows = _together(study, rows)
     constant = diagnostics.constant(study, study.primary)
     if math.isfinite(constant):
         point = (constant, math.nan, math.nan)
@@ -622,14 +695,13 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What stands below a difference, and below its verdict."""
     if row["verdict"] == "equivalent":
-        return (), (
-            f"{percent(diagnostics.equivalence_level(study))} interval within {_margin(study)}",
-        )
+        level = percent(diagnostics.equivalence_level(study))
+        return (), (f"{level} interval within {_margin(study)}",)
     if row["verdict"] == "cannot tell":
-        alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
-        if alone:
-            return (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",))
-        return ((), ())
+        significant_alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
+        if significant_alone:
+            return ("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",)
+        return (), ()
     subject, stated = "", row
     if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
         subject = f"{shortened(study.leader)} "
@@ -645,12 +717,13 @@ def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
     """Many systems, those of one verdict in one row: a dot for each, and the ends of what they
     have.
     """
-    several = []
+    together = []
     for tone in dict.fromkeys(row.tone for row in rows):
         alike = [row for row in rows if row.tone == tone]
-        single = len(alike) == 1 or not (tone or len(alike) == len(rows))
-        several += alike if single else [_one(study, alike)]
-    return several
+        # a row without a verdict is the leader or the baseline, unless no row has one
+        stay_single = len(alike) == 1 or (not tone and len(alike) < len(rows))
+        together += alike if stay_single else [_one(study, alike)]
+    return together
 
 
 def _one(study: Study, rows: list[strips.Result]) -> strips.Result:
@@ -679,28 +752,31 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     """What true difference would have been shown where none was, and where all differences
     stand.
     """
-    same = page.difference_places(study) if against else 0
-    would = {
-        name: row["detectable"]
+    if not against:
+        return
+    places = page.difference_places(study)
+    how = ""
+    if before := study.adjusted_for(study.primary):
+        means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
+        how = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
+    all_differences = link("All differences and p-values", page.evidence(study))
+    yield tables.paragraph(join(how, _detectable(study, against, places), all_differences, "."))
+
+
+def _detectable(study: Study, against: Against, places: int) -> str:
+    """The true differences that would have been shown, of the systems with "cannot tell"."""
+    if study.broken_design:
+        return ""
+    differences = [
+        f"{shortened(name)} {number(row['detectable'], places)}"
         for name, row in against.items()
         if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0
-    }
-    would = {} if study.broken_design else would
-    shown = listed(
-        (f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED
-    )
+    ]
+    if not differences:
+        return ""
     over = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
-    power = ""
-    if would:
-        power = f"True differences that these data would show with 80% power{over}: {shown}. "
-    if against:
-        before = study.adjusted_for(study.primary)
-        place = page.evidence(study)
-        how = ""
-        if before:
-            means = listed((_adjusted_means(row, same) for row in against.values()), NAMED, "; ")
-            how = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
-        yield tables.paragraph(join(how, power, link("All differences and p-values", place), "."))
+    shown = listed(differences, NAMED)
+    return f"True differences that these data would show with 80% power{over}: {shown}. "
 
 
 def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
@@ -711,10 +787,12 @@ def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
 
 
 def _how(study: Study) -> str:
-    best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
-    named = study.settings.baseline or _undefined(study)
+    """How the answer was tested, in a paragraph."""
+    best = ""
+    if not study.settings.baseline and not _undefined(study):
+        best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
     facts = {
-        "best": "" if named else best,
+        "best": best,
         "how": page.methods(study.headline),
         "alpha": f"{diagnostics.alpha(study):.2g}",
         "level": percent(study.settings.level),
@@ -747,10 +825,9 @@ def _how(study: Study) -> str:
         )
     if len(diagnostics.best_two(study)):
         facts["picked"] = texts.said("first_screen.picked", best=words.best)
-    margin = study.settings.margin
-    equivalent = (
-        f"Equivalent: within {_margin(study)}." if margin else texts.said("first_screen.no_margin")
-    )
+    equivalent = texts.said("first_screen.no_margin")
+    if study.settings.margin:
+        equivalent = f"Equivalent: within {_margin(study)}."
     return texts.said("first_screen.how", study, equivalent=equivalent, **facts)
 
 
@@ -765,6 +842,7 @@ def _possible_verdicts(study: Study) -> list[str]:
 
 
 def _top(study: Study) -> str:
+    """Whether the leader has the highest or the lowest value; "" if there is none."""
     if _undefined(study):
         return ""
     return "highest" if study.primary.metric.sign > 0 else "lowest"
