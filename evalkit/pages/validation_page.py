@@ -74,21 +74,21 @@ def title(study: Validation) -> Html:
 
 
 def _extent(study: Validation) -> str:
-    n = len(study.examples)
+    """How many rows or ids the evaluation is over, and how they are split."""
     folds = len(study.tests)
+    repeats = study.examples.repeats
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
-    repeats = study.examples.repeats
     if repeats > 1 and folds == repeats:
         return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
+    if repeats > 1 and study.folds_per_repeat:
+        split = f"{repeats} repeats of {study.folds_per_repeat} folds"
+        return f"{study.distinct:,} ids, {split}"
     if repeats > 1:
-        drawn = f"{folds} folds in {repeats} repeats"
-        if study.folds_per_repeat:
-            drawn = f"{repeats} repeats of {study.folds_per_repeat} folds"
-        return f"{study.distinct:,} ids, {drawn}"
+        return f"{study.distinct:,} ids, {folds} folds in {repeats} repeats"
     if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
-    return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
+    return f"{counted(len(study.examples), 'row')} in {counted(folds, 'fold')}"
 
 
 def verdict(study: Validation) -> Html:
@@ -118,16 +118,18 @@ def verdict(study: Validation) -> Html:
 def _answer(study: Validation) -> str:
     """In one sentence whether the evaluation is sound, as far as could be checked."""
     run = len(study.checks_run)
-    every = len(study.checks)
-    extent = f"the {run} checks that could be run, of {every}"
-    if warned := len([finding for finding in study.audited if finding.matters]):
+    known = len(study.checks)
+    checks = f"the {run} checks that could be run, of {known}"
+    problems = sum(finding.matters for finding in study.audited)
+    if problems:
         when = "" if study.word == "fail" else " before the warnings are explained"
-        problems = f"{counted(warned, 'problem')} {'was' if warned == 1 else 'were'}"
-        return f"Do not rely on this evaluation{when}: {problems} found in {extent}."
+        verb = "was" if problems == 1 else "were"
+        found = f"{counted(problems, 'problem')} {verb} found in {checks}"
+        return f"Do not rely on this evaluation{when}: {found}."
     if study.word == "pass":
-        return f"No problem was found in {extent}; the most important checks are among them."
+        return f"No problem was found in {checks}; the most important checks are among them."
     return (
-        f"No problem was found, but only {run} of {every} checks could be run; important ones are "
+        f"No problem was found, but only {run} of {known} checks could be run; important ones are "
         f"missing: {listed(study.unseen)}."
     )
 
@@ -138,17 +140,26 @@ def _strip(study: Validation) -> Html:
     """
     places = page.places(study, study.primary.label)
     subject = study.subject
-    words = {row["second"]: row["verdict"] for row in study.paired.to_dict("records")}
+    # the verdict of a pair is on the subject, its first; that of a row is on the other system
+    verdicts = {
+        row["second"]: TURNED.get(row["verdict"], row["verdict"])
+        for row in study.paired.to_dict("records")
+    }
     rows = []
     for name in study.order:
-        e = study.deciding_estimate(study.primary, name)
-        row = study.answer if name == subject else vars(e)
-        point = (row["value"], row["low"], row["high"])
-        word = TURNED.get(words.get(name, ""), words.get(name, ""))
-        cells = [with_interval(*point, places=places), Cell(word, tag="strong") if word else ""]
-        rows.append(strips.Result(Cell(name), [(name, point)], cells, word))
-    by_way: dict[str, list[str]] = {}
-    for name in sorted(study.order, key=lambda name: name != subject):
+        if name == subject:
+            estimate_ = study.answer
+        else:
+            estimate_ = vars(study.deciding_estimate(study.primary, name))
+        point = (estimate_["value"], estimate_["low"], estimate_["high"])
+        verdict_ = verdicts.get(name, "")
+        cells: list[Cell | str] = [with_interval(*point, places=places), ""]
+        if verdict_:
+            cells[1] = Cell(verdict_, tag="strong")
+        rows.append(strips.Result(Cell(name), [(name, point)], cells, verdict_))
+    subject_first = [subject, *(name for name in study.order if name != subject)]
+    by_way: dict[str, list[str]] = {}  # how an interval was found -> the systems
+    for name in subject_first:
         by_way.setdefault(study.decides(name), []).append(name)
     ways = "; ".join(f"{listed(names)}: {way}" for way, names in by_way.items())
     caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {ways}"
@@ -164,31 +175,40 @@ def _worst(study: Validation) -> list[Finding]:
 
 
 def _problem(study: Validation) -> str:
-    """The first finding that decides the verdict, else the important checks that are missing."""
+    """The first finding that decides the verdict, else the important checks that are missing; "" if
+    there are neither.
+    """
     if worst := _worst(study):
-        more = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
+        more = f" (and {len(worst) - 1} more below)" if len(worst) > 1 else ""
         return f"{worst[0].message}{more}"
-    return f"important checks are missing: {', '.join(study.unseen)}" if study.unseen else ""
+    if study.unseen:
+        return f"important checks are missing: {', '.join(study.unseen)}"
+    return ""
 
 
 def _reason(study: Validation) -> str:
+    """Why the verdict is what it is, for the JSON."""
     problem = _problem(study)
     if study.word == "fail":
         return f"this evaluation cannot be trusted, because {problem}"
     checked = f"{len(study.checks_run)} of {len(study.checks)} checks could be run"
     if _worst(study):
         return f"a warning must be explained first: {problem}; {checked}"
-    return f"no problem found; {checked}{f'; {problem}' if problem else ''}"
+    if problem:
+        return f"no problem found; {checked}; {problem}"
+    return f"no problem found; {checked}"
 
 
 def _estimate(study: Validation) -> Cell:
-    first = study.answer
-    value = estimate(first["value"], first["low"], first["high"])
-    unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
-    named = f" of {study.subject}"
+    """The subject's value with the interval that decides, and what it is over."""
+    answer = study.answer
+    value = estimate(answer["value"], answer["low"], answer["high"])
+    units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
+    subject = f" of {study.subject}"
     if not study.fitted and len(study.systems) > 2:
-        named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
-    how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
+        others = len(study.systems) - 1  # without the baseline
+        subject = f"{subject} (the best of {others}, selected on these rows)"
+    how = f"{subject}: {value}, {units}, {answer['what']} ({answer['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
     return join(
         unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), "."
@@ -243,41 +263,37 @@ def _winner(study: Validation, row: Mapping[str, Any]) -> str:
 
 
 def _training_gap(study: Validation) -> list[Cell]:
-    if (gap := study.training_gap) is None:
+    """How much better the metric is on the training rows; empty where these have no predictions."""
+    gap = study.training_gap
+    if gap is None:
         return []
     train = study.folds.sizes[0][0]
-    text = (
-        f"Training gap ({study.primary.label} on {train:,} training rows minus that on "
-        f"{study.rows.size:,} test "
+    what = (
+        f"{study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
+        f"rows"
     )
-    return [Cell(f"{text}rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method}).")]
+    difference = estimate(gap.value, gap.low, gap.high, signed)
+    return [Cell(f"Training gap ({what}): {difference} ({gap.method}).")]
 
 
 def _baseline(study: Validation) -> list[Cell]:
-    rows = (
-        study.paired[study.paired["second"] == study.baseline]
-        if len(study.paired)
-        else study.paired
-    )
-    if not len(rows):
+    """The subject against the baseline without features; empty if these are not compared."""
+    pairs = [row for row in study.paired.to_dict("records") if row["second"] == study.baseline]
+    if not pairs:
         return []
-    row = rows.iloc[0]
-    e = study.deciding_estimate(study.primary, study.baseline)
-    value, low, high = (
-        ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
-    )
-    difference = estimate(row[value], row[low], row[high], signed)
+    row = pairs[0]
+    if study.few_pooled:
+        difference = estimate(row["by_fold"], row["low"], row["high"], signed)
+    else:
+        difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+    reached = study.deciding_estimate(study.primary, study.baseline).value
     text = (
         f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and "
-        f"reaches "
-    )
-    text += (
-        f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
+        f"reaches {number(reached)}: {difference}, adjusted p {p_value(row['adjusted'])} "
         f"({row['method']}); "
     )
-    return [
-        join(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")
-    ]
+    verdict_ = Cell(row["verdict"], tag="strong")
+    return [join(verdict_, text, first_screen.link("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:
@@ -397,11 +413,9 @@ def _rows(study: Validation) -> Iterator[Finding]:
         f"{name}: {of_class:,}"
         for name, of_class in zip(e.classes, study.class_counts, strict=True)
     )
-    two = (
-        f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
-        if len(e.classes) == 2
-        else ""
-    )
+    two = ""
+    if len(e.classes) == 2:
+        two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
     yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=two)
 
 
@@ -445,15 +459,14 @@ def _folds(study: Validation) -> Iterator[Finding]:
     if e.ids_again:
         least, most = study.times_of_ids
         each = f"{least}" if least == most else f"{least} to {most}"
-        once = (
-            ""
-            if study.settings.unit != "id"
-            else " Each id counts once, with the mean of its repeats."
-        )
-        form = "redrawn" if e.has_resampled_folds else "repeats"
+        once = ""
+        if study.settings.unit == "id":
+            once = " Each id counts once, with the mean of its repeats."
+        form, times = "repeats", e.repeats
+        if e.has_resampled_folds:
+            form, times = "redrawn", len(study.tests)
         if e.repeats == len(study.tests):
             form = "holdouts"
-        times = len(study.tests) if e.has_resampled_folds else e.repeats
         yield kinds.REPEATED_FOLDS.note(
             times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
         )
@@ -467,29 +480,32 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
-    n = len([check for check in study.checks if check.lacks])
-    return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))] if n else []
+    n = sum(bool(check.lacks) for check in study.checks)
+    if not n:
+        return []
+    return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))]
 
 
 def _fits(study: Validation) -> Iterator[Finding]:
-    if study.other is not None:
-        unfitted = study.other.unfitted
-        late = [_why_not(part) for part in unfitted if not part.reason]
-        unfit = [_why_not(part) for part in unfitted if part.reason]
-        if late:
-            yield kinds.NOT_FITTED.note(len(late), why="; ".join(late))
-        if unfit:
-            yield kinds.UNFIT_SPLITS.note(len(unfit), why="; ".join(unfit))
-        for text, n in study.other.warned.items():
-            yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
+    """Ways of splitting that were not fitted, for lack of time or for a reason, and what the
+    estimator warned of.
+    """
+    if study.other is None:
+        return
+    unfitted = study.other.unfitted
+    out_of_time = [_why_not(way) for way in unfitted if not way.reason]
+    impossible = [_why_not(way) for way in unfitted if way.reason]
+    if out_of_time:
+        yield kinds.NOT_FITTED.note(len(out_of_time), why="; ".join(out_of_time))
+    if impossible:
+        yield kinds.UNFIT_SPLITS.note(len(impossible), why="; ".join(impossible))
+    for text, n in study.other.warned.items():
+        yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 
 
 BINS = 120  # of the map of the folds
-# where they stand, for links of the first screen
-INTERVALS, PAIRED = (
-    "table-intervals",
-    "table-other-systems",
-)
+INTERVALS = "table-intervals"  # where the tables stand, for links of the first screen
+PAIRED = "table-other-systems"
 ALONG = {
     "time": "time",
     "group": "groups, in the order of the folds that test them",
@@ -566,8 +582,8 @@ def by_fold(study: Validation) -> Html:
     pooled |= {"fold": Cell("pooled", tag="strong"), "test": number_cell(study.rows.size, 0)}
     means |= {"fold": Cell("mean of folds")}
     rows += [[row.get(name, Cell("")) for name in columns] for row in (pooled, means)]
-    apart = [name for name in whole if pooled[name].text != means[name].text]
-    note = f"{_unlike(study)}{_apart(study, apart)}"
+    differing = [name for name in whole if pooled[name].text != means[name].text]
+    note = f"{_heterogeneity(study)}{_pooled_is_no_mean(study, differing)}"
     return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
 
 
@@ -575,24 +591,28 @@ def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[st
     return lambda row: number_cell(row[name], places, show)
 
 
-def _unlike(study: Validation) -> str:
-    u = study.unlike
-    if math.isnan(u["p"]):
+def _heterogeneity(study: Validation) -> str:
+    """Whether the folds differ by more than chance, in a sentence."""
+    test = study.unlike
+    if math.isnan(test["p"]):
         return "Too few folds to test whether they differ."
-    differ = "differ significantly" if u["p"] < 0.05 else "do not differ significantly"
-    test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
-    return f"The folds {differ} in {study.primary.label}: {test}."
+    differ = "differ significantly" if test["p"] < 0.05 else "do not differ significantly"
+    result = f"Cochran's Q = {test['q']:.1f}, {test['freedom']} expected, p {p_value(test['p'])}"
+    return f"The folds {differ} in {study.primary.label}: {result}."
 
 
-def _apart(study: Validation, printed: Collection[str]) -> str:
-    """The metrics whose pooled value is not the mean of the folds, among those that print two
-    values.
+def _pooled_is_no_mean(study: Validation, differing: Collection[str]) -> str:
+    """The metrics whose pooled value is not the mean of the folds, among those of which the two are
+    printed differently; a mean over rows differs by the sizes of the folds alone.
     """
-    pools = [
-        chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.mean_over_rows
+    names = [
+        chosen.label
+        for chosen in study.settings.metrics
+        if chosen.label in differing and not chosen.metric.kind.mean_over_rows
     ]
-    apart = [label for label in pools if label in printed]
-    return f" The pooled value of {', '.join(apart)} is not the mean of the folds." if apart else ""
+    if not names:
+        return ""
+    return f" The pooled value of {', '.join(names)} is not the mean of the folds."
 
 
 def paired(study: Validation) -> Html:
