@@ -56,6 +56,7 @@ from evalkit.pages.shared_findings import (
     unshared,
 )
 from evalkit.parameters.reports import SUCH, THESE
+from evalkit.statistics.signflip import ENUMERATED
 from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import (
     FEW,
@@ -80,13 +81,13 @@ HEIGHT = 2.9  # inches of a figure
 
 def title_of_shares(study: Shares) -> Html:
     """The title and what was asked."""
-    n = study.trials
-    against = f" against a share of {study.null:g}" if study.null is not None else ""
-    against = against or (" against each other" if len(study.systems) > 1 else "")
-    asked = (
-        f"What can be claimed about {listed(study.data.systems)}{against}, from "
-        f"{counted(n, 'trial')}?"
-    )
+    against = ""
+    if study.null is not None:
+        against = f" against a share of {study.null:g}"
+    elif len(study.systems) > 1:
+        against = " against each other"
+    systems = f"{listed(study.data.systems)}{against}"
+    asked = f"What can be claimed about {systems}, from {counted(study.trials, 'trial')}?"
     return first_screen.heading("Significance report", asked, study)
 
 
@@ -122,10 +123,10 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         trials=trials,
         null=study.null,
     )
-    data = shares.k, shares.probability
     return figures.picture(
         plots.null_shares,
-        *data,
+        shares.k,
+        shares.probability,
         caption=caption,
         height=HEIGHT,
         seen=shares.seen,
@@ -136,23 +137,23 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
     """Every finding of trials."""
-    n, small = study.trials, study.small
+    n = study.trials
     yield kinds.ROWS_READ.note(
         n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns)
     )
-    if small:
-        yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
+    if study.small:
+        yield kinds.FEW_UNITS.warning(
+            len(study.small), "trials", few=FEW, systems=listed(study.small)
+        )
     if pairs := study.beyond_exact:
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
         yield kinds.SCORE_TEST.note(
             len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs)
         )
-    rows = study.two_answers.to_dict("records")
-    ends = [interval(row["low"], row["high"], signed) for row in rows]
-    claims = [
-        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})"
-        for r, e in zip(rows, ends, strict=True)
-    ]
+    claims = []
+    for row in study.two_answers.to_dict("records"):
+        limits = interval(row["low"], row["high"], signed)
+        claims.append(f"{row['first']} − {row['second']} (p {p_value(row['p'])}, {limits})")
     if claims:
         yield kinds.TEST_AND_INTERVAL.warning(len(claims), claims=listed(claims, PAIRS))
     yield kinds.INDEPENDENT_TRIALS.note()
@@ -185,11 +186,10 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = (
-        f" No exact p below {diagnostics.least_p(study, least):#.2g} is possible."
-        if study.flips
-        else ""
-    )
+    floor = ""
+    if study.flips:
+        least_p = diagnostics.least_p(study, least)
+        floor = f" No exact p below {least_p:#.2g} is possible."
     few = shared_findings.few_units(study, least, floor)
     units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
     return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
@@ -201,13 +201,13 @@ def _data(study: Significance) -> Iterator[Finding]:
     """
     columns = columns_read(study.data.columns)
     rows = len(study.data)
-    units = study.unit_count
-    many = counted(units, study.unit_name)
-    many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
+    units = counted(study.unit_count, study.unit_name)
+    if rows != study.unit_count:
+        units = f"{counted(rows, 'row')} of {units}, which are the units"
     yield kinds.ROWS_READ.note(
         rows,
         "units",
-        units=many,
+        units=units,
         columns=f" Columns: {columns}." if columns else "",
         systems=counted(len(study.systems), "system"),
         metrics=counted(len(study.settings.metrics), "metric"),
@@ -228,6 +228,7 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 
 def _units(study: Significance) -> Iterator[Finding]:
+    """Pairs that share no units, metrics of other scales, undefined values, and folds as units."""
     if uncompared := study.uncompared:
         pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
         yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
@@ -265,19 +266,24 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 
 
 def _equal(study: Significance) -> Iterator[Finding]:
+    """The pairs that are equal on many units. same: True if all pairs have as many units."""
     pairs, same = paired.equal_units(study)
-    if len(pairs):
-        rows = list(pairs.head(PAIRS).itertuples())
-        of = [f" of {row.of:,}" for row in rows]
-        each = [
-            f"{r.first} and {r.second} on {r.ties:,}{'' if same else o}"
-            for r, o in zip(rows, of, strict=True)
-        ]
-        units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
-        more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-        yield kinds.EQUAL_UNITS.note(
-            len(pairs), metric=study.primary.label, pairs=", ".join(each), units=units, more=more
-        )
+    if pairs.empty:
+        return
+    units = plural(study.unit_name, 2)
+    each = []
+    for row in pairs.head(PAIRS).itertuples():
+        ties = f"{row.first} and {row.second} on {row.ties:,}"
+        each.append(ties if same else f"{ties} of {row.of:,}")
+    of = f" of {pairs['of'].iloc[0]:,}" if same else ""
+    more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
+    yield kinds.EQUAL_UNITS.note(
+        len(pairs),
+        metric=study.primary.label,
+        pairs=", ".join(each),
+        units=f"{of} {units}",
+        more=more,
+    )
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
@@ -287,22 +293,20 @@ def _tests(study: Significance) -> Iterator[Finding]:
     if n := paired.estimated_tails(study):
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
     tests = paired.agreement(study)
-    threshold = f"{alpha(study):g}"
     if tests is None:
         return
+    threshold = f"{alpha(study):g}"
     if len(tests.apart):
-        rows = tests.apart.head(PAIRS).to_dict("records")
         both = [
-            f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})"
-            for r in rows
+            f"{row.first} − {row.second} {row.metric} (p {p_value(row.p)}, t {p_value(row.t)})"
+            for row in tests.apart.head(PAIRS).itertuples()
         ]
         yield kinds.TESTS_DISAGREE.warning(
             len(tests.apart), threshold=threshold, pairs="; ".join(both)
         )
     elif tests.compared:
-        how = {1: "the one comparison", 2: "both comparisons"}.get(
-            tests.compared, f"all {tests.compared} comparisons"
-        )
+        few = {1: "the one comparison", 2: "both comparisons"}
+        how = few.get(tests.compared, f"all {tests.compared} comparisons")
         yield kinds.TESTS_AGREE.note(tests.compared, how=how, threshold=threshold)
     if tests.otherwise:
         named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
@@ -310,6 +314,7 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 
 def _looked(study: Significance) -> Iterator[Finding]:
+    """That the data are analysed several times while they grow."""
     if study.p.looks > 1:
         yield kinds.LOOKS.warning(
             study.p.looks,
@@ -357,10 +362,14 @@ def distribution(study: Significance) -> figures.Figure | Html:
     caption = texts.said(
         "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
     )
-    drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
-    drawn["direction"] = study.primary.metric.direction
     return figures.picture(
-        plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn
+        plots.histogram,
+        study.distribution(),
+        caption=caption,
+        height=HEIGHT,
+        xlabel=f"difference in {study.primary.label}",
+        ylabel=units,
+        direction=study.primary.metric.direction,
     )
 
 
@@ -386,8 +395,12 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
     row = study.headline.iloc[0]
     draws = study.null_draws()
-    how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
-    how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
+    if study.many:
+        how = f"{draws.size:,} draws from the normal distribution of such means"
+    elif row["n"] <= ENUMERATED:
+        how = "all sign vectors"
+    else:
+        how = f"{draws.size:,} random sign vectors"
     alternative = study.settings.alternative
     reached = plots.at_least_as_far(draws, row["difference"], alternative).any()
     far = (RED if reached else NONE_RED)[study.sided]
@@ -418,17 +431,16 @@ def ranks(study: Significance) -> figures.Figure | Html:
     """The critical-difference diagram of three systems or more, with the limits of its
     approximations.
     """
-    if (summary := paired.mean_ranks(study)) is None:
+    summary = paired.mean_ranks(study)
+    if summary is None:
         return Html("")
     k = len(summary["mean_ranks"])
     n = summary["units"]
-    every = summary["mean_ranks"]
-    means = (
-        every
-        if k <= page.DRAWN
-        else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
-    )
-    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
+    means = summary["mean_ranks"]
+    if k > page.DRAWN:
+        best_first = sorted(means, key=means.get)
+        means = {name: means[name] for name in best_first[: page.DRAWN]}
+    ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     best = diagnostics.words(study).best
     more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
@@ -444,18 +456,25 @@ def ranks(study: Significance) -> figures.Figure | Html:
         rough=rough if diagnostics.rough_ranks(k, n) else "",
         more=more,
     )
-    drawn: dict[str, Any] = {
-        "distance": summary["critical_difference"],
-        "label": f"mean rank, {best} left",
-    }
-    drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
-    return figures.picture(plots.critical_difference, means, caption=caption, says=listed, **drawn)
+    rows, _ = figures.grid(len(means), across=2)
+    return figures.picture(
+        plots.critical_difference,
+        means,
+        caption=caption,
+        says=ranks_in_words,
+        height=figures.tall(rows, head=1.9, each=0.34),
+        distance=summary["critical_difference"],
+        label=f"mean rank, {best} left",
+    )
 
 
 @also(Shares, pieces.nothing)
 def power(study: Significance) -> figures.Figure | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
-    if not len(study.headline) or not len(frame := paired.power_curve(study)):
+    if study.headline.empty:
+        return Html("")
+    frame = paired.power_curve(study)
+    if frame.empty:
         return Html("")
     of = study.paired(study.primary, study.opponents)
     caption = texts.said(
@@ -519,8 +538,9 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
-    who = counted(len([name for name in study.systems if name != baseline]), "system")
-    who += f" against {baseline}" if baseline else ""
+    who = counted(len(study.systems), "system")
+    if baseline:
+        who = f"{counted(len(study.systems) - 1, 'system')} against {baseline}"
     n = counted(most_units(study), study.unit_name)
     asked = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
     return first_screen.heading("Significance report", asked, study)
@@ -540,12 +560,15 @@ def estimates(study: Either) -> Html:
 @also(Shares, pieces.nothing)
 def other_tests(study: Significance) -> Html:
     """The same pairs by every other test, folded."""
-    if not len(study.headline) or not len(frame := paired.other_tests(study)):
+    if study.headline.empty:
+        return Html("")
+    frame = paired.other_tests(study)
+    if frame.empty:
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
     known = {
-        test: words
-        for test, words in texts.DEFINITIONS["other_tests"].items()
+        test: head_and_text
+        for test, head_and_text in texts.DEFINITIONS["other_tests"].items()
         if frame[test].notna().any()
     }
     columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
@@ -625,7 +648,10 @@ def _equivalence(study: Significance) -> Html:
 @also(Shares, pieces.nothing)
 def needed(study: Significance) -> Html:
     """How many units would show which difference."""
-    if not len(study.headline) or not len(frame := paired.needed(study)):
+    if study.headline.empty:
+        return Html("")
+    frame = paired.needed(study)
+    if frame.empty:
         return Html("")
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
@@ -691,11 +717,13 @@ def results(study: Significance) -> report.Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    more |= as_json.records(draws=significance.variation(study), claims=significance.claims(study))
-    more |= as_json.records(claim_means=significance.claim_means(study))
-    return published(
-        study, every_finding(study), more | as_json.records(logs=significance.logged(study))
+    more |= as_json.records(
+        draws=significance.variation(study),
+        claims=significance.claims(study),
+        claim_means=significance.claim_means(study),
+        logs=significance.logged(study),
     )
+    return published(study, every_finding(study), more)
 
 
 # Evaluations: repeated draws, tasks, and what logs say of themselves ------------------------------
@@ -707,11 +735,9 @@ def verdict(study: Significance) -> Html:
     is.
     """
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
-    p = (
-        f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
-        if len(study.headline) == 1
-        else ""
-    )
+    p = ""
+    if len(study.headline) == 1:
+        p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
     claims = [
         texts.said("significance.made", what=what, claim=_noun(study, name), p=p) for name in made
@@ -727,7 +753,8 @@ def _noun(study: Significance, claim: str) -> str:
 @also(Shares, pieces.nothing)
 def draws(study: Significance) -> Html:
     """What varies between units and within them, and what more of both would buy."""
-    if not len(frame := significance.variation(study)):
+    frame = significance.variation(study)
+    if frame.empty:
         return Html("")
     units = plural(significance.question(study), 2)
     many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
@@ -744,25 +771,30 @@ def draws(study: Significance) -> Html:
 @also(Shares, pieces.nothing)
 def claims(study: Significance) -> Html:
     """What the claim covers, and what the other ones would give."""
-    if not len(frame := significance.claims(study)):
+    frame = significance.claims(study)
+    if frame.empty:
         return Html("")
     questions = plural(significance.question(study), 2)
-    several = study.data.tasks is not None
-    mark = {True: " (the claim of this page; limits here by t)", False: ""}
-    columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
-    columns |= named("mean w") if several else {}
+    several_tasks = study.data.tasks is not None
+
+    def claim(row: Mapping[str, Any]) -> Cell:
+        mark = " (the claim of this page; limits here by t)" if row["made"] else ""
+        return Cell(_noun(study, row["claim"]) + mark)
+
+    columns = {"claim": each(claim)}
+    if several_tasks:
+        columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")
     meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
-    whole = "a new sample of these, each with its questions"
-    every = [
-        f"{covers.capitalize()}: {meant.get(covers, whole)}."
-        for covers in significance.coverage(study)
+    of_tasks = "a new sample of these, each with its questions"
+    meanings = [
+        f"{covered.capitalize()}: {meant.get(covered, of_tasks)}."
+        for covered in significance.coverage(study)
     ]
-    every += (
-        ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
-    )
-    meaning = _noun(study, " ".join(every))
-    note = texts.said("significance.claims_note", every=meaning, macro=_macro_note(study))
+    if several_tasks:
+        meanings.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
+    in_words = _noun(study, " ".join(meanings))
+    note = texts.said("significance.claims_note", every=in_words, macro=_macro_note(study))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
@@ -771,11 +803,9 @@ def claims(study: Significance) -> Html:
         )
         columns |= named("unpaired n")
         note += texts.said("significance.pairs_note", questions=questions, alpha=alpha(study))
-    of = (
-        f"{study.leader}, and {' − '.join(study.opponents)}"
-        if len(study.headline)
-        else study.leader
-    )
+    of = study.leader
+    if len(study.headline):
+        of = f"{study.leader}, and {' − '.join(study.opponents)}"
     of_leader = of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
     if len(study.systems) == 1:
         return of_leader
@@ -823,8 +853,9 @@ def logged(study: Significance) -> Html:
 
 
 def _differing(study: Significance) -> pd.DataFrame:
+    """The rows of logs whose own numbers are not those of their questions."""
     frame = significance.logged(study)
-    return frame[frame["why"] != ""] if len(frame) else frame
+    return frame if frame.empty else frame[frame["why"] != ""]
 
 
 def _of_logs(study: Significance) -> Iterator[Finding]:
