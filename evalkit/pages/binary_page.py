@@ -509,8 +509,10 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
 
     def at_both_rates(kind: str) -> pd.DataFrame:
         """The leader's curve, with the base rate as the name of its line."""
-        in_data = study.curve(kind).query("system == @leader")
-        elsewhere = binary_diagnostics.at_other_rate(study, kind).query("system == @leader")
+        in_data = study.curve(kind)
+        in_data = in_data[in_data["system"] == leader]
+        elsewhere = binary_diagnostics.at_other_rate(study, kind)
+        elsewhere = elsewhere[elsewhere["system"] == leader]
         return pd.concat(
             [
                 in_data.assign(system=f"base rate {study.base_rate:.3g} (the data)"),
