@@ -572,8 +572,8 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
         crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
         (often if crosses_often else few).append(row)
     lines = [_crossing(name, axis, row) for row in few[:LINES]]
-    if len(few) > LINES:
-        lines.append(f"{len(few) - LINES:,} more pairs of {name} curves are in the JSON.")
+    if further := few[LINES:]:
+        lines.append(f"{len(further):,} more pairs of {name} curves are in the JSON.")
     if often:
         lines.append(_often(name, axis, often))
     return lines

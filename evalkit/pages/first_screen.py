@@ -119,7 +119,7 @@ def _files_in_title(paths: Sequence[PurePath]) -> str:
         return first
     levels = zip(*parts_of_files, strict=False)  # the first parts of all paths, the second, …
     shared = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, levels)]
-    return shared[-1] if shared else f"{first} and {len(paths) - 1} more"
+    return shared[-1] if shared else f"{first} and {len(paths[1:])} more"
 
 
 class Opening(NamedTuple):

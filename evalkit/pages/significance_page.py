@@ -56,7 +56,6 @@ from evalkit.pages.shared_findings import (
     unshared,
 )
 from evalkit.parameters.reports import SUCH, THESE
-from evalkit.statistics.signflip import ENUMERATED
 from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import (
     FEW,
@@ -397,7 +396,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     draws = study.null_draws()
     if study.many:
         how = f"{draws.size:,} draws from the normal distribution of such means"
-    elif row["n"] <= ENUMERATED:
+    elif study.every_sign_vector:
         how = "all sign vectors"
     else:
         how = f"{draws.size:,} random sign vectors"
@@ -538,9 +537,10 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
-    who = counted(len(study.systems), "system")
+    compared_ = [name for name in study.systems if name != baseline]
+    who = counted(len(compared_), "system")
     if baseline:
-        who = f"{counted(len(study.systems) - 1, 'system')} against {baseline}"
+        who = f"{who} against {baseline}"
     n = counted(most_units(study), study.unit_name)
     asked = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
     return first_screen.heading("Significance report", asked, study)

@@ -120,7 +120,7 @@ def _answer(study: Validation) -> str:
     run = len(study.checks_run)
     known = len(study.checks)
     checks = f"the {run} checks that could be run, of {known}"
-    problems = sum(finding.matters for finding in study.audited)
+    problems = len([finding for finding in study.audited if finding.matters])
     if problems:
         when = "" if study.word == "fail" else " before the warnings are explained"
         verb = "was" if problems == 1 else "were"
@@ -179,7 +179,7 @@ def _problem(study: Validation) -> str:
     there are neither.
     """
     if worst := _worst(study):
-        more = f" (and {len(worst) - 1} more below)" if len(worst) > 1 else ""
+        more = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
         return f"{worst[0].message}{more}"
     if study.unseen:
         return f"important checks are missing: {', '.join(study.unseen)}"
@@ -206,8 +206,8 @@ def _estimate(study: Validation) -> Cell:
     units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
     subject = f" of {study.subject}"
     if not study.fitted and len(study.systems) > 2:
-        others = len(study.systems) - 1  # without the baseline
-        subject = f"{subject} (the best of {others}, selected on these rows)"
+        selected_from = study.systems[1:]  # without the baseline
+        subject = f"{subject} (the best of {len(selected_from)}, selected on these rows)"
     how = f"{subject}: {value}, {units}, {answer['what']} ({answer['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
     return join(
@@ -480,7 +480,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
-    n = sum(bool(check.lacks) for check in study.checks)
+    n = len([check for check in study.checks if check.lacks])
     if not n:
         return []
     return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))]

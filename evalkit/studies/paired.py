@@ -498,6 +498,12 @@ class Significance(shown.Shown, Study):
         keep = both(first, second)
         return (first.per_unit - second.per_unit)[keep], keep
 
+    @property
+    def every_sign_vector(self) -> bool:
+        """True if `null_draws` are the means under all sign vectors, and no sample of them."""
+        total, _ = self.summed(self.opponents, self.primary)
+        return not self.many and total.size <= signflip.ENUMERATED
+
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units; with very many
         units, normal draws.
@@ -505,7 +511,7 @@ class Significance(shown.Shown, Study):
         total, count = self.summed(self.opponents, self.primary)
         if self.many:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / count.sum(), DRAWN)
-        if total.size <= signflip.ENUMERATED:
+        if self.every_sign_vector:
             drawn = signflip.enumerated(total)
             return np.concatenate([drawn, -drawn]) / count.sum()
         return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
