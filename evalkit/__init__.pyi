@@ -166,9 +166,9 @@ def classification(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
@@ -224,7 +224,7 @@ def diff(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     """
@@ -296,7 +296,7 @@ def interleaving(
     preference: "user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict
     metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict
     best: high or low: which values are better, for all metrics of users; lower_is_better says it for each
-    before: a column of users from before the experiment, by which CUPED adjusts the first mean of amounts or counts, or else the first share
+    before: a column from before the experiment, for CUPED of the first mean of amounts or counts, or else of the first share
     strata: a column of users from before the experiment, to stratify by
     cap: the quantile at which values of heavy users are capped in an additional result
     shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested
@@ -314,9 +314,9 @@ def interleaving(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
@@ -396,9 +396,9 @@ def ranking(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
@@ -455,7 +455,7 @@ def rating(
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
     metrics: "mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; the first gives the verdict
     interval_level: 0.95: the level of bounds lower and upper; None: 0.8 of yhat_lower, others unread
-    reference: the forecast that skill is measured against: naive (the last value known), seasonal:12 (that of the last season) or mean (of the actual values)
+    reference: reference of skill: naive (last known value), seasonal:12 (that of last season) or mean (of the actual values)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
@@ -467,9 +467,9 @@ def rating(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
@@ -525,7 +525,7 @@ def significance(
 
     Arguments:
 
-    preds: values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, a report's JSON; None: a sample
+    preds: values per unit, trec_eval -q, successes and trials, ranked lists, probabilities, a report's JSON; None: a sample
     qrels: judgements (query, item, grade), where preds are ranked lists
     unit: the column of clusters, if units are not independent: intervals and tests are clustered by it
     columns: the column of each role, if its name is not recognised: "{system: variant, value: clicks}"
@@ -545,9 +545,9 @@ def significance(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
@@ -629,9 +629,9 @@ def validation(
     lower_is_better: the metrics for which lower is better, "loss,minutes", or none; None: by their names
     level: confidence level of all intervals
     alpha: significance level of tests, verdicts and gates; default: 1 − level
-    alternative: what counts as a difference: two-sided, greater (only a system above the baseline, the null or its old value) or less (only one below)
+    alternative: two-sided, greater (only a system above the baseline, null or old value counts) or less (only one below)
     seed: the seed of all random numbers
-    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    header: text tables: none (columns are 1, 2, …) or first (the first line is the header); None: inferred from the content
     units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
     gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's

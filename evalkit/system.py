@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from contextvars import copy_context
 from functools import cache, wraps
 from pathlib import Path
@@ -176,6 +176,24 @@ def new_scratch_folder(parent: Path | None = None) -> Path:
             errno.EACCES, "umask must let you read what you write; set umask 022", str(parent)
         )
     return path
+
+
+def working_directory() -> Path | None:
+    """The working directory; None if it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def working_in(folder: Path | None) -> Iterator[None]:
+    """A context in which relative paths are those of this folder, if it is known."""
+    if folder in (None, working_directory()):
+        yield
+        return
+    with chdir(folder):
+        yield
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 The results for pipelines are left out: they are every number of a report, unrounded, and most of
 the bytes; `evalkit report` writes them as JSON. So is metadata of the program that ran a notebook,
-such as times. Code is folded, but for the parameters and the cell that reads the data.
+such as times. Code is folded, but for the parameters and the cell that reads the data; what only
+explains the notebook is tagged.
 """
 
 import sys
@@ -20,7 +21,8 @@ def stored_form(notebook: Any) -> Any:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(RESULTS, None)
-        metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        tags = ["notebook-only"] if cell.id.startswith("about-") else cell.metadata.get("tags")
+        metadata = {"tags": tags} if tags else {}
         if cell.cell_type == "code" and cell.id not in OPEN:
             metadata["jupyter"] = {"source_hidden": True}
         cell.metadata = nbformat.from_dict(metadata)

@@ -117,6 +117,22 @@ def test_each_section_asks_something(path):
 
 
 @each
+def test_a_question_stands_directly_below_each_heading(path):
+    for cell, following in itertools.pairwise(cells(path)):
+        if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("## "):
+            assert following["id"].startswith("about-"), cell["id"]
+
+
+LONGEST = 136  # characters of a line of code that JupyterLab shows at 1280 pixels
+
+
+@each
+def test_no_line_of_code_is_cut(path):
+    lines = [line for cell in code(path) for line in "".join(cell["source"]).splitlines()]
+    assert not [line for line in lines if len(line) > LONGEST]
+
+
+@each
 def test_a_cell_that_explains_stands_before_its_code(path):
     every = cells(path)
     for cell, following in itertools.pairwise(every):

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
 from evalkit.pages import classification_page, pieces, ranking_page
@@ -110,6 +112,76 @@ def test_what_is_returned_prints_as_a_sentence():
         assert len(text) < 300
         assert text.startswith("<")
         assert not re.search(r"0x[0-9a-f]+|array\(", text)
+
+
+# Another working directory, as by %cd -------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Two folders: that of the data, which is the working directory, and another one."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "other").mkdir()
+    frame = pd.read_csv(ROOT / "data" / "visit_forecasts" / "predictions.csv")
+    frame.head(300).to_csv(tmp_path / "data" / "p.csv", index=False)
+    monkeypatch.chdir(tmp_path / "data")
+    return tmp_path / "other"
+
+
+def test_a_study_of_a_relative_path_is_read_again_from_another_folder(elsewhere, monkeypatch):
+    study = ek.rating("p.csv", segments="plan")
+    monkeypatch.chdir(elsewhere)
+    assert study.reread(level=0.9).p.level == 0.9
+    assert study.segment("plan=free").p.segment == "plan=free"
+    assert Path.cwd() == elsewhere
+
+
+def test_own_sections_are_found_from_another_folder(elsewhere, monkeypatch):
+    nbformat.write(new_notebook(cells=[new_code_cell("'mine'")]), "mine.ipynb")
+    study = ek.rating("p.csv", sections="mine.ipynb")
+    monkeypatch.chdir(elsewhere)
+    assert "'mine'" in [o.data.get("text/plain") for o in study.own_sections().displays()]
+
+
+@pytest.fixture
+def saved_diff(elsewhere):
+    """A diff of two reports whose relative paths it was given."""
+    study = ek.rating("p.csv")
+    for name in ("old", "new"):
+        study.save(f"{name}.units.parquet")
+    return ek.diff("old.units.parquet", "new.units.parquet")
+
+
+def test_a_diff_of_saved_reports_is_saved_from_another_folder(saved_diff, elsewhere, monkeypatch):
+    monkeypatch.chdir(elsewhere)
+    saved_diff.save("diff.html")
+    assert str(elsewhere.parent) not in (elsewhere / "diff.html").read_text(encoding="utf-8")
+    assert saved_diff.reread(level=0.9).p.level == 0.9
+
+
+def test_a_report_that_was_removed_is_named_without_its_folder(saved_diff):
+    Path("old.units.parquet").unlink()
+    with pytest.raises(ek.InputError, match=r"^old: can no longer be read: No such file or dir"):
+        saved_diff.save("diff.html")
+
+
+def test_a_study_in_memory_needs_no_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "cwd", _raise_not_found)
+    study = ek.rating(y_true=[1, 2, 3, 4], y_pred=[1, 2, 3, 5])
+    assert study.reread(level=0.9).p.level == 0.9
+
+
+def _raise_not_found():
+    raise FileNotFoundError
+
+
+@pytest.mark.parametrize(
+    "asked", [{"baseline": "mena"}, {"systems": "mena"}, {"gate": "mae not worse than mena"}]
+)
+def test_an_unknown_system_is_refused_with_the_nearest(asked):
+    with pytest.raises(ek.ParameterError, match=r"no system 'mena' .did you mean 'mean'"):
+        ek.rating(**asked)
 
 
 RNG = np.random.default_rng(0)

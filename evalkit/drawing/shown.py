@@ -201,7 +201,8 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, slices)}, there are "
                 f"{names}"
             )
-        return self.sliced(slices[name], replace(self.p, segment=name))
+        with system.working_in(self.p.folder):
+            return self.sliced(slices[name], replace(self.p, segment=name))
 
     @property
     def system_names(self) -> Sequence[str]:
@@ -232,18 +233,23 @@ class Shown(Displayed):
 
     def reread(self, **changes: Any) -> Any:
         """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
-        default again. The parameters are those of `ek.NAME`, which raises its errors.
+        default again. The parameters are those of `ek.NAME`, which raises its errors; relative
+        paths are those of the working directory in which this study was read.
         """
         arguments = {**self.p.given, **changes}
         read = importlib.import_module(f"evalkit.studies.{self.report}").read
-        study = read(**{name: value for name, value in arguments.items() if value is not None})
+        with system.working_in(self.p.folder):
+            study = read(**{name: value for name, value in arguments.items() if value is not None})
         return study.segment(self.p.segment) if self.p.segment else study
 
     def own_sections(self) -> OwnSections | None:
         """What the notebooks of the parameter `sections` show, run with this `study`; None if there
         are none.
         """
-        return own_sections.run(self) if self.p.sections else None
+        if not self.p.sections:
+            return None
+        with system.working_in(self.p.folder):
+            return own_sections.run(self)
 
     def check_gate(self) -> None:
         """Raise `evalkit.report.SectionFailed` if a section of one's own failed, or `GateFailed`,

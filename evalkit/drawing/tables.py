@@ -673,7 +673,9 @@ def _html(
         if first.group != group:
             group = first.group
             span = len(others) + 1
-            body.append(f'<tr class="group"><th colspan="{span}">{escape(group)}</th></tr>')
+            # in JupyterLab, which has its own style of tables, it would stand on the right
+            heading = f'<th colspan="{span}" style="text-align: left">{escape(group)}</th>'
+            body.append(f'<tr class="group">{heading}</tr>')
         cells = "".join(f"{_start_of_cell(other)}{ends.cell}" for other in others)
         body.append(f"<tr>{_start_of_head(first)}{ends.head}{cells}{ends.row}")
     inner = (

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+from evalkit import system
 from evalkit.arrays import ArgumentError, InputError, ParameterError
 from evalkit.parameters.kinds import (
     COLUMN,
@@ -69,11 +70,14 @@ class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
     given: the raw values of the parameters that are not at their default, as the user gave them.
-    segment: the slice to which the input is restricted, such as "country=de"; "" for all.
+    segment: the slice to which the input is restricted, such as "country=de"; "" for all. folder:
+    the working directory in which they were given, for relative paths that are read again; None if
+    it was removed.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
     segment: str = ""
+    folder: Path | None = field(default_factory=system.working_directory)
 
     def __repr__(self) -> str:
         """The parameters that were set, data without their values."""
@@ -447,16 +451,15 @@ class Shared(Parameters):
     )
     alternative: str = option(
         one_of(TWO_SIDED, "greater", "less"),
-        "what counts as a difference: two-sided, greater (only a system above the baseline, the "
-        "null or its old value) or less (only one below)",
+        "two-sided, greater (only a system above the baseline, null or old value counts) or less "
+        "(only one below)",
         TWO_SIDED,
     )
     seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
         one_of(NO_HEADER, FIRST_LINE),
-        "for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the "
-        "header); "
-        "None: inferred from the content",
+        "text tables: none (columns are 1, 2, …) or first (the first line is the header); None: "
+        "inferred from the content",
     )
     units: bool | None = option(
         YES_NO,
@@ -638,8 +641,8 @@ class RatingParameters(Compared, Resources):
     )
     reference: str | None = option(
         REFERENCE,
-        "the forecast that skill is measured against: naive (the last value known), seasonal:12 "
-        "(that of the last season) or mean (of the actual values)",
+        "reference of skill: naive (last known value), seasonal:12 (that of last season) or mean "
+        "(of the actual values)",
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
@@ -660,9 +663,8 @@ class SignificanceParameters(Compared, Resources):
 
     preds: Any = option(
         DATA,
-        "values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, "
-        "probabilities, "
-        "a report's JSON; None: a sample",
+        "values per unit, trec_eval -q, successes and trials, ranked lists, probabilities, a "
+        "report's JSON; None: a sample",
     )
     qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
@@ -805,8 +807,8 @@ class InterleavingParameters(Compared, Resources):
     )
     before: str | None = option(
         TEXT,
-        "a column of users from before the experiment, by which CUPED adjusts the first mean of "
-        "amounts or counts, or else the first share",
+        "a column from before the experiment, for CUPED of the first mean of amounts or counts, or "
+        "else of the first share",
     )
     strata: str | None = option(
         TEXT, "a column of users from before the experiment, to stratify by"

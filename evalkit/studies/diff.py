@@ -106,7 +106,7 @@ def located(given: Any) -> Path:
     if not isinstance(given, str | PathLike):
         raise ParameterError(
             f"a report must be a path: {FORMS}, or its folder, "
-            f"got {type(given).__name__}; study.write_units('NAME.units.parquet') writes one"
+            f"got {type(given).__name__}; study.save('NAME.units.parquet') writes one"
         )
     path = Path(given).expanduser()
     every = path.is_dir()
@@ -185,7 +185,8 @@ class Diff(Shown, Study):
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
         sources = tuple(
-            Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files
+            Source(shown(file), len(file.table), file.path.absolute(), stamp(file.path))
+            for file in files
         )
         return cls(settings, systems, {}, p, sources, files, names, partner, joined)
 

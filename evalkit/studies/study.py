@@ -22,6 +22,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
+from evalkit.parameters.kinds import did_you_mean
 from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
 from evalkit.parameters.reports import NO_GROUPS, Compared, GroupQuestion, attributes
 from evalkit.reading.inputs.aligned import NONE
@@ -87,8 +88,8 @@ class Settings:
         """
         if self.baseline is not None and self.baseline not in systems:
             raise ParameterError(
-                f"baseline: there is no system {self.baseline!r}, the input has "
-                f"{', '.join(systems)}"
+                f"baseline: there is no system {self.baseline!r}"
+                f"{did_you_mean(self.baseline, systems)}, the input has {', '.join(systems)}"
             )
         stated = {
             "baseline": self.baseline,
@@ -914,7 +915,8 @@ class Study(ABC):
             )
         if second not in self.systems:
             raise ParameterError(
-                f"there is no system {second!r}, the input has {', '.join(self.systems)}"
+                f"there is no system {second!r}{did_you_mean(second, self.systems)}, the input has "
+                f"{', '.join(self.systems)}"
             )
         return [(name, second) for name in self.systems if name != second]
 

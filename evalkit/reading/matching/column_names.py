@@ -8,7 +8,7 @@ from functools import lru_cache
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.names import usual
-from evalkit.parameters.kinds import written
+from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.tables.columns import facts, refused
 
 NAMES = facts("unit_names")
@@ -128,7 +128,10 @@ def columns_of_systems(
         unknown = [name for name in systems if name not in columns]
         if unknown:
             has = written([*columns])
-            raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {has}")
+            hint = did_you_mean(unknown[0], columns)
+            raise ParameterError(
+                f"systems: {where} has no system {unknown[0]!r}{hint}, it has {has}"
+            )
         return {name: columns[name] for name in systems}
     columns = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
     if prefix in names and columns:

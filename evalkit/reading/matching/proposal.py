@@ -15,7 +15,7 @@ import numpy as np
 from evalkit.arrays import Bools, ParameterError, ratio
 from evalkit.metrics.predictive import DEVIATION, MEAN, is_ensemble
 from evalkit.names import control_of, usual
-from evalkit.parameters.kinds import written
+from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.matching.column_names import (
     AMOUNTS,
     NAMES,
@@ -220,7 +220,8 @@ def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str)
     unknown = [name for name in systems if name not in predictions]
     if unknown:
         names = written([*map(str, predictions)])
-        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {names}")
+        hint = did_you_mean(unknown[0], map(str, predictions))
+        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}{hint}, it has {names}")
     return {name: predictions[name] for name in systems}
 
 

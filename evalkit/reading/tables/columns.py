@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.parameters.kinds import written
+from evalkit.parameters.kinds import did_you_mean, written
 
 
 @cache
@@ -337,7 +337,8 @@ def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[st
     unknown = [name for name in requested if name not in names]
     if unknown:
         raise ParameterError(
-            f"systems: there is no system {unknown[0]!r}, the input has {written(names)}"
+            f"systems: there is no system {unknown[0]!r}{did_you_mean(unknown[0], names)}, the "
+            f"input has {written(names)}"
         )
     return [name for name in names if not requested or name in requested]
 

@@ -51,7 +51,7 @@ class Source:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             changed = stamp(self.path) != self.stamp
         except OSError as error:
-            raise InputError(f"{self.name}: can no longer be read, {error}") from None
+            raise InputError(f"{self.name}: can no longer be read: {error.strerror}") from None
         if changed:
             raise changed_file(self.name)
         return digest
