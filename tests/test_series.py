@@ -219,7 +219,7 @@ def results(study):
         (in_no_order(lead_time=np.tile([1, 5, 14, 2], 25)), "The values of date are not evenly"),
         (in_no_order(cutoff="2019-12-31"), "The values of date are not evenly spaced"),
         (days().rename(columns={"ds": "date"}).assign(date="2026-01-01"), "All rows have the same"),
-        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows of one series and horizon share"),
+        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows that repeat a value of ds within"),
         (days(horizon="h=3"), "Not every value of horizon is a whole number"),
         (days(horizon=1.5), "Not every value of horizon is a whole number"),
         (days(horizon=[np.nan] + [2.0] * 39), "Not every value of horizon is a whole number"),

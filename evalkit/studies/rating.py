@@ -90,6 +90,7 @@ TENTHS = 10
 EXAMPLES = 5
 SHOWN_ROWS = 30  # whose intervals are drawn
 MISSED = 20  # units, below which limits of scores that these make up may be too narrow
+LIKE_DRAWS = 5  # numbered systems, from which on they may be draws of one
 OFF = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
@@ -631,6 +632,27 @@ class Rating(row_study.RowStudy):
         return distribution_columns.unread(self.account.others, self.systems)
 
     @property
+    def unlike_distributions(self) -> dict[str, str]:
+        """System -> what its columns state, if each of several systems has a distribution, but not
+        one that all have; else empty.
+        """
+        found = distribution_columns.distributions(self.account.others, self.p.interval_level)
+        keys = {name: distribution_columns.system_key(name) for name in self.systems}
+        if self.stated.roles or len(keys) < 2 or not {*keys.values()} <= found.keys():
+            return {}
+        roles = {name: found[key].roles for name, key in keys.items()}
+        if distribution_columns.is_stated_by({*roles[self.leader]}.intersection(*roles.values())):
+            return {}  # they were not read for another reason
+        return {name: distribution_columns.described(own) for name, own in roles.items()}
+
+    @property
+    def numbered_systems(self) -> list[str]:
+        """The columns of forecasts that are numbered as draws are, if they are many."""
+        columns = self.account.columns.get("forecast", "").split(", ")
+        found = distribution_columns.numbered(columns).values()
+        return [name for names in found if len(names) >= LIKE_DRAWS for name in names]
+
+    @property
     def assumed_columns(self) -> list[str]:
         """The bounds that were read and state no level, unless the user states it."""
         columns = self.account.columns.get("quantile", "").split(", ")
@@ -753,7 +775,8 @@ class Rating(row_study.RowStudy):
         ]
         rows = self.measured.rows[self.leader]
         lag = rows.lags + 1
-        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)
+        has_weight = by_unit(rows.weights, rows.unit) > 0
+        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
             return None
         return autocorrelation(values, lag)

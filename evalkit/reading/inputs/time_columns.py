@@ -2,17 +2,22 @@
 
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics.time_grid import TimeGrid
 from evalkit.metrics.time_order import TimeOrder
 from evalkit.names import usual
 from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables.table import Coded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUARTER = re.compile(r"\s*(\d{4})[- ]?Q([1-4])\s*")
 HORIZON = "horizon"  # what the steps from the cutoff to the time are called
@@ -35,12 +40,13 @@ class TimeColumns(NamedTuple):
 
 class Unordered(NamedTuple):
     """Why rows are in no time order: the name of the sentence that says it, the column at fault,
-    and the number of rows, None if they are not counted.
+    the number of rows, None if they are not counted, and which of them is the first.
     """
 
     form: str
     column: str
     rows: int | None = None
+    first: int | None = None
 
 
 def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
@@ -69,40 +75,61 @@ def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> Time
 def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     """The order of rows in time, or why they have none.
 
-    Without a horizon, that is the number of times after the cutoff, or 1. Where the shortest
-    horizon is 0, as in tables that count from it, it is one step ahead.
+    Without a horizon, that is the number of steps after the cutoff, or 1; missing times count,
+    unless times are on no even grid. Where the shortest horizon is 0, as in tables that count from
+    it, it is one step ahead.
     """
     text = {name: rows.shared_values[f"attribute {name}"] for name in columns.names}
     moments = _moments(text[columns.time])
     if moments is None:
         return Unordered("unread", columns.time)
-    if moments.min() == moments.max():
+    if moments.values.min() == moments.values.max():
         return Unordered("single", columns.time)
     horizon = _moments(text[columns.horizon]) if columns.horizon else None
-    if columns.horizon and (horizon is None or (horizon % 1).any()):
+    if columns.horizon and (horizon is None or (horizon.values % 1).any()):
         return Unordered("unread_horizon", columns.horizon)
     cutoff = _moments(text[columns.cutoff]) if columns.cutoff else None
     if columns.cutoff and cutoff is None:
         return Unordered("unread", columns.cutoff)
-    if cutoff is not None and (cutoff > moments).any():
-        return Unordered("late", columns.cutoff, int(np.count_nonzero(cutoff > moments)))
-    known = moments
-    if cutoff is not None:  # also what was known before the first time that is forecast
-        known = np.append(moments, cutoff[cutoff < moments.min()])
-    times = np.unique(known)
-    place = np.searchsorted(times, moments)
+    if cutoff is not None and (cutoff.values > moments.values).any():
+        late = int(np.count_nonzero(cutoff.values > moments.values))
+        return Unordered("late", columns.cutoff, late)
+    times, place = np.unique(moments.values, return_inverse=True)
+    grid = TimeGrid.from_times(times, are_dates=moments.are_dates)
+    step = place if grid is None else grid.steps(moments.values)
     series = np.zeros(len(place), np.int64)
     if columns.series and len(text[columns.series].names) < len(place):  # else an id of rows
         series = text[columns.series].code
-    steps = np.ones(len(place), np.int64)
+    steps_ahead = np.ones(len(place), np.int64)
     if horizon is not None:
-        steps = horizon.astype(np.int64)
+        steps_ahead = horizon.values.astype(np.int64)
+    elif cutoff is not None and grid is not None:
+        steps_ahead = step - grid.steps(cutoff.values)
     elif cutoff is not None:
-        steps = place + 1 - np.searchsorted(times, cutoff, side="right")
-    order = TimeOrder(place, series, steps + max(1 - int(steps.min()), 0), _is_regular(times))
-    if order.repeated_rows:
-        return Unordered("shared", columns.time, order.repeated_rows)
+        steps_ahead = _times_after(times, cutoff.values, place)
+    order = TimeOrder(
+        place=place,
+        series=series,
+        steps_ahead=steps_ahead + max(1 - int(steps_ahead.min()), 0),
+        step=step,
+        weight=weight_of(rows),
+        is_regular=_is_regular(times),
+        is_even=grid is not None,
+    )
+    repeated = np.flatnonzero(order.first_of_equals != np.arange(len(place)))
+    if repeated.size:
+        _, first = rows.locate(int(repeated[0]))
+        return Unordered("shared", columns.time, repeated.size, first)
     return order
+
+
+def _times_after(times: Floats, cutoff: Floats, place: Ints) -> Ints:
+    """The number of distinct times from the cutoff of each row, without it, to its own time; also
+    counted are the cutoffs before the first time. place: that of each row among the times.
+    """
+    early = np.unique(cutoff[cutoff < times[0]])
+    known = np.append(early, times)
+    return len(early) + place + 1 - np.searchsorted(known, cutoff, side="right")
 
 
 def _is_regular(times: Floats) -> bool:
@@ -121,20 +148,41 @@ def _first_month(quarter: re.Match[str]) -> str:
     return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02}"
 
 
-def _moments(text: Coded) -> Floats | None:
-    """Numbers, or dates as days since 1970; None if a text is neither, such as a date that does not
-    begin with its year.
+class Moments(NamedTuple):
+    """When something was: numbers, or dates as days since 1970, of each row."""
+
+    values: Floats
+    are_dates: bool
+
+
+def _moments(text: Coded) -> Moments | None:
+    """The numbers or dates that texts state; None if a text is neither, such as a date that does
+    not begin with its year. Numbers such as 20260131 and 202601 are dates and months if all are.
     """
     import pandas as pd
 
     distinct = pd.Series(text.names, dtype=object)
-    values = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
-    if not np.isfinite(values).all():
-        if not distinct.str.match(r"\s*\d{4}").all():
-            return None
-        months = distinct.str.replace(QUARTER, _first_month, regex=True)
-        dates = pd.to_datetime(months, errors="coerce", format="mixed", utc=True)
-        values = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400
-        if not np.isfinite(values).all():
-            return None
-    return values[text.code]
+    numbers = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
+    if np.isfinite(numbers).all():
+        dates = _dates(distinct, "%Y%m%d", digits=8)
+        if dates is None:
+            dates = _dates(distinct, "%Y%m", digits=6)
+        values = numbers if dates is None else dates
+        return Moments(values[text.code], dates is not None)
+    if not distinct.str.match(r"\s*\d{4}").all():
+        return None
+    dates = _dates(distinct.str.replace(QUARTER, _first_month, regex=True), "mixed")
+    return None if dates is None else Moments(dates[text.code], are_dates=True)
+
+
+def _dates(texts: "pd.Series", form: str, digits: int | None = None) -> Floats | None:
+    """Dates as days since 1970; None unless all texts are dates of this form, in pandas' words, of
+    1900 to 2099 if they have so many digits alone.
+    """
+    import pandas as pd
+
+    if digits and not texts.str.fullmatch(rf"(19|20)\d{{{digits - 2}}}").all():
+        return None
+    dates = pd.to_datetime(texts, errors="coerce", format=form, utc=True)
+    days = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400
+    return days if np.isfinite(days).all() else None
