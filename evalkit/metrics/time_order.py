@@ -70,6 +70,12 @@ class TimeOrder:
         """True if there are so few times for the longest horizon that tests reject too often."""
         return self.lags > 0 and self.times < TIMES_OF_STEP * self.longest_horizon
 
+    def last_rows(self, count: int) -> Ints:
+        """The last rows of the first series at the shortest horizon, in time order, by number."""
+        is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
+        rows = np.flatnonzero(is_shown)
+        return rows[np.argsort(self.place[rows], kind="stable")][-count:]
+
     @cached_property
     def first_of_equals(self) -> Ints:
         """For each row the first row with its time, series and horizon, by number."""

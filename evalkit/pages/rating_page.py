@@ -438,10 +438,21 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
     intervals, points = study.examples
     levels = listed(percent(level) for level in intervals["nominal"].unique())
     rows = counted(len(study.account), "row")
-    caption = texts.said(
-        "rating.fan_plot", name=study.leader, levels=levels, drawn=len(points), rows=rows
+    facts = {"name": study.leader, "levels": levels}
+    if study.timing is None or study.timing.ordered is None:
+        caption = texts.said("rating.fan_plot", drawn=len(points), rows=rows, **facts)
+        xlabel = "row"
+    else:
+        times = counted(len(points), "time")
+        series = f" of {study.example_series}" if study.example_series else ""
+        steps = counted(int(study.timing.ordered.horizons[0]), "step")
+        caption = texts.said(
+            "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
+        )
+        xlabel = "time"
+    return figures.picture(
+        curve_plots.fan, intervals, points, caption=caption, height=2.8, xlabel=xlabel
     )
-    return figures.picture(curve_plots.fan, intervals, points, caption=caption, height=2.8)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}

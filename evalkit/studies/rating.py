@@ -54,7 +54,7 @@ from evalkit.statistics.spread import by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
 from evalkit.studies import distributions, reliability, row_study, study
-from evalkit.studies.study import Row, Settings, SystemPair, frame
+from evalkit.studies.study import Row, Settings, SystemPair, estimate_columns, frame
 from evalkit.studies.timing import (
     COMPUTED,
     NAIVE_MAE,
@@ -611,10 +611,25 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def examples(self) -> distributions.Examples:
-        """The intervals of some rows of the leader, evenly spaced in their order."""
+        """The intervals of some rows of the leader: of a series the last ones, those of the first
+        series and the shortest horizon; else evenly spaced in their order.
+        """
         rows = self.kept.sample.rows
-        place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+        if self.timing is not None and self.timing.ordered is not None:
+            place = self.timing.ordered.last_rows(SHOWN_ROWS)
+        else:
+            place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
         return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
+
+    @property
+    def example_series(self) -> str:
+        """The series whose rows are the examples; empty without several series."""
+        timing = self.timing
+        if timing is None or timing.ordered is None or timing.ordered.series_count == 1:
+            return ""
+        assert self.data is not None
+        row = timing.ordered.last_rows(1)[0]
+        return str(self.data.rows.shared_values[f"attribute {timing.columns.series}"].texts[row])
 
     @property
     def crossings(self) -> dict[str, tuple[int, str]]:
@@ -660,8 +675,23 @@ class Rating(row_study.RowStudy):
         return [] if self.p.interval_level else [*filter(states_none, columns)]
 
     def row_name(self, name: object) -> str:
-        """The id of a row, or its number, from how a block calls it."""
-        return str(self.data.rows.id[name] if self.data else name)
+        """The id of a row, or its number, from how a block calls it; of rows in time order without
+        ids the series and the time.
+        """
+        if self.data is None:
+            return str(name)
+        rows = self.data.rows
+        if self.timing is None or self.timing.ordered is None or "id" in rows.columns:
+            return str(rows.id[name])
+        columns = (self.timing.columns.series, self.timing.columns.time)
+        texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
+        return " ".join(str(values[name]) for values in texts)
+
+    @property
+    def unit_name(self) -> str:
+        """The row, or the time if several rows share it, or the unit that the user named."""
+        order = self.timing.ordered if self.timing and self.in_time_order else None
+        return "time" if order and order.times < len(order.place) else super().unit_name
 
     # Beside the metrics
 
@@ -735,17 +765,21 @@ class Rating(row_study.RowStudy):
         read = self.data.rows.layout.fields
         return [name for name in (NAIVE_MAE, NAIVE_MSE) if f"metric_column {name}" not in read]
 
-    @property
+    @cached_property
     def by_horizon(self) -> pd.DataFrame | None:
         """The metric that decides by how many steps ahead a forecast looks, with intervals: system,
-        x, value, low, high; None without several horizons among the segments.
+        x, value, low, high; None without several horizons, or with very many.
         """
         timing = self.timing
-        if timing is None or not timing.has_horizons:
+        if timing is None or timing.ordered is None or not timing.has_horizons:
             return None
-        frame = self.by_segment[self.by_segment["segment"] == timing.horizon]
-        steps = pd.to_numeric(frame["slice"], errors="coerce")
-        return frame.assign(x=steps).dropna(subset="x") if len(frame) else None
+        rows = []
+        for steps in timing.ordered.horizons.tolist():
+            member = timing.ordered.steps_ahead == steps
+            for name in self.order:
+                estimate = self.estimate(self.primary, name, member)
+                rows.append({"system": name, "x": steps} | estimate_columns(estimate))
+        return pd.DataFrame(rows)
 
     @property
     def in_time_order(self) -> bool:
