@@ -189,6 +189,52 @@ def test_horizons_are_counted_from_the_cutoff():
     assert study.by_horizon["x"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
 
 
+def windows(steps, count=20):
+    """Forecasts from some origins, as many steps ahead."""
+    table = days(count + steps)
+    origins = [table["ds"][i] - pd.Timedelta(days=1) for i in range(count)]
+    parts = [table[i : i + steps].assign(cutoff=origin) for i, origin in enumerate(origins)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_each_of_many_horizons_has_its_loss_and_the_page_draws_it():
+    study = read(windows(14), metrics="mae", reference="mean")
+    assert [part.label for part in study.slices] != [str(i) for i in range(1, 15)]  # classes
+    frame = study.by_horizon
+    assert frame["x"].unique().tolist() == [*range(1, 15)]
+    rows = windows(14)
+    steps = np.tile(np.arange(1, 15), 20)
+    third = (rows["y"] - rows["a"]).abs()[steps == 3].mean()
+    value = frame[(frame["x"] == 3) & (frame["system"] == "a")]["value"].item()
+    assert value == pytest.approx(third)
+    assert "svg" in str(rating_page.horizon_plot(study).html)
+
+
+def test_times_are_counted_where_rows_share_them():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    assert read(table).unit_name == "time"
+    assert read(days()).unit_name == "row"
+    many = pd.concat([days(12, seed=i, unique_id=f"s{i}") for i in range(12)])
+    assert read(many).unit_name == "unique_id"
+
+
+def test_rows_without_ids_are_named_by_series_and_time():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    table.iloc[45, table.columns.get_loc("a")] += 100
+    assert read(table, metrics="mae").extremes()["row"].iloc[0] == "s1 2026-01-06"
+
+
+def test_examples_are_the_last_times_of_the_first_series():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    for level, shift in ((0.1, -1), (0.5, 0), (0.9, 1)):
+        table[f"q{level}"] = table["a"] + shift
+    table = table.drop(columns=["a", "b"]).sample(frac=1, random_state=1)
+    study = rating.read(table, columns={"actual": "y"})
+    assert study.example_series == "s0"
+    assert study.examples.points["actual"].tolist() == days(seed=0)["y"][-30:].tolist()
+    assert "1 step ahead, at the last 30 times of s0" in str(rating_page.fan_plot(study).caption)
+
+
 # Rows with dates that are not in time order
 
 

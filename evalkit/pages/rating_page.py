@@ -544,7 +544,7 @@ def decomposition(study: Rating) -> Html:
         "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination "
         "(DSC)=discrimination # | "
     )
-    columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
+    columns += "uncertainty (UNC)=uncertainty # | R²=skill #"
     note = texts.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 

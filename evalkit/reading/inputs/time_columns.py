@@ -79,39 +79,17 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     unless times are on no even grid. Where the shortest horizon is 0, as in tables that count from
     it, it is one step ahead.
     """
-    text = {name: rows.shared_values[f"attribute {name}"] for name in columns.names}
-    moments = _moments(text[columns.time])
-    if moments is None:
-        return Unordered("unread", columns.time)
-    if moments.values.min() == moments.values.max():
-        return Unordered("single", columns.time)
-    horizon = _moments(text[columns.horizon]) if columns.horizon else None
-    if columns.horizon and (horizon is None or (horizon.values % 1).any()):
-        return Unordered("unread_horizon", columns.horizon)
-    cutoff = _moments(text[columns.cutoff]) if columns.cutoff else None
-    if columns.cutoff and cutoff is None:
-        return Unordered("unread", columns.cutoff)
-    if cutoff is not None and (cutoff.values > moments.values).any():
-        late = int(np.count_nonzero(cutoff.values > moments.values))
-        return Unordered("late", columns.cutoff, late)
-    times, place = np.unique(moments.values, return_inverse=True)
-    grid = TimeGrid.from_times(times, are_dates=moments.are_dates)
-    step = place if grid is None else grid.steps(moments.values)
-    series = np.zeros(len(place), np.int64)
-    if columns.series and len(text[columns.series].names) < len(place):  # else an id of rows
-        series = text[columns.series].code
-    steps_ahead = np.ones(len(place), np.int64)
-    if horizon is not None:
-        steps_ahead = horizon.values.astype(np.int64)
-    elif cutoff is not None and grid is not None:
-        steps_ahead = step - grid.steps(cutoff.values)
-    elif cutoff is not None:
-        steps_ahead = _times_after(times, cutoff.values, place)
+    values = _values(rows, columns)
+    if isinstance(values, Unordered):
+        return values
+    times, place = np.unique(values.time.values, return_inverse=True)
+    grid = TimeGrid.from_times(times, are_dates=values.time.are_dates)
+    steps_ahead = _steps_ahead(values, times, grid)
     order = TimeOrder(
         place=place,
-        series=series,
+        series=_series(rows, columns),
         steps_ahead=steps_ahead + max(1 - int(steps_ahead.min()), 0),
-        step=step,
+        step=place if grid is None else grid.steps(values.time.values),
         weight=weight_of(rows),
         is_regular=_is_regular(times),
         is_even=grid is not None,
@@ -121,6 +99,65 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
         _, first = rows.locate(int(repeated[0]))
         return Unordered("shared", columns.time, repeated.size, first)
     return order
+
+
+class _Values(NamedTuple):
+    """The cells of the columns of time; None for columns that the table lacks."""
+
+    time: "Moments"
+    horizon: Floats | None
+    cutoff: Floats | None
+
+
+def _values(rows: Aligned, columns: TimeColumns) -> _Values | Unordered:
+    """The cells of the columns of time, or why they say nothing of an order."""
+    time = _read(rows, columns.time)
+    horizon = _read(rows, columns.horizon)
+    cutoff = _read(rows, columns.cutoff)
+    if time is None:
+        return Unordered("unread", columns.time)
+    if time.values.min() == time.values.max():
+        return Unordered("single", columns.time)
+    if columns.horizon and (horizon is None or (horizon.values % 1).any()):
+        return Unordered("unread_horizon", columns.horizon)
+    if columns.cutoff and cutoff is None:
+        return Unordered("unread", columns.cutoff)
+    late = 0 if cutoff is None else int(np.count_nonzero(cutoff.values > time.values))
+    if late:
+        return Unordered("late", columns.cutoff, late)
+    return _Values(
+        time,
+        horizon=None if horizon is None else horizon.values,
+        cutoff=None if cutoff is None else cutoff.values,
+    )
+
+
+def _read(rows: Aligned, column: str) -> "Moments | None":
+    """The cells of a column; None without it, or if a cell cannot be read."""
+    return _moments(rows.shared_values[f"attribute {column}"]) if column else None
+
+
+def _series(rows: Aligned, columns: TimeColumns) -> Ints:
+    """The number of each row's series; 0 without a column of series, or if it is an id of rows."""
+    if columns.series:
+        text: Coded = rows.shared_values[f"attribute {columns.series}"]
+        if len(text.names) < len(text):
+            return text.code
+    return np.zeros(len(rows), np.int64)
+
+
+def _steps_ahead(values: _Values, times: Floats, grid: TimeGrid | None) -> Ints:
+    """How many steps ahead each row looks: the horizon, or the steps since the cutoff, or 1. times:
+    the distinct ones.
+    """
+    time = values.time.values
+    if values.horizon is not None:
+        return values.horizon.astype(np.int64)
+    if values.cutoff is None:
+        return np.ones(len(time), np.int64)
+    if grid is None:
+        return _times_after(times, values.cutoff, np.searchsorted(times, time))
+    return grid.steps(time) - grid.steps(values.cutoff)
 
 
 def _times_after(times: Floats, cutoff: Floats, place: Ints) -> Ints:

@@ -294,33 +294,46 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
     """
     low = {name: mark for name, mark in marks.items() if mark.use == "low"}
     high = {name: mark for name, mark in marks.items() if mark.use == "high"}
-    both = {mark.number for mark in low.values()} & {mark.number for mark in high.values()}
-    levels = {
-        number: level_of(percent) for number, percent in percents_of(filter(None, both)).items()
-    }
-    one_sided = {mark.number for mark in (*low.values(), *high.values())} - both
-    sides = {
-        number: level_of(percent)
-        for number, percent in percents_of(filter(None, one_sided)).items()
-    }
+    of_low = {mark.number for mark in low.values()}
+    of_high = {mark.number for mark in high.values()}
+    intervals = _levels(of_low & of_high)
+    ends = _levels(of_low ^ of_high)
+    opposite = {"low": {ends.get(n) for n in of_high}, "high": {ends.get(n) for n in of_low}}
     for name, mark in (low | high).items():
-        level = levels.get(mark.number)
-        if not mark.number and "" in both:
-            is_prophet = mark.owner.lower() in usual("distributions")["prophet"]
-            level = interval_level or (PROPHET if is_prophet else None)
-            level = level and level_of(_rounded(100 * level))
         quantile = None
-        if level is not None:
-            outside = (1 - level) / 2
-            quantile = round(outside if mark.use == "low" else 1 - outside, EXACT)
-        elif mark.number in sides:
-            level = sides[mark.number]
-            others = high if mark.use == "low" else low
-            ends = {sides.get(other.number) for other in others.values()}
+        if mark.number in intervals:
+            quantile = _bound(intervals[mark.number], mark.use)
+        elif mark.number in ends:
+            level = ends[mark.number]
             is_outer = level < 0.5 if mark.use == "low" else level > 0.5
-            quantile = level if is_outer and round(1 - level, EXACT) in ends else None
+            has_other_end = round(1 - level, EXACT) in opposite[mark.use]
+            quantile = level if is_outer and has_other_end else None
+        elif not mark.number and "" in of_low & of_high:
+            unstated = _unstated_level(mark.owner, interval_level)
+            quantile = None if unstated is None else _bound(unstated, mark.use)
         if quantile is not None:
             yield _RoleColumn(f"{QUANTILE}{quantile}", mark.owner, name)
+
+
+def _levels(numbers: Collection[str]) -> dict[str, float]:
+    """The level of each number that clearly states one, as a share."""
+    percents = percents_of(filter(None, numbers))
+    return {number: level_of(percent) for number, percent in percents.items()}
+
+
+def _bound(level: float, use: str) -> float:
+    """The level of the quantile that is a bound of the central interval of a level. use: low or
+    high.
+    """
+    outside = (1 - level) / 2
+    return round(outside if use == "low" else 1 - outside, EXACT)
+
+
+def _unstated_level(owner: str, interval_level: float | None) -> float | None:
+    """The level of bounds whose names state none: as the user states it, else Prophet's own."""
+    is_prophet = owner.lower() in usual("distributions")["prophet"]
+    level = interval_level or (PROPHET if is_prophet else None)
+    return None if level is None else level_of(_rounded(100 * level))
 
 
 def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
