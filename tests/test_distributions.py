@@ -434,6 +434,46 @@ def test_a_level_may_stand_before_its_owner(study, name):
     assert result.stated.intervals == [80]
 
 
+def test_the_owner_may_stand_before_the_level(study):
+    result = study(
+        SYSTEMS
+        | bounds("A 80% lower", "A 80% upper")
+        | bounds("B 80% lower", "B 80% upper", 2, OTHER)
+    )
+    assert [*result.systems] == ["A", "B"]
+    assert result.stated.intervals == [80]
+
+
+DRAWN = {f"A_{i}": NEAR + np.random.default_rng(i).normal(0, 1, N) for i in range(6)}
+
+
+@pytest.mark.parametrize("centre", [np.mean, np.median])
+def test_numbered_columns_around_their_centre_are_draws(study, centre):
+    columns = {"A": centre([*DRAWN.values()], axis=0)} | DRAWN
+    result = study({"actual": ACTUAL} | columns)
+    assert [*result.systems] == ["A"]
+    assert len(result.stated.roles) == 6
+    prefixed = {f"forecast_{name}": values for name, values in columns.items()}
+    others = {name.replace("A", "B"): values + 0.1 for name, values in prefixed.items()}
+    result = study({"actual": ACTUAL} | prefixed | others)
+    assert [*result.systems] == ["A", "B"]
+    assert len(result.stated.roles) == 6
+
+
+def test_other_numbered_columns_are_systems_and_the_page_says_so(study):
+    result = study({"actual": ACTUAL} | DRAWN)
+    assert len(result.systems) == 6
+    assert "'A_0' to 'A_5' are compared as one system each" in sentences(result)["EK354"]
+    assert "EK354" not in sentences(study({"actual": ACTUAL} | dict([*DRAWN.items()][:4])))
+
+
+def test_draws_beside_quantiles_of_another_system_are_named(study):
+    drawn = {name.replace("_", "_sample_"): values for name, values in DRAWN.items()}
+    result = study(SYSTEMS | drawn | bounds("B_q0.1", "B_q0.9", around=OTHER))
+    assert result.stated.roles == []
+    assert "(A: 6 draws, B: quantiles of 10%, 90%)" in sentences(result)["EK354"]
+
+
 def test_medians_with_the_level_first_are_the_systems(study):
     medians = {"actual": ACTUAL, "p50_A": NEAR, "p50_B": OTHER}
     result = study(medians | LEVELS_FIRST["quantiles"])
@@ -454,6 +494,10 @@ LEVELS = {
     "underscore": (ONE | {"p50": NEAR} | bounds("p2_5", "p97_5"), [2.5, 50, 97.5]),
     "shares with underscores": (ONE | bounds("q0_05", "q0_95"), [5, 95]),
     "many digits": (ONE | bounds("q0.1586553", "q0.8413447"), [15.8655, 84.1345]),
+    "level before the word": (ONE | bounds("95% lower", "95% upper"), [2.5, 97.5]),
+    "level before words": (ONE | bounds("95% CI lower", "95% CI upper"), [2.5, 97.5]),
+    "level alone before it": (ONE | bounds("80_lower", "80_upper"), [10, 90]),
+    "per cent in letters": (ONE | bounds("lower_80_pct", "upper_80_pct"), [10, 90]),
     "of an interval": (ONE | bounds("lo-68.26894", "hi-68.26894"), [15.86555, 84.13445]),
 }  # fmt: skip
 

@@ -189,6 +189,52 @@ def test_horizons_are_counted_from_the_cutoff():
     assert study.by_horizon["x"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
 
 
+def windows(steps, count=20):
+    """Forecasts from some origins, as many steps ahead."""
+    table = days(count + steps)
+    origins = [table["ds"][i] - pd.Timedelta(days=1) for i in range(count)]
+    parts = [table[i : i + steps].assign(cutoff=origin) for i, origin in enumerate(origins)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_each_of_many_horizons_has_its_loss_and_the_page_draws_it():
+    study = read(windows(14), metrics="mae", reference="mean")
+    assert [part.label for part in study.slices] != [str(i) for i in range(1, 15)]  # classes
+    frame = study.by_horizon
+    assert frame["x"].unique().tolist() == [*range(1, 15)]
+    rows = windows(14)
+    steps = np.tile(np.arange(1, 15), 20)
+    third = (rows["y"] - rows["a"]).abs()[steps == 3].mean()
+    value = frame[(frame["x"] == 3) & (frame["system"] == "a")]["value"].item()
+    assert value == pytest.approx(third)
+    assert "svg" in str(rating_page.horizon_plot(study).html)
+
+
+def test_times_are_counted_where_rows_share_them():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    assert read(table).unit_name == "time"
+    assert read(days()).unit_name == "row"
+    many = pd.concat([days(12, seed=i, unique_id=f"s{i}") for i in range(12)])
+    assert read(many).unit_name == "unique_id"
+
+
+def test_rows_without_ids_are_named_by_series_and_time():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    table.iloc[45, table.columns.get_loc("a")] += 100
+    assert read(table, metrics="mae").extremes()["row"].iloc[0] == "s1 2026-01-06"
+
+
+def test_examples_are_the_last_times_of_the_first_series():
+    table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
+    for level, shift in ((0.1, -1), (0.5, 0), (0.9, 1)):
+        table[f"q{level}"] = table["a"] + shift
+    table = table.drop(columns=["a", "b"]).sample(frac=1, random_state=1)
+    study = rating.read(table, columns={"actual": "y"})
+    assert study.example_series == "s0"
+    assert study.examples.points["actual"].tolist() == days(seed=0)["y"][-30:].tolist()
+    assert "1 step ahead, at the last 30 times of s0" in str(rating_page.fan_plot(study).caption)
+
+
 # Rows with dates that are not in time order
 
 
@@ -219,7 +265,7 @@ def results(study):
         (in_no_order(lead_time=np.tile([1, 5, 14, 2], 25)), "The values of date are not evenly"),
         (in_no_order(cutoff="2019-12-31"), "The values of date are not evenly spaced"),
         (days().rename(columns={"ds": "date"}).assign(date="2026-01-01"), "All rows have the same"),
-        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows of one series and horizon share"),
+        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows that repeat a value of ds within"),
         (days(horizon="h=3"), "Not every value of horizon is a whole number"),
         (days(horizon=1.5), "Not every value of horizon is a whole number"),
         (days(horizon=[np.nan] + [2.0] * 39), "Not every value of horizon is a whole number"),
@@ -274,7 +320,105 @@ def test_horizons_that_begin_at_0_are_one_step_more():
     assert results(read(from_0, **asked)) == results(read(from_1, **asked))
 
 
+# Gaps, copies and weights of 0
+
+
+def test_copies_of_a_row_are_counted_and_named():
+    table = pd.concat([days(), days()[5:7]])
+    assert "within their series and horizon: 2 rows, the first in row 41" in says(read(table))
+    with pytest.raises(ParameterError, match="2 rows of 42 repeat a ds of their series"):
+        read(table, reference="naive")
+
+
+@pytest.mark.parametrize("horizon", [1, 4])
+def test_rows_of_weight_0_are_no_times_of_a_series(horizon):
+    weight = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)
+    weighted = read(days(horizon=horizon, weight=weight), metrics="mae,mae_skill", reference="mean")
+    alone = read(days(horizon=horizon)[weight > 0], metrics="mae,mae_skill", reference="mean")
+    sides = ["difference", "low", "high", "p", "n"]
+    for frame in ("comparisons", "estimates"):
+        columns = sides if frame == "comparisons" else ["value", "low", "high"]
+        expected = getattr(alone, frame)[columns].to_numpy(float)
+        assert getattr(weighted, frame)[columns].to_numpy(float) == pytest.approx(expected)
+    assert weighted.timing.order.times == 30
+
+
+MISSING = [5, 9, 17, 18, 30]
+SEASON = np.arange(42) % 7 + 1.0
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.date_range("2026-01-01", periods=42),
+        pd.date_range("2026-01-01", periods=42, freq="B"),
+        pd.date_range("2026-01-01", periods=42, freq="h"),
+        pd.date_range("2020-01-31", periods=42, freq="ME"),
+        pd.date_range("2020-01-15", periods=42, freq="MS") + pd.Timedelta(days=14),
+        pd.date_range("2020-01-01", periods=42, freq="QS"),
+        pd.date_range("1980-01-01", periods=42, freq="YS"),
+        pd.date_range("2026-01-01", periods=42).strftime("%Y%m%d").astype(int),
+        pd.date_range("2020-01-01", periods=42, freq="MS").strftime("%Y%m").astype(int),
+        3 + 10 * np.arange(42),
+    ],
+    ids=[
+        "days",
+        "working",
+        "hours",
+        "ends",
+        "15th",
+        "quarters",
+        "years",
+        "numbers",
+        "months",
+        "steps",
+    ],
+)
+def test_a_season_counts_times_that_the_table_lacks(times):
+    table = pd.DataFrame({"ds": times, "y": SEASON, "a": SEASON + 1, "b": SEASON - 1})
+    order = read(table.drop(index=MISSING), reference="seasonal:7").timing.order
+    assert order.is_even
+    before = order.values_before(table["y"].drop(index=MISSING).to_numpy(), 7)
+    actual = table["y"].drop(index=MISSING).to_numpy()
+    assert np.isnan(before).sum() == 7 - 1 + len(MISSING)
+    assert (before[~np.isnan(before)] == actual[~np.isnan(before)]).all()
+
+
+def test_the_last_known_value_is_that_before_a_gap_of_the_series():
+    u = SERIES.assign(series="u")
+    v = SERIES.assign(series="v").drop(index=2)
+    order = read(pd.concat([u, v]), reference="naive").timing.order
+    before = order.values_before(np.append(u["y"], v["y"]))
+    assert before == pytest.approx([np.nan, 1, 3, 2, 6, np.nan, 1, 3, 6], nan_ok=True)
+
+
+def test_a_gap_counts_in_the_steps_from_the_cutoff():
+    table = days()[6:].assign(cutoff="2026-01-05").drop(index=[10, 11])
+    assert read(table).timing.order.steps_ahead[:6].tolist() == [2, 3, 4, 5, 8, 9]
+
+
+def test_times_on_no_grid_count_as_rows_and_the_page_says_so():
+    table = days()
+    table["ds"] = np.cumsum([1.0] * 20 + [1.3] * 20)
+    study = read(table, reference="seasonal:7")
+    assert study.rows_without_reference == 7
+    messages = [f.message for f in rating_page.every_finding(study)]
+    assert any(
+        "lie on no even grid, so the naive forecast counts rows" in text for text in messages
+    )
+
+
 # Skill --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ids", [range(7, 47), np.random.default_rng(0).integers(1000, 9999, 40)])
+def test_ids_called_reference_are_no_reference_forecast(ids):
+    table = days(reference=ids)
+    with pytest.raises(ParameterError, match="need forecasts in the column 'reference'"):
+        read(table, metrics="mae_skill")
+    assert read(table, metrics="mae").estimates["value"].notna().all()
+    assert read(table, metrics="mae_skill", reference="naive").rows_without_reference == 1
+
 
 SERIES = pd.DataFrame(
     {

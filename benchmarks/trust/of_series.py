@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.signal import lfilter
 from world import Draw, Generator, Inputs, World
 
 SHARED = 0.5  # of the variance of an error, which both systems have
@@ -21,9 +22,7 @@ def moving(rng: Generator, n: int, horizon: int, slope: float = 0.0) -> np.ndarr
     if slope:
         errors = np.sqrt(1 - slope**2) * rng.normal(0, 1, n)
         errors[0] = rng.normal()
-        for i in range(1, n):
-            errors[i] += slope * errors[i - 1]
-        return errors
+        return np.asarray(lfilter([1.0], [1.0, -slope], errors))
     drawn = rng.normal(0, 1, n + horizon - 1)
     return np.convolve(drawn, np.full(horizon, horizon**-0.5), "valid")
 

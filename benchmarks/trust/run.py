@@ -3,7 +3,8 @@
 Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are
 taken from the frames that the page prints (`numbers_of.py`). An interval should hold the true value
 in 95% of the samples, a test at 5% should reject a difference that is not there in 5% of them, and
-what "would show with 80% power" should show in 80%. Writes docs/trust.md, and exits 1 where a cell
+what "would show with 80% power" should show in 80%. Writes docs/trust.md, of forecasts of series
+and of distributions docs/trust_series.md, which `--series` makes alone, and exits 1 where a cell
 leaves its bounds and is not declared with its reason in `declared.py`. Batches that are done stay
 in .trust/, so that a run which was stopped goes on where it was; a change of what computes, or of a
 world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose
@@ -31,6 +32,8 @@ import pyarrow as pa
 import trust_page
 from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
+from of_distributions import DISTRIBUTIONS
+from of_series import SERIES
 from own_worlds import FILE as OWN_METRICS, OWN_WORLDS
 from world import World
 from worlds import WORLDS
@@ -42,6 +45,7 @@ BATCH = 25  # samples of one task
 TASKS = 200  # of a process, which after some hundred takes several times as long for each
 SEED = 20261122
 RUNS = {"full": 1000, "quick": 50}
+OF_FORECASTS = (*DISTRIBUTIONS, *SERIES)  # the worlds with a page of their own
 
 
 @dataclass
@@ -306,6 +310,11 @@ def main() -> int:
         help="only worlds whose report or name holds this text; writes no page",
     )
     parser.add_argument(
+        "--series",
+        action="store_true",
+        help="only the worlds of forecasts of series and of distributions; writes their page",
+    )
+    parser.add_argument(
         "--runs", type=int, help="another number of samples a world; writes no page"
     )
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
@@ -320,6 +329,8 @@ def main() -> int:
     )
     options = parser.parse_args()
     asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
+    if options.series:
+        asked = OF_FORECASTS
     names = {name: world for name, world in BY_NAME.items() if world in asked}
     worlds = {
         name: world
@@ -337,7 +348,10 @@ def main() -> int:
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
     if options.size == "full" and not (options.world or options.runs or options.fresh):
-        trust_page.write(ROOT, every, seed=SEED)
+        if not options.series:
+            trust_page.write(ROOT, every, seed=SEED)
+        of_forecasts = [cell for cell in every if cell.world in OF_FORECASTS]
+        trust_page.write_series(ROOT, of_forecasts, seed=SEED)
     return int(any(cell.state == "outside" for cell in every))
 
 

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
+import diebold_mariano
 from cells import INTERVAL, KINDS, POWER, STATES, TEST, Cell, Kind
 from declared import CAUSES
 
@@ -23,6 +25,11 @@ def write(top: Path, every: list[Cell], *, seed: int) -> None:
     (top / "README.md").write_text(
         f"{before}{BOUNDS[0]}{in_short(every)}\n{BOUNDS[1]}{after}", encoding="utf-8"
     )
+
+
+def write_series(top: Path, every: list[Cell], *, seed: int) -> None:
+    """Write docs/trust_series.md, from the cells of forecasts of series and of distributions."""
+    (top / "docs" / "trust_series.md").write_text(series(every, seed=seed), encoding="utf-8")
 
 
 def in_short(every: list[Cell]) -> str:
@@ -42,11 +49,7 @@ def in_short(every: list[Cell]) -> str:
 
 def text(every: list[Cell], *, seed: int) -> str:
     """The page in Markdown: what was simulated, what holds, and every exception by its reason."""
-    samples = Counter(
-        Counter(cell.runs for cell in some).most_common(1)[0][0]
-        for some in _by_world(every).values()
-    )
-    runs = f"{min(samples):,}" if len(samples) == 1 else f"{min(samples):,} to {max(samples):,}"
+    runs = _sample_sizes(every)
     known = [f"{name} {version(name)}" for name in ("numpy", "pandas", "scipy")]
     versions = ", ".join([f"Python {platform.python_version()}", *known])
     kinds = [_holds(kind, [cell for cell in every if cell.kind is kind]) for kind in KINDS]
@@ -67,12 +70,106 @@ outside, with the reason below and a note on the page.
 {_counts(every)}
 
 Conservative intervals contain the true value in more than 97% of the samples, conservative tests reject in fewer than
-4%. [The tables](trust_tables.md) have every figure; [one-sided tests](trust_one_sided.md) have their own page.
+4%. [The tables](trust_tables.md) have every figure; [one-sided tests](trust_one_sided.md) and [forecasts of series and
+of distributions](trust_series.md) have their own pages.
 
 {_exceptions(every)}
 
 Simulated on {datetime.datetime.now(datetime.UTC).date()}: {runs} samples of each world, seed {seed}, {versions}.
 """
+
+
+def series(every: list[Cell], *, seed: int) -> str:
+    """The page on forecasts of series and of distributions in Markdown."""
+    holds = "\n".join(filter(None, (_holds(kind, _of_kind(every, kind)) for kind in KINDS)))
+    subjects = "\n".join(_subject(words, every) for words in SUBJECTS)
+    figures = "\n\n".join(table for kind in KINDS for table in _tables(every, kind))
+    exceptions = _exceptions(every).replace("## Where", "## Intervals and tests: where")
+    return f"""# Forecasts of series and of distributions: do intervals and tests hold what they say?
+
+<!-- made by make trust -->
+
+{holds}
+
+Two systems that are equally good are evaluated in samples of simulated populations, as [for all reports](trust.md):
+quantiles, draws and moments, by row and with clusters (places); rows in time order, by series, and against a reference.
+An interval should contain the true value in 93 to 97% of the samples, a 5% test should reject in 4 to 6%, each but for
+two standard errors of the simulation.
+
+| | number | inside | conservative | declared | outside | percent of the samples |
+|---|---|---|---|---|---|---|
+{subjects}
+
+## The level of Diebold and Mariano's test
+
+How often the 5% test of two equally good forecasts rejects, by the number of times n, in {diebold_mariano.SAMPLES:,}
+samples. It allows for errors that depend on those up to the horizon less 1 before. Errors that depend on all earlier ones
+(AR) are not covered at any n: the page warns if it sees them (EK355).
+
+{diebold_mariano.table()}
+
+{exceptions}
+
+## Every figure
+
+{figures}
+
+Simulated on {datetime.datetime.now(datetime.UTC).date()}: {_sample_sizes(every)} samples of each world, seed {seed}.
+"""
+
+
+class Subject(NamedTuple):
+    """Cells of one kind whose numbers begin with one of some words, in worlds whose names hold a
+    text.
+    """
+
+    title: str
+    kind: Kind
+    numbers: tuple[str, ...]
+    world: str = ""
+
+
+SCORES = ("wis", "crps", "fair_crps")
+SUBJECTS = (
+    Subject("Coverage of intervals of 50, 90 and 95%", INTERVAL, ("value: coverage@",)),
+    Subject("WIS and CRPS", INTERVAL, tuple(f"value: {name}" for name in SCORES)),
+    Subject("Differences in WIS and CRPS", INTERVAL, tuple(f"difference: {n}" for n in SCORES)),
+    Subject("The same, clustered by place", INTERVAL, ("difference: wis",), "by place"),
+    Subject("5% tests of WIS and CRPS", TEST, tuple(f"difference: {name}" for name in SCORES)),
+    Subject(
+        "Skill, one step ahead", INTERVAL, ("value: mae_skill", "value: mse_skill"), "one step"
+    ),
+    Subject("Skill, four steps ahead", INTERVAL, ("value: mae_skill", "value: mse_skill"), "four"),
+    Subject("Skill, by series", INTERVAL, ("value: mae_skill", "value: mse_skill"), "by series"),
+    Subject("Skill, against the mean", INTERVAL, ("value: m",), "against the mean"),
+    Subject("MASE and RMSSE, by series", INTERVAL, ("value: mase", "value: rmsse"), "by series"),
+)
+
+
+def _of_kind(every: list[Cell], kind: Kind) -> list[Cell]:
+    return [cell for cell in every if cell.kind is kind]
+
+
+def _subject(subject: Subject, every: list[Cell]) -> str:
+    """A row of the table of subjects."""
+    cells = [
+        cell
+        for cell in _of_kind(every, subject.kind)
+        if cell.number.startswith(subject.numbers) and subject.world in cell.world.name
+    ]
+    states = Counter(cell.state for cell in cells)
+    shares = [100 * cell.share for cell in cells]
+    span = f"{min(shares):.1f} to {max(shares):.1f}" if shares else ""
+    counts = " | ".join(str(states[state]) for state in STATES)
+    return f"| {subject.title} | {len(cells)} | {counts} | {span} |"
+
+
+def _sample_sizes(every: list[Cell]) -> str:
+    """The number of samples of a world, or the least and the greatest."""
+    of_worlds = [Counter(cell.runs for cell in cells) for cells in _by_world(every).values()]
+    sizes = {runs.most_common(1)[0][0] for runs in of_worlds}
+    least, most = min(sizes), max(sizes)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _holds(kind: Kind, some: list[Cell]) -> str:

@@ -240,7 +240,7 @@ def coverage(frame: pd.DataFrame, ax: Any) -> Any:
     return ax
 
 
-def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any) -> Any:
+def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
     """Draw rows side by side: nested intervals as bars, the narrower the darker, the forecast as a
     white dot, the actual value as a filled one.
 
@@ -257,7 +257,7 @@ def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any) -> Any:
     dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
     ax.plot(points["row"], points["forecast"], color=COLOURS[0], mfc="white", **dots)
     ax.plot(points["row"], points["actual"], color=COLOURS[1], **dots)
-    ax.set(xlabel="row", ylabel="forecast and actual")
+    ax.set(xlabel=xlabel, ylabel="forecast and actual")
     ax.grid(**GRID)
     return ax
 

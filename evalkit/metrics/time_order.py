@@ -23,19 +23,27 @@ class Scales(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class TimeOrder:
     """For each row its place among the distinct times of the table, from 0, the number of its
-    series, from 0, and how many steps ahead its forecast looks. is_regular: True if most distinct
-    times are equally far apart.
+    series, from 0, and how many steps ahead its forecast looks.
+
+    step: the number of steps of each row's time since the first one, which missing times count in;
+    on no even grid the place. weight: of each row; None if rows are unweighted. is_regular: True if
+    most distinct times are equally far apart. is_even: True if all distances are whole numbers of
+    steps.
     """
 
     place: Ints
     series: Ints
     steps_ahead: Ints
+    step: Ints
+    weight: Floats | None = None
     is_regular: bool = True
+    is_even: bool = True
 
     @property
     def times(self) -> int:
-        """The number of distinct times."""
-        return len(np.unique(self.place))
+        """The number of distinct times, those of rows without weight apart."""
+        place = self.place if self.weight is None else self.place[self.weight > 0]
+        return len(np.unique(place))
 
     @property
     def series_count(self) -> int:
@@ -62,41 +70,54 @@ class TimeOrder:
         """True if there are so few times for the longest horizon that tests reject too often."""
         return self.lags > 0 and self.times < TIMES_OF_STEP * self.longest_horizon
 
-    @cached_property
-    def repeated_rows(self) -> int:
-        """The number of rows with the time, the series and the horizon of an earlier row."""
-        keys = np.column_stack([self._keys(self.place), self.steps_ahead])
-        return len(keys) - len(np.unique(keys, axis=0))
+    def last_rows(self, count: int) -> Ints:
+        """The last rows of the first series at the shortest horizon, in time order, by number."""
+        is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
+        rows = np.flatnonzero(is_shown)
+        return rows[np.argsort(self.place[rows], kind="stable")][-count:]
 
-    def _keys(self, place: Ints) -> Ints:
-        """A number for each series and place."""
-        return self.series * (int(self.place.max(initial=0)) + 1) + place
+    @cached_property
+    def first_of_equals(self) -> Ints:
+        """For each row the first row with its time, series and horizon, by number."""
+        keys = np.column_stack([self._keys(self.place), self.steps_ahead])
+        _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first[key.ravel()]
+
+    def _keys(self, step: Ints) -> Ints:
+        """A number for each series and step, which grows by series and then by step."""
+        return self.series * (int(self.step.max(initial=0)) + 1) + step
 
     def values_before(self, actual: Floats, season: int = 1) -> Floats:
         """The last actual value of each row's series that was known when it was forecast, or with a
         season that of the same time in an earlier season; NaN where the table has none.
 
-        >>> order = TimeOrder(np.array([0, 1, 2]), np.zeros(3, int), np.array([1, 1, 2]))
+        >>> time = np.array([0, 1, 2])
+        >>> order = TimeOrder(time, np.zeros(3, int), np.array([1, 1, 2]), step=time)
         >>> order.values_before(np.array([5.0, 6.0, 7.0]))
         array([nan,  5.,  5.])
         """
         seasons = -(-self.steps_ahead // season)
-        return self._values_at(actual, self.place - season * seasons)
+        return self._values_at(actual, self.step - season * seasons, season)
 
-    def _values_at(self, actual: Floats, place: Ints) -> Floats:
-        """The actual value of each row's series at these places; NaN where the table has none."""
-        known, first = np.unique(self._keys(self.place), return_index=True)
-        wanted = self._keys(place)
-        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        is_known = (place >= 0) & (known[found] == wanted)
-        return np.where(is_known, actual[first[found]], np.nan)
+    def _values_at(self, actual: Floats, step: Ints, season: int) -> Floats:
+        """The actual value of each row's series at these steps, for a season of one step the last
+        value up to them; NaN where the table has none.
+        """
+        known, first = np.unique(self._keys(self.step), return_index=True)
+        wanted = self._keys(step)
+        found = np.searchsorted(known, wanted, side="right") - 1
+        row = first[found]
+        is_known = (step >= 0) & (found >= 0)
+        is_known &= self.series[row] == self.series if season == 1 else known[found] == wanted
+        return np.where(is_known, actual[row], np.nan)
 
     def naive_scales(self, actual: Floats, season: int = 1) -> Scales:
         """By what MASE and RMSSE divide: the errors of forecasting each value of a series by that
         one season before, each time once; NaN for a series without such a value.
         """
-        once = np.unique(self._keys(self.place), return_index=True)[1]
-        errors = (actual - self._values_at(actual, self.place - season))[once]
+        once = np.unique(self._keys(self.step), return_index=True)[1]
+        before = self._values_at(actual, self.step - season, season)
+        errors = (actual - before)[once]
         series = self.series[once]
         known = ~np.isnan(errors)
 

@@ -12,6 +12,7 @@ from evalkit.numbers import counted, decimals, listed, number, percent, plural, 
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
+from evalkit.parameters.kinds import MEAN_OF_ACTUAL
 from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
@@ -289,9 +290,16 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
     if study.assumed_columns:
         columns = listed(map(repr, study.assumed_columns))
         yield kinds.ASSUMED_LEVEL.note(len(study.assumed_columns), columns=columns)
-    if study.unread_columns:
+    if study.numbered_systems:
+        first, *_, last = study.numbered_systems
+        count = len(study.numbered_systems)
+        yield kinds.UNREAD_DISTRIBUTION.note(count, "numbered", first=repr(first), last=repr(last))
+    if unlike := study.unlike_distributions:
+        ways = listed(f"{name}: {stated}" for name, stated in unlike.items())
+        yield kinds.UNREAD_DISTRIBUTION.warning(len(unlike), "unlike", ways=ways)
+    elif study.unread_columns:
         columns = listed(map(repr, study.unread_columns))
-        yield kinds.UNREAD_DISTRIBUTION.note(len(study.unread_columns), columns=columns)
+        yield kinds.UNREAD_DISTRIBUTION.note(len(study.unread_columns), "unclear", columns=columns)
 
 
 def _in_time(study: Rating) -> Iterator[kinds.Finding]:
@@ -303,7 +311,10 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     column = timing.columns.time
     if isinstance(order, Unordered):
         severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
-        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
+        facts = {"column": order.column}
+        if order.first is not None:
+            facts |= {"rows": counted(order.rows or 0, "row"), "first": f"{order.first:,}"}
+        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, **facts)
     elif study.settings.unit:
         unit = counted(order.series_count, "series")
         yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)
@@ -351,6 +362,10 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.REFERENCE.rated(
             severity, without, "forecast", reference=study.p.reference, rows=rows
         )
+    timing = study.timing
+    is_naive = study.p.reference != MEAN_OF_ACTUAL
+    if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
+        yield kinds.REFERENCE.warning(None, "uneven", column=timing.columns.time)
     scaled = [c.label for c in study.settings.metrics if {*c.metric.columns} & {*study.rescaled}]
     if scaled:
         metrics = listed(scaled)
@@ -423,10 +438,21 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
     intervals, points = study.examples
     levels = listed(percent(level) for level in intervals["nominal"].unique())
     rows = counted(len(study.account), "row")
-    caption = texts.said(
-        "rating.fan_plot", name=study.leader, levels=levels, drawn=len(points), rows=rows
+    facts = {"name": study.leader, "levels": levels}
+    if study.timing is None or study.timing.ordered is None:
+        caption = texts.said("rating.fan_plot", drawn=len(points), rows=rows, **facts)
+        xlabel = "row"
+    else:
+        times = counted(len(points), "time")
+        series = f" of {study.example_series}" if study.example_series else ""
+        steps = counted(int(study.timing.ordered.horizons[0]), "step")
+        caption = texts.said(
+            "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
+        )
+        xlabel = "time"
+    return figures.picture(
+        curve_plots.fan, intervals, points, caption=caption, height=2.8, xlabel=xlabel
     )
-    return figures.picture(curve_plots.fan, intervals, points, caption=caption, height=2.8)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
@@ -518,7 +544,7 @@ def decomposition(study: Rating) -> Html:
         "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination "
         "(DSC)=discrimination # | "
     )
-    columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
+    columns += "uncertainty (UNC)=uncertainty # | R²=skill #"
     note = texts.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 

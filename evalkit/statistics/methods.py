@@ -221,7 +221,8 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
         difference = first.shared_difference(second)
     else:
         spread = first.difference_spread(second)
-        difference = Difference(first.value - second.value, spread.error, first.n, spread.tapered)
+        value = first.value - second.value
+        difference = Difference(value, spread.error, int(spread.n), spread.tapered)
     by_t = DifferenceByT(
         value=difference.value,
         error=difference.error,

@@ -641,7 +641,16 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
         A subclass that holds cells in place of rows needs the weights of `statistic`.
         """
-        return self._spread_of_units(by_unit(influence, self.unit))
+        of_units = by_unit(influence, self.unit)
+        if self.layout is Layout.SERIES:
+            of_units = of_units[self._counting_units]
+        return self._spread_of_units(of_units)
+
+    @property
+    def _counting_units(self) -> Bools:
+        """True for each unit with weight in a group of rows that the metric depends on."""
+        weights = np.array([*self._group_weights()])  # shape (groups, units)
+        return np.asarray((weights > 0).any(axis=0))
 
     def _spread_of_units(self, influence: Floats) -> Spread:
         """The spread of influence values, one per unit."""
@@ -660,7 +669,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         total, size = difference.by_unit(difference.defined, self.unit)
         value = float(total.sum() / size.sum())
         influence = (total - value * size) / size.sum()  # of each unit, by the delta method
-        spread = self._spread_of_units(influence)
+        has_weight = size != 0 if self.layout is Layout.SERIES else slice(None)
+        spread = self._spread_of_units(influence[has_weight])
         return Difference(value, spread.error, int(np.count_nonzero(size)), spread.tapered)
 
     @cached_property

@@ -54,7 +54,7 @@ from evalkit.statistics.spread import by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
 from evalkit.studies import distributions, reliability, row_study, study
-from evalkit.studies.study import Row, Settings, SystemPair, frame
+from evalkit.studies.study import Row, Settings, SystemPair, estimate_columns, frame
 from evalkit.studies.timing import (
     COMPUTED,
     NAIVE_MAE,
@@ -90,6 +90,7 @@ TENTHS = 10
 EXAMPLES = 5
 SHOWN_ROWS = 30  # whose intervals are drawn
 MISSED = 20  # units, below which limits of scores that these make up may be too narrow
+LIKE_DRAWS = 5  # numbered systems, from which on they may be draws of one
 OFF = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
@@ -610,10 +611,25 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def examples(self) -> distributions.Examples:
-        """The intervals of some rows of the leader, evenly spaced in their order."""
+        """The intervals of some rows of the leader: of a series the last ones, those of the first
+        series and the shortest horizon; else evenly spaced in their order.
+        """
         rows = self.kept.sample.rows
-        place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+        if self.timing is not None and self.timing.ordered is not None:
+            place = self.timing.ordered.last_rows(SHOWN_ROWS)
+        else:
+            place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
         return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
+
+    @property
+    def example_series(self) -> str:
+        """The series whose rows are the examples; empty without several series."""
+        timing = self.timing
+        if timing is None or timing.ordered is None or timing.ordered.series_count == 1:
+            return ""
+        assert self.data is not None
+        row = timing.ordered.last_rows(1)[0]
+        return str(self.data.rows.shared_values[f"attribute {timing.columns.series}"].texts[row])
 
     @property
     def crossings(self) -> dict[str, tuple[int, str]]:
@@ -631,6 +647,27 @@ class Rating(row_study.RowStudy):
         return distribution_columns.unread(self.account.others, self.systems)
 
     @property
+    def unlike_distributions(self) -> dict[str, str]:
+        """System -> what its columns state, if each of several systems has a distribution, but not
+        one that all have; else empty.
+        """
+        found = distribution_columns.distributions(self.account.others, self.p.interval_level)
+        keys = {name: distribution_columns.system_key(name) for name in self.systems}
+        if self.stated.roles or len(keys) < 2 or not {*keys.values()} <= found.keys():
+            return {}
+        roles = {name: found[key].roles for name, key in keys.items()}
+        if distribution_columns.is_stated_by({*roles[self.leader]}.intersection(*roles.values())):
+            return {}  # they were not read for another reason
+        return {name: distribution_columns.described(own) for name, own in roles.items()}
+
+    @property
+    def numbered_systems(self) -> list[str]:
+        """The columns of forecasts that are numbered as draws are, if they are many."""
+        columns = self.account.columns.get("forecast", "").split(", ")
+        found = distribution_columns.numbered(columns).values()
+        return [name for names in found if len(names) >= LIKE_DRAWS for name in names]
+
+    @property
     def assumed_columns(self) -> list[str]:
         """The bounds that were read and state no level, unless the user states it."""
         columns = self.account.columns.get("quantile", "").split(", ")
@@ -638,8 +675,23 @@ class Rating(row_study.RowStudy):
         return [] if self.p.interval_level else [*filter(states_none, columns)]
 
     def row_name(self, name: object) -> str:
-        """The id of a row, or its number, from how a block calls it."""
-        return str(self.data.rows.id[name] if self.data else name)
+        """The id of a row, or its number, from how a block calls it; of rows in time order without
+        ids the series and the time.
+        """
+        if self.data is None:
+            return str(name)
+        rows = self.data.rows
+        if self.timing is None or self.timing.ordered is None or "id" in rows.columns:
+            return str(rows.id[name])
+        columns = (self.timing.columns.series, self.timing.columns.time)
+        texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
+        return " ".join(str(values[name]) for values in texts)
+
+    @property
+    def unit_name(self) -> str:
+        """The row, or the time if several rows share it, or the unit that the user named."""
+        order = self.timing.ordered if self.timing and self.in_time_order else None
+        return "time" if order and order.times < len(order.place) else super().unit_name
 
     # Beside the metrics
 
@@ -713,17 +765,21 @@ class Rating(row_study.RowStudy):
         read = self.data.rows.layout.fields
         return [name for name in (NAIVE_MAE, NAIVE_MSE) if f"metric_column {name}" not in read]
 
-    @property
+    @cached_property
     def by_horizon(self) -> pd.DataFrame | None:
         """The metric that decides by how many steps ahead a forecast looks, with intervals: system,
-        x, value, low, high; None without several horizons among the segments.
+        x, value, low, high; None without several horizons, or with very many.
         """
         timing = self.timing
-        if timing is None or not timing.has_horizons:
+        if timing is None or timing.ordered is None or not timing.has_horizons:
             return None
-        frame = self.by_segment[self.by_segment["segment"] == timing.horizon]
-        steps = pd.to_numeric(frame["slice"], errors="coerce")
-        return frame.assign(x=steps).dropna(subset="x") if len(frame) else None
+        rows = []
+        for steps in timing.ordered.horizons.tolist():
+            member = timing.ordered.steps_ahead == steps
+            for name in self.order:
+                estimate = self.estimate(self.primary, name, member)
+                rows.append({"system": name, "x": steps} | estimate_columns(estimate))
+        return pd.DataFrame(rows)
 
     @property
     def in_time_order(self) -> bool:
@@ -753,7 +809,8 @@ class Rating(row_study.RowStudy):
         ]
         rows = self.measured.rows[self.leader]
         lag = rows.lags + 1
-        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)
+        has_weight = by_unit(rows.weights, rows.unit) > 0
+        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
             return None
         return autocorrelation(values, lag)

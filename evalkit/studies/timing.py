@@ -11,6 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.time_order import TimeOrder, mean_of_series
+from evalkit.numbers import counted
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
@@ -96,12 +97,13 @@ class TimedOutcomes(NamedTuple):
         """The same forecasts with the columns that metrics of skill need and the table lacks.
 
         wanted: the columns that metrics need -> the parameter that names each. Raises
-        ParameterError for a naive reference without rows in time order, and for a scale that the
-        mean does not have.
+        ParameterError for a naive reference without rows in time order, for a scale that the mean
+        does not have, and for a column of references that holds ids.
         """
-        if reference is None:
-            return self
         rows = self.data.rows
+        if reference is None:
+            self._refuse_ids_as_reference()
+            return self
         computed = self._reference_columns(reference)
         values = dict(rows.shared_values)
         for name, metric in wanted.items():
@@ -112,6 +114,23 @@ class TimedOutcomes(NamedTuple):
                 values[role] = computed[name]
         return self._replace(data=replace(self.data, rows=replace(rows, shared_values=values)))
 
+    def _refuse_ids_as_reference(self) -> None:
+        """Raise ParameterError for a column `reference` that metrics need and that holds no
+        forecasts: numbers in a row, as those of orders, or numbers out of the actual ones' range.
+        """
+        actual = self.data.actual
+        forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")
+        if forecast is None:
+            return
+        known = forecast[~np.isnan(forecast)]
+        is_counter = len(known) > 2 and bool((np.diff(np.sort(known)) == 1).all())
+        is_near = not len(known) or actual.min() <= np.median(known) <= actual.max()
+        if is_counter or not is_near:
+            raise ParameterError(
+                f"metrics of skill need forecasts in the column {REFERENCE!r}, which holds "
+                f"{known[0]:g}, {known[1]:g}, …; rename it, or set reference=naive"
+            )
+
     def _reference_columns(self, reference: str) -> dict[str, Floats]:
         """The reference forecast, and the scales of MASE and RMSSE that go with a naive one."""
         actual = self.data.actual
@@ -121,10 +140,7 @@ class TimedOutcomes(NamedTuple):
             series = np.zeros(len(actual), np.int64) if order is None else order.series
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
-            raise ParameterError(
-                f"reference: {reference} needs a column of several times, such as ds or date, in "
-                "which each row of a series and horizon has its own; reference=mean needs none"
-            )
+            raise ParameterError(self._why_no_naive(reference))
         season = season_of(reference)
         scales = order.naive_scales(actual, season)
         return {
@@ -132,6 +148,18 @@ class TimedOutcomes(NamedTuple):
             NAIVE_MAE: scales.absolute,
             NAIVE_MSE: scales.squared,
         }
+
+    def _why_no_naive(self, reference: str) -> str:
+        """Why there is no naive forecast: rows have no order in time."""
+        needs = f"reference: {reference} needs a column of several times, such as ds or date, in "
+        needs += "which each row of a series and horizon has its own"
+        order = None if self.timing is None else self.timing.order
+        if isinstance(order, Unordered) and order.form == "shared":
+            return (
+                f"{needs}; {counted(order.rows or 0, 'row')} of {len(self.data.rows):,} repeat a "
+                f"{order.column} of their series and horizon, first row {order.first}"
+            )
+        return f"{needs}; reference=mean needs none"
 
 
 class Autocorrelation(NamedTuple):

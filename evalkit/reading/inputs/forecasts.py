@@ -9,7 +9,7 @@ from evalkit.reading.inputs.aligned import ColumnLayout, PredictionTable
 from evalkit.reading.inputs.time_columns import TimeColumns, time_columns
 from evalkit.reading.matching import proposal
 from evalkit.reading.matching.column_names import comparable
-from evalkit.reading.matching.distribution_columns import distributions, leveled
+from evalkit.reading.matching.distribution_columns import distributions, leveled, numbered
 from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.tables import columns as roles_of, parts, rules
 
@@ -27,12 +27,14 @@ class ForecastTable(PredictionTable):
     @property
     def names_suffice(self) -> bool:
         """True if names of columns alone say which are forecasts and actual values, and none states
-        a distribution or a level, or if a column that the user names is missing.
+        a distribution or a level or may be a draw, or if a column that the user names is missing.
         """
         part = self.parts[0]
         if self.mappings[part].missing_columns:
             return True
         if leveled(part.columns) or distributions(part.columns, self.interval_level):
+            return False
+        if numbered(part.columns).keys() & {*part.columns}:  # cells say whether they are draws
             return False
         return super().names_suffice
 

@@ -2,17 +2,22 @@
 
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics.time_grid import TimeGrid
 from evalkit.metrics.time_order import TimeOrder
 from evalkit.names import usual
 from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables.table import Coded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUARTER = re.compile(r"\s*(\d{4})[- ]?Q([1-4])\s*")
 HORIZON = "horizon"  # what the steps from the cutoff to the time are called
@@ -35,12 +40,13 @@ class TimeColumns(NamedTuple):
 
 class Unordered(NamedTuple):
     """Why rows are in no time order: the name of the sentence that says it, the column at fault,
-    and the number of rows, None if they are not counted.
+    the number of rows, None if they are not counted, and which of them is the first.
     """
 
     form: str
     column: str
     rows: int | None = None
+    first: int | None = None
 
 
 def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
@@ -69,40 +75,98 @@ def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> Time
 def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     """The order of rows in time, or why they have none.
 
-    Without a horizon, that is the number of times after the cutoff, or 1. Where the shortest
-    horizon is 0, as in tables that count from it, it is one step ahead.
+    Without a horizon, that is the number of steps after the cutoff, or 1; missing times count,
+    unless times are on no even grid. Where the shortest horizon is 0, as in tables that count from
+    it, it is one step ahead.
     """
-    text = {name: rows.shared_values[f"attribute {name}"] for name in columns.names}
-    moments = _moments(text[columns.time])
-    if moments is None:
+    values = _values(rows, columns)
+    if isinstance(values, Unordered):
+        return values
+    times, place = np.unique(values.time.values, return_inverse=True)
+    grid = TimeGrid.from_times(times, are_dates=values.time.are_dates)
+    steps_ahead = _steps_ahead(values, times, grid)
+    order = TimeOrder(
+        place=place,
+        series=_series(rows, columns),
+        steps_ahead=steps_ahead + max(1 - int(steps_ahead.min()), 0),
+        step=place if grid is None else grid.steps(values.time.values),
+        weight=weight_of(rows),
+        is_regular=_is_regular(times),
+        is_even=grid is not None,
+    )
+    repeated = np.flatnonzero(order.first_of_equals != np.arange(len(place)))
+    if repeated.size:
+        _, first = rows.locate(int(repeated[0]))
+        return Unordered("shared", columns.time, repeated.size, first)
+    return order
+
+
+class _Values(NamedTuple):
+    """The cells of the columns of time; None for columns that the table lacks."""
+
+    time: "Moments"
+    horizon: Floats | None
+    cutoff: Floats | None
+
+
+def _values(rows: Aligned, columns: TimeColumns) -> _Values | Unordered:
+    """The cells of the columns of time, or why they say nothing of an order."""
+    time = _read(rows, columns.time)
+    horizon = _read(rows, columns.horizon)
+    cutoff = _read(rows, columns.cutoff)
+    if time is None:
         return Unordered("unread", columns.time)
-    if moments.min() == moments.max():
+    if time.values.min() == time.values.max():
         return Unordered("single", columns.time)
-    horizon = _moments(text[columns.horizon]) if columns.horizon else None
-    if columns.horizon and (horizon is None or (horizon % 1).any()):
+    if columns.horizon and (horizon is None or (horizon.values % 1).any()):
         return Unordered("unread_horizon", columns.horizon)
-    cutoff = _moments(text[columns.cutoff]) if columns.cutoff else None
     if columns.cutoff and cutoff is None:
         return Unordered("unread", columns.cutoff)
-    if cutoff is not None and (cutoff > moments).any():
-        return Unordered("late", columns.cutoff, int(np.count_nonzero(cutoff > moments)))
-    known = moments
-    if cutoff is not None:  # also what was known before the first time that is forecast
-        known = np.append(moments, cutoff[cutoff < moments.min()])
-    times = np.unique(known)
-    place = np.searchsorted(times, moments)
-    series = np.zeros(len(place), np.int64)
-    if columns.series and len(text[columns.series].names) < len(place):  # else an id of rows
-        series = text[columns.series].code
-    steps = np.ones(len(place), np.int64)
-    if horizon is not None:
-        steps = horizon.astype(np.int64)
-    elif cutoff is not None:
-        steps = place + 1 - np.searchsorted(times, cutoff, side="right")
-    order = TimeOrder(place, series, steps + max(1 - int(steps.min()), 0), _is_regular(times))
-    if order.repeated_rows:
-        return Unordered("shared", columns.time, order.repeated_rows)
-    return order
+    late = 0 if cutoff is None else int(np.count_nonzero(cutoff.values > time.values))
+    if late:
+        return Unordered("late", columns.cutoff, late)
+    return _Values(
+        time,
+        horizon=None if horizon is None else horizon.values,
+        cutoff=None if cutoff is None else cutoff.values,
+    )
+
+
+def _read(rows: Aligned, column: str) -> "Moments | None":
+    """The cells of a column; None without it, or if a cell cannot be read."""
+    return _moments(rows.shared_values[f"attribute {column}"]) if column else None
+
+
+def _series(rows: Aligned, columns: TimeColumns) -> Ints:
+    """The number of each row's series; 0 without a column of series, or if it is an id of rows."""
+    if columns.series:
+        text: Coded = rows.shared_values[f"attribute {columns.series}"]
+        if len(text.names) < len(text):
+            return text.code
+    return np.zeros(len(rows), np.int64)
+
+
+def _steps_ahead(values: _Values, times: Floats, grid: TimeGrid | None) -> Ints:
+    """How many steps ahead each row looks: the horizon, or the steps since the cutoff, or 1. times:
+    the distinct ones.
+    """
+    time = values.time.values
+    if values.horizon is not None:
+        return values.horizon.astype(np.int64)
+    if values.cutoff is None:
+        return np.ones(len(time), np.int64)
+    if grid is None:
+        return _times_after(times, values.cutoff, np.searchsorted(times, time))
+    return grid.steps(time) - grid.steps(values.cutoff)
+
+
+def _times_after(times: Floats, cutoff: Floats, place: Ints) -> Ints:
+    """The number of distinct times from the cutoff of each row, without it, to its own time; also
+    counted are the cutoffs before the first time. place: that of each row among the times.
+    """
+    early = np.unique(cutoff[cutoff < times[0]])
+    known = np.append(early, times)
+    return len(early) + place + 1 - np.searchsorted(known, cutoff, side="right")
 
 
 def _is_regular(times: Floats) -> bool:
@@ -121,20 +185,41 @@ def _first_month(quarter: re.Match[str]) -> str:
     return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02}"
 
 
-def _moments(text: Coded) -> Floats | None:
-    """Numbers, or dates as days since 1970; None if a text is neither, such as a date that does not
-    begin with its year.
+class Moments(NamedTuple):
+    """When something was: numbers, or dates as days since 1970, of each row."""
+
+    values: Floats
+    are_dates: bool
+
+
+def _moments(text: Coded) -> Moments | None:
+    """The numbers or dates that texts state; None if a text is neither, such as a date that does
+    not begin with its year. Numbers such as 20260131 and 202601 are dates and months if all are.
     """
     import pandas as pd
 
     distinct = pd.Series(text.names, dtype=object)
-    values = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
-    if not np.isfinite(values).all():
-        if not distinct.str.match(r"\s*\d{4}").all():
-            return None
-        months = distinct.str.replace(QUARTER, _first_month, regex=True)
-        dates = pd.to_datetime(months, errors="coerce", format="mixed", utc=True)
-        values = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400
-        if not np.isfinite(values).all():
-            return None
-    return values[text.code]
+    numbers = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
+    if np.isfinite(numbers).all():
+        dates = _dates(distinct, "%Y%m%d", digits=8)
+        if dates is None:
+            dates = _dates(distinct, "%Y%m", digits=6)
+        values = numbers if dates is None else dates
+        return Moments(values[text.code], dates is not None)
+    if not distinct.str.match(r"\s*\d{4}").all():
+        return None
+    dates = _dates(distinct.str.replace(QUARTER, _first_month, regex=True), "mixed")
+    return None if dates is None else Moments(dates[text.code], are_dates=True)
+
+
+def _dates(texts: "pd.Series", form: str, digits: int | None = None) -> Floats | None:
+    """Dates as days since 1970; None unless all texts are dates of this form, in pandas' words, of
+    1900 to 2099 if they have so many digits alone.
+    """
+    import pandas as pd
+
+    if digits and not texts.str.fullmatch(rf"(19|20)\d{{{digits - 2}}}").all():
+        return None
+    dates = pd.to_datetime(texts, errors="coerce", format=form, utc=True)
+    days = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400
+    return days if np.isfinite(days).all() else None

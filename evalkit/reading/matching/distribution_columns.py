@@ -15,9 +15,12 @@ from evalkit.metrics.predictive import (
     MEAN,
     MEMBER,
     QUANTILE,
+    is_ensemble,
     level_of,
+    level_of_role,
 )
 from evalkit.names import usual
+from evalkit.numbers import listed
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.tables.columns import facts
 
@@ -36,8 +39,9 @@ FEWEST = 2  # quantiles or draws, which a distribution has at least
 COUNTED = 3  # percentages in a row count something, unless each has its other end
 PLACES = 4  # decimals of a percentage, as coverage@68.2689 has them
 _SEPARATOR = r"[ ._:/-]"
-_WORD = rf"(?P<word>{'|'.join(sorted(WORDS, key=len, reverse=True))})"
-_NUMBER = r"(?P<number>\d+_\d+|\d*\.\d+|\d+)(th)?(?P<percent> ?%)?"
+_JOINED = [word.replace("_", _SEPARATOR) for word in sorted(WORDS, key=len, reverse=True)]
+_WORD = rf"(?P<word>{'|'.join(_JOINED)})"
+_NUMBER = rf"(?P<number>\d+_\d+|\d*\.\d+|\d+)(th)?(?P<percent> ?%|{_SEPARATOR}?(pct|percent))?"
 _LAST = re.compile(
     rf"((?P<owner>.+?){_SEPARATOR}+)??{_WORD}({_SEPARATOR}*{_NUMBER})?", re.IGNORECASE
 )
@@ -45,12 +49,19 @@ _FIRST = re.compile(
     rf"{_WORD}({_SEPARATOR}*{_NUMBER})?{_SEPARATOR}+(?P<owner>.*[^\W_].*)", re.IGNORECASE
 )
 # levels without a word; R writes 2.5% as X2.5.
+_PERCENT_NUMBER = r"(\d+|\d*\.\d+) ?%"
 _PERCENT = r"(?P<number>\d+|\d*\.\d+) ?%"
 _PERCENT_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??{_PERCENT}")
 _PERCENT_FIRST = re.compile(rf"{_PERCENT}{_SEPARATOR}+(?P<owner>.+)")
 _SHARE_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>0?\.\d+)")
 _SHARE_FIRST = re.compile(rf"(?P<number>0?\.\d+){_SEPARATOR}+(?P<owner>.+)")
+_NUMBERED = re.compile(rf"(?P<stem>.*[^\W\d_]){_SEPARATOR}(?P<number>\d{{1,4}})")
 _OF_R = re.compile(r"X(\d+(\.\d+)?)\.")
+# the level before the word, as in "95% lower"; without a % only where no owner stands before it
+_LEVEL_BEFORE = re.compile(
+    rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>{_PERCENT_NUMBER}|(?<![\s\S])\d\d){_SEPARATOR}+{_WORD}",
+    re.IGNORECASE,
+)
 
 
 class Marked(NamedTuple):
@@ -77,10 +88,15 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
 
     >>> marked("AutoARIMA-lo-80").owner, marked("p10_A").owner, marked("yhat1 5.0%").number
     ('AutoARIMA', 'A', '5.0%')
+    >>> marked("95% lower").number, marked("model_12_lower").owner
+    ('95%', 'model_12')
     >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
     (None, None, 'mean')
     """
     name = _OF_R.sub(r"\1%", name.strip())
+    if (match := _LEVEL_BEFORE.fullmatch(name)) and _use_of(match["word"]) in ("low", "high"):
+        number = match["number"].replace(" ", "")
+        return Marked(match["owner"] or "", _use_of(match["word"]), _joined(match["word"]), number)
     match = _LAST.fullmatch(name)
     if match is None:
         match = _FIRST.fullmatch(name)
@@ -89,8 +105,18 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     if match is None:
         return _marked_by_level(name, names)
     number = (match["number"] or "") + ("%" if match["percent"] else "")
-    word = match["word"].lower()
-    return Marked(match["owner"] or "", WORDS[word], word, number)
+    word = match["word"]
+    return Marked(match["owner"] or "", _use_of(word), _joined(word), number)
+
+
+def _joined(word: str) -> str:
+    """A word of a distribution as the names list it: in small letters, joined by underscores."""
+    return re.sub(_SEPARATOR, "_", word.lower())
+
+
+def _use_of(word: str) -> str:
+    """The use of a word of a distribution, such as low."""
+    return WORDS[_joined(word)]
 
 
 def _marked_by_level(name: str, names: Collection[str]) -> Marked | None:
@@ -268,33 +294,46 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
     """
     low = {name: mark for name, mark in marks.items() if mark.use == "low"}
     high = {name: mark for name, mark in marks.items() if mark.use == "high"}
-    both = {mark.number for mark in low.values()} & {mark.number for mark in high.values()}
-    levels = {
-        number: level_of(percent) for number, percent in percents_of(filter(None, both)).items()
-    }
-    one_sided = {mark.number for mark in (*low.values(), *high.values())} - both
-    sides = {
-        number: level_of(percent)
-        for number, percent in percents_of(filter(None, one_sided)).items()
-    }
+    of_low = {mark.number for mark in low.values()}
+    of_high = {mark.number for mark in high.values()}
+    intervals = _levels(of_low & of_high)
+    ends = _levels(of_low ^ of_high)
+    opposite = {"low": {ends.get(n) for n in of_high}, "high": {ends.get(n) for n in of_low}}
     for name, mark in (low | high).items():
-        level = levels.get(mark.number)
-        if not mark.number and "" in both:
-            is_prophet = mark.owner.lower() in usual("distributions")["prophet"]
-            level = interval_level or (PROPHET if is_prophet else None)
-            level = level and level_of(_rounded(100 * level))
         quantile = None
-        if level is not None:
-            outside = (1 - level) / 2
-            quantile = round(outside if mark.use == "low" else 1 - outside, EXACT)
-        elif mark.number in sides:
-            level = sides[mark.number]
-            others = high if mark.use == "low" else low
-            ends = {sides.get(other.number) for other in others.values()}
+        if mark.number in intervals:
+            quantile = _bound(intervals[mark.number], mark.use)
+        elif mark.number in ends:
+            level = ends[mark.number]
             is_outer = level < 0.5 if mark.use == "low" else level > 0.5
-            quantile = level if is_outer and round(1 - level, EXACT) in ends else None
+            has_other_end = round(1 - level, EXACT) in opposite[mark.use]
+            quantile = level if is_outer and has_other_end else None
+        elif not mark.number and "" in of_low & of_high:
+            unstated = _unstated_level(mark.owner, interval_level)
+            quantile = None if unstated is None else _bound(unstated, mark.use)
         if quantile is not None:
             yield _RoleColumn(f"{QUANTILE}{quantile}", mark.owner, name)
+
+
+def _levels(numbers: Collection[str]) -> dict[str, float]:
+    """The level of each number that clearly states one, as a share."""
+    percents = percents_of(filter(None, numbers))
+    return {number: level_of(percent) for number, percent in percents.items()}
+
+
+def _bound(level: float, use: str) -> float:
+    """The level of the quantile that is a bound of the central interval of a level. use: low or
+    high.
+    """
+    outside = (1 - level) / 2
+    return round(outside if use == "low" else 1 - outside, EXACT)
+
+
+def _unstated_level(owner: str, interval_level: float | None) -> float | None:
+    """The level of bounds whose names state none: as the user states it, else Prophet's own."""
+    is_prophet = owner.lower() in usual("distributions")["prophet"]
+    level = interval_level or (PROPHET if is_prophet else None)
+    return None if level is None else level_of(_rounded(100 * level))
 
 
 def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
@@ -324,6 +363,26 @@ def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
     )
 
 
+def numbered(names: Collection[str]) -> dict[str, list[str]]:
+    """What stands before a number, such as A -> its columns in their order, such as A_0 and A_1:
+    at least three, numbered without gaps from 0 or 1.
+
+    >>> numbered(["A", "A_1", "A_3", "A_2", "B_1", "C2"])
+    {'A': ['A_1', 'A_2', 'A_3']}
+    """
+    by_stem = defaultdict[str, dict[int, str]](dict)
+    for name in names:
+        if match := _NUMBERED.fullmatch(name):
+            by_stem[match["stem"]][int(match["number"])] = name
+    found = dict[str, list[str]]()
+    for stem, by_number in by_stem.items():
+        numbers = sorted(by_number)
+        in_a_row = [*range(numbers[0], numbers[0] + len(numbers))]
+        if len(numbers) >= COUNTED and numbers[0] in (0, 1) and numbers == in_a_row:
+            found[stem] = [by_number[number] for number in numbers]
+    return found
+
+
 def leveled(names: Collection[str]) -> set[str]:
     """The columns that state a level of a quantile or a bound, clear or not: also those with one
     digit, which may count anything, if others of the same owner and word have more.
@@ -340,6 +399,27 @@ def states_no_level(name: str) -> bool:
     """True for the bound of an interval without a level, such as yhat_lower."""
     mark = marked(name)
     return mark is not None and mark.use in ("low", "high") and not mark.number
+
+
+def is_stated_by(roles: Collection[str]) -> bool:
+    """True if columns in these roles state a distribution: a standard deviation, or at least two
+    quantiles or draws.
+    """
+    return DEVIATION in roles or len(roles) >= FEWEST
+
+
+def described(roles: Collection[str]) -> str:
+    """What columns in these roles state, in words.
+
+    >>> described(["quantile 0.1", "quantile 0.9"]), described(["member 0", "member 1"])
+    ('quantiles of 10%, 90%', '2 draws')
+    """
+    if is_ensemble(roles):
+        return f"{len(roles)} draws"
+    if DEVIATION in roles:
+        return "a standard deviation"
+    levels = sorted(level_of_role(role) for role in roles)
+    return f"quantiles of {listed(f'{100 * level:.{EXACT}g}%' for level in levels)}"
 
 
 def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, ParameterError, ratio
-from evalkit.metrics.predictive import DEVIATION, MEAN, is_ensemble
+from evalkit.metrics.predictive import DEVIATION, MEAN, MEMBER, is_ensemble
 from evalkit.names import control_of, usual
 from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.matching.column_names import (
@@ -25,11 +25,12 @@ from evalkit.reading.matching.column_names import (
     uses_of,
 )
 from evalkit.reading.matching.distribution_columns import (
-    FEWEST,
     PROPHET,
     DistributionColumns,
     distributions,
+    is_stated_by,
     leveled,
+    numbered,
     system_key,
 )
 from evalkit.reading.matching.samples import (
@@ -760,6 +761,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     if levels_in_rows(table):
         return Proposal("rating", lacking=["one column per quantile"])
     found = distributions([column.name for column in table.columns], interval_level)
+    found |= draws_around_their_centre(table)
     points = without_distributions(table, found)
     proposal = point_rating(points)
     if not found:
@@ -812,6 +814,24 @@ def levels_in_rows(table: SampledTable) -> str:
     return ""
 
 
+def draws_around_their_centre(table: SampledTable) -> dict[str, DistributionColumns]:
+    """The key of a system -> its draws, by their cells: numbered columns such as A_0, A_1 and A_2
+    beside a column A that is their mean or median in every row. Others may be systems as well.
+    """
+    by_name = {column.name: column for column in table.columns if column.numbers is not None}
+    found = dict[str, DistributionColumns]()
+    for stem, names in numbered(by_name).items():
+        if stem not in by_name:
+            continue
+        centre, *draws = np.array([by_name[name].numbers for name in (stem, *names)], float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres = (np.mean(draws, axis=0), np.median(draws, axis=0))
+            if any(np.allclose(centre, of_draws, rtol=1e-6) for of_draws in centres):
+                roles = {f"{MEMBER}{i}": name for i, name in enumerate(names)}
+                found[system_key(stem)] = DistributionColumns(stem, roles, stem)
+    return found
+
+
 def names_forecasts(points: SampledTable) -> bool:
     """True if the name of a column says that it is a point forecast, or the user does; that of a
     model says so too. points: the columns that state no distribution.
@@ -833,6 +853,7 @@ def without_distributions(
     stated = {name for columns in found.values() for name in columns.columns}
     names = [column.name for column in table.columns]
     stated |= leveled(names)
+    stated -= {columns.point for columns in found.values() if is_ensemble(columns.roles)}
     # bounds are no forecasts either where their level is not stated: any will do here
     for columns in distributions(names, interval_level=PROPHET).values():
         stated |= columns.columns - {columns.point}
@@ -877,7 +898,7 @@ def with_distributions(
             by_system[system] = possible[0].roles
     every = [*by_system.values()]
     shared = [role for role in every[0] if all(role in roles for roles in every)] if every else []
-    if DEVIATION not in shared and len(shared) < FEWEST:
+    if not is_stated_by(shared):
         return proposal
     predictions = {
         system: {**columns, **{role: by_system[system][role] for role in shared}}

@@ -1,0 +1,92 @@
+"""`TimeGrid`: the even steps that times lie on, so that a time that is missing counts as a step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+
+Calendar = Callable[[Floats], Floats]  # days since 1970 -> a number that grows by each step alike
+NEARLY = 0.01  # of a step, by which a time may be off
+MONTH = 28  # days that a month has at least
+WEEK = 7  # distances of working days, one of which is a weekend
+
+
+def _days(moments: Floats) -> Floats:
+    """Days, and numbers that are no dates, count as they are."""
+    return moments
+
+
+def _months(moments: Floats) -> Floats:
+    """Months since 1970, with the share of the month that has passed."""
+    date = np.floor(moments).astype("datetime64[D]")
+    month = date.astype("datetime64[M]")
+    passed = (date - month.astype("datetime64[D]")).astype(np.float64)
+    return np.asarray(month.astype(np.float64) + passed / 31)
+
+
+def _month_ends(moments: Floats) -> Floats:
+    """Months since 1970 by their last days."""
+    return _months(moments + 1)
+
+
+def _working_days(moments: Floats) -> Floats:
+    """Days from Monday to Friday since 1970; a weekend counts as the Friday before."""
+    date = np.floor(moments).astype("datetime64[D]")
+    return np.busday_count("1970-01-01", np.busday_offset(date, 0, "backward")).astype(np.float64)
+
+
+def _calendar_of(dates: Floats) -> Calendar:
+    """The calendar by which ascending dates, as days since 1970, are evenly spaced: months if they
+    are the same day of each, or the last one; working days if there are no weekends among them.
+    """
+    distances = np.diff(dates)
+    if (dates % 1).any():
+        return _days
+    if distances.min() >= MONTH:
+        for calendar in (_months, _month_ends):
+            if len(np.unique(np.round(calendar(dates) % 1, 3))) == 1:
+                return calendar
+    is_working_day = np.is_busday(dates.astype("datetime64[D]"))
+    if distances.min() == 1 and len(distances) >= WEEK and is_working_day.all():
+        return _working_days
+    return _days
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """Times at even distances. calendar: what makes the distances even. origin, length: the first
+    time and the length of a step, in its numbers.
+    """
+
+    calendar: Calendar
+    origin: float
+    length: float
+
+    @classmethod
+    def from_times(cls, times: Floats, *, are_dates: bool) -> Self | None:
+        """The grid whose step is the shortest distance of distinct, ascending times; None if any
+        other is no multiple of it.
+
+        >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
+        1.0
+        >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.5]), are_dates=False)
+        """
+        calendar = _calendar_of(times) if are_dates else _days
+        distances = np.diff(calendar(times))
+        grid = cls(calendar, float(calendar(times)[0]), float(distances.min()))
+        steps = distances / grid.length
+        is_even = np.abs(steps - np.round(steps)) <= NEARLY
+        return grid if is_even.all() else None
+
+    def steps(self, moments: Floats) -> Ints:
+        """The number of whole steps from the first time to each; negative before it.
+
+        >>> grid = TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False)
+        >>> grid.steps(np.array([0.5, 1.0, 3.9, 4.0]))
+        array([-1,  0,  2,  3])
+        """
+        steps = (self.calendar(moments) - self.origin) / self.length
+        return np.floor(steps + NEARLY).astype(np.int64)
