@@ -489,6 +489,7 @@ def _refuse_attributes(
     column of the system, item, score, rank or grade. columns: role -> column of the run.
     """
     for role in ("system", "item", "score", "rank", "grade"):
+        names: set[str]
         if role in columns:
             names = {columns[role]}
         elif role == "system":  # other names of it, such as model, may be those of segments
