@@ -400,7 +400,7 @@ def merge_by_rows() -> AbstractContextManager[object]:
     """Judged rows are found by a merge of the texts of all rows."""
     plain = runs.despite_collisions
 
-    def merged(build: runs.Build, use: Callable[[runs.Build], runs.Made]) -> runs.Made:
+    def merged(build: runs.Build, use: Callable[[runs.Build], runs.Result]) -> runs.Result:
         pairs = [
             pd.DataFrame({"query": texts(rows.query), "item": texts(rows.item)})
             for rows in (build.run, build.judged)

@@ -404,7 +404,7 @@ def _rows(study: Validation) -> Iterator[Finding]:
     )
     for part in e.exclusions:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
-        yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.of)
+        yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.total)
     if not e.classes:
         low, high, mean = study.label_range
         yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)

@@ -774,7 +774,7 @@ def of_blocks(
             )
             raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
-        t = replace(t, schema=replace(t.schema, parted=False))
+        t = replace(t, schema=replace(t.schema, units_split=False))
     nameless = row_study.nameless(t)
     first = _first(of, a, within, limits)
     scored = row_study.counted(t, first)

@@ -510,7 +510,7 @@ def _whole_units(of: Predictions) -> Predictions:
             f"unit: {got}, of more than {CELLS:,} the units need all rows in memory; choose systems"
         )
     if t.schema.units * (cells + 1) > BESIDE:
-        return replace(of, table=replace(t, schema=replace(t.schema, parted=False)))
+        return replace(of, table=replace(t, schema=replace(t.schema, units_split=False)))
     return of
 
 

@@ -268,7 +268,7 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     threshold = threshold_of(p, probabilities=sure)
     each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
-        t = replace(t, schema=replace(t.schema, parted=False))
+        t = replace(t, schema=replace(t.schema, units_split=False))
     first = _first(of, settings, threshold)
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
     counted = row_study.counted(t, first)

@@ -193,7 +193,7 @@ def _read_in_blocks(
         raise roles_of.refused(first.name, "drawn_alone", rows=first.rows)
     groups = (settings.segments, p.unit)
     pieces = blocks.pieces_of(engine, forecasts.parts, forecasts.layouts)
-    table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, said=("forecast",))
+    table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, used_roles=("forecast",))
     settings.checked(table.systems)
     timing = None
     if forecasts.time_columns is not None:
@@ -1078,7 +1078,7 @@ def _of_blocks(
     """The study of a table that is read once. Raises ParameterError for a metric that needs the
     rows themselves.
     """
-    stated = distributions.Stated([role for role in t.schema.own if is_role(role)])
+    stated = distributions.Stated([role for role in t.schema.predictions if is_role(role)])
     asked_for = [chosen.base for chosen in settings.metrics]
     metrics = list(dict.fromkeys([*asked_for, BIAS, *stated.drawn_metrics]))
     refuse_unsummed(metrics, t.rows)

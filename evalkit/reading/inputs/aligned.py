@@ -51,22 +51,23 @@ from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
 
 def no_common_ids(names: Sequence[str]) -> InputError:
     """The error for systems without a row in common."""
-    more = "; `evalkit diff` compares reports on different rows"
+    systems = ", ".join(map(repr, names))
     return InputError(
-        f"systems {', '.join(map(repr, names))} must share ids, got none in common{more}"
+        f"systems {systems} must share ids, got none in common; `evalkit diff` compares reports on "
+        f"different rows"
     )
 
 
 def repeated_id(place: str, id: str, system: str | None = None) -> InputError:
-    """The error for an id that a system, or a wide table, has more than once."""
-    return InputError(
-        f"{place}: id {id!r} must appear once{f' in system {system!r}' if system else ''}, got it "
-        f"again"
-    )
+    """The error for an id that a system has more than once; system: None for a wide table."""
+    where = f" in system {system!r}" if system else ""
+    return InputError(f"{place}: id {id!r} must appear once{where}, got it again")
 
 
 def disagreement(place: str, column: str, id: str, a: object, b: object) -> InputError:
-    """The error for a value that systems share and do not agree on."""
+    """The error for two systems that have different values, a and b, of a shared column for an
+    id.
+    """
     return InputError(
         f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}"
     )
@@ -79,16 +80,20 @@ def refuse_disagreement(
     systems: Sequence["SystemRows"],
     id: Ids,
 ) -> None:
-    """Raise InputError if two systems have different values of a shared column for an id."""
-    first = systems[0].paired_rows
+    """Raise InputError if two systems have different values of a shared column for an id.
+
+    columns: the values of all rows, by their names in `layout.fields`. systems: each with rows that
+    are paired with those of the others.
+    """
+    first_rows = systems[0].paired_rows
     for role, shared in layout.shared_fields.items():
         column = columns[role]
         values = column.code if isinstance(column, Coded) else column
         for system in systems[1:]:
-            differs = np.flatnonzero(values[system.paired_rows] != values[first])
-            if differs.size:
-                row = int(first[differs[0]])
-                other = int(system.paired_rows[differs[0]])
+            differing = np.flatnonzero(values[system.paired_rows] != values[first_rows])
+            if differing.size:
+                row = int(first_rows[differing[0]])
+                other = int(system.paired_rows[differing[0]])
                 cells = column.texts if isinstance(column, Coded) else column
                 place = table.place(other)
                 raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
@@ -100,11 +105,8 @@ def refuse_disagreement(
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 GROUP = "groups"  # the parameter that names attributes whose values are compared
-UNPRINTED = (
-    "attribute",
-    "metric_column",
-    "true",
-)  # first words of roles that the page prints elsewhere
+# first words of roles that the page prints elsewhere
+UNPRINTED = ("attribute", "metric_column", "true")
 UNPAIRED_ID = "id unpaired"  # the role of ids that join no rows
 ROW_NAMES = ("id", UNPAIRED_ID, "system")  # roles of the columns that name a row and its system
 PROBABILITIES = "probabilities"  # the name of a single system whose columns have no common one
@@ -167,14 +169,18 @@ class ColumnLayout:
 
     @property
     def only_system(self) -> str:
-        """What a single system is called that no column and no file names: its column."""
-        columns = {role: own[0].field.column for role, own in self.predictions.items()}
+        """The name of the only system, if no column and no file names it: its column, or what the
+        names of its columns begin with, such as prob for prob_cat and prob_dog.
+        """
+        columns = {
+            role: of_systems[0].field.column for role, of_systems in self.predictions.items()
+        }
         for role in ("score", "forecast", "predicted"):
             if role in columns:
                 return columns[role]
-        first, *others = columns.values()
-        letters = takewhile(lambda same: len({*same}) == 1, zip(first, *others, strict=False))
-        return "".join(same[0] for same in letters).rstrip(" _-.(") or PROBABILITIES
+        letters = zip(*columns.values(), strict=False)
+        shared = takewhile(lambda same: len({*same}) == 1, letters)
+        return "".join(same[0] for same in shared).rstrip(" _-.(") or PROBABILITIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +271,15 @@ class Aligned:
         """System -> role -> the type in which its numbers were stored: the widest of all parts that
         hold a row of it.
         """
-        return {name: self._precision(own) for name, own in self.system_rows.items()}
+        return {name: self._precision(system) for name, system in self.system_rows.items()}
 
     def _precision(self, system: SystemRows) -> dict[str, Precision]:
+        """Role -> the type in which the numbers of one system were stored."""
         starts = np.cumsum([0, *(block.rows for block in self.table.blocks)])
-        counts = np.diff(np.searchsorted(system.rows, starts))
-        blocks = [block for block, n in zip(self.table.blocks, counts, strict=True) if n]
+        rows_per_block = np.diff(np.searchsorted(system.rows, starts))
+        blocks = [
+            block for block, rows in zip(self.table.blocks, rows_per_block, strict=True) if rows
+        ]
         precision = {}
         for column in self.layout.columns:
             if column.system == system.number and column.field.is_number:
@@ -285,7 +294,7 @@ class Aligned:
         return {system: roles[role] for system, roles in self.predictions.items() if role in roles}
 
     def without(self, role: str) -> Self:
-        """The rows without a role that systems have of their own."""
+        """The same rows, without the predictions of a role."""
         predictions = {
             system: {name: values for name, values in columns.items() if name != role}
             for system, columns in self.predictions.items()
@@ -402,7 +411,7 @@ class PredictionTable:
         return mappings
 
     def fits_in_memory(self, reading: Reading) -> bool:
-        """True if the rows surely fit into memory, by an upper bound on their number."""
+        """True if the rows fit into memory, by an upper bound on their number."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
     @property
@@ -456,24 +465,28 @@ class PredictionTable:
         return layouts
 
     def _refuse_counted_rows(self, layout: ColumnLayout) -> None:
-        """Raise InputError for a table of different rows, without ids, beside each of which the
-        only other column says by its name how often it occurs.
+        """Raise InputError for a table of distinct rows with their counts, which would have to be
+        the weights: its only unused column is a count by name, and no column names rows.
         """
         part = self.parts[0]
         used = [column.field.column for column in layout.columns]
-        others = [name for name in part.columns if name not in used]
+        unused = [name for name in part.columns if name not in used]
         roles = {column.role for column in layout.columns}
-        if len(others) != 1 or roles & {"weight", *ROW_NAMES}:
+        if len(unused) != 1 or roles & {"weight", *ROW_NAMES}:
             return
-        if snake_case(others[0]) not in usual("bookkeeping")["row_counts"]:
+        if snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
             return
         columns = {column.name: column for column in SampledTable.of(part, {}).columns}
-        counts, *rest = [columns[name] for name in (others[0], *used)]
-        if counts.is_whole and counts.finite.min() >= 0 and are_distinct(*rest):
-            raise roles_of.refused(part.name, "counted_rows", column=others[0])
+        counts = columns[unused[0]]
+        if not counts.is_whole or counts.finite.min() < 0:
+            return
+        if are_distinct(*(columns[name] for name in used)):
+            raise roles_of.refused(part.name, "counted_rows", column=unused[0])
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
-        """The columns of a part as the cells of the first one suggest."""
+        """The columns of a part, as proposed by the cells of the first part. Raises InputError for
+        a part that lacks one of them.
+        """
         declared = {role.name: role for role in self.roles}
         predictions = []
         for i, columns_of_system in enumerate(proposal.predictions.values()):
@@ -492,8 +505,8 @@ class PredictionTable:
         return ColumnLayout((*columns, *predictions), systems, by_content=True)
 
     def rules_of(self, role: str) -> Rules:
-        """The rules of a column in a role that no report declares: the scores of one of several
-        classes.
+        """The rules for the cells of a column whose role the report does not declare, such as the
+        probabilities of one class.
         """
         return NUMBER
 
@@ -556,9 +569,9 @@ class PredictionTable:
         """Raise InputError for a table that is long and wide at once: one column has the role, and
         others have it for one system each, such as score_a beside score.
 
-        columns: role -> column. A column that the user names for the role has it in any case.
+        columns: role -> column.
         """
-        if role in self.columns:
+        if role in self.columns:  # the user says which column has it
             return
         used = {*columns.values(), *self.attributes, *self.metric_columns}
         others = [name for name in names_with_system(part.columns, role) if name not in used]
@@ -619,9 +632,9 @@ def _rows_of_systems(
     """System -> its rows, of each requested system. requested: empty for all systems. id: None
     without a column of ids.
 
-    Each row of a wide table is one of every system; those of a long table are paired by id.
+    In a wide table each row belongs to every system; the rows of a long table are paired by id.
     """
-    if layout.systems:  # those of a wide table, of which only the requested ones have columns
+    if layout.systems:  # of a wide table, whose layout has only the requested ones
         all_rows = np.arange(len(rows))
         ordered_rows = all_rows if id is None else _rows_by_id(rows, id)
         return {
@@ -660,15 +673,17 @@ def _paired_by_id(
     """
     key = id.rank
     folds = [rows.coded(role) for role in layout.unique_within]
-    for fold in folds:
+    for fold in folds:  # one number per id and fold, renumbered from 0 on so that it stays small
         key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
-    every = np.concatenate([*systems.values()])
-    system = np.repeat(np.arange(len(systems)), [len(of_system) for of_system in systems.values()])
-    pairing = pair_rows(key[every], system, len(systems))
+    rows_by_system = np.concatenate([*systems.values()])
+    rows_per_system = [len(rows_of_system) for rows_of_system in systems.values()]
+    system = np.repeat(np.arange(len(systems)), rows_per_system)
+    pairing = pair_rows(key[rows_by_system], system, len(systems))
     if pairing.repeated_row is not None:
-        row = int(every[pairing.repeated_row])
-        raise repeated_id(rows.place(row), id.name(row), [*systems][system[pairing.repeated_row]])
-    pairs = [*every[pairing.rows].T]
+        row = int(rows_by_system[pairing.repeated_row])
+        name = [*systems][system[pairing.repeated_row]]
+        raise repeated_id(rows.place(row), id.name(row), name)
+    pairs = [*rows_by_system[pairing.rows].T]
     if folds:
         _refuse_other_folds(rows, id, folds, systems, pairs)
     if not len(pairs[0]):
@@ -683,21 +698,21 @@ def _refuse_other_folds(
     systems: Mapping[str, Ints],
     pairs: Sequence[Ints],
 ) -> None:
-    """Raise InputError for an id that two systems have in different folds. pairs: for each system
-    its paired rows.
+    """Raise InputError for an id that two systems have in different folds. systems: the rows of
+    each. pairs: for each system those that are paired.
     """
-    for (name, own_rows), paired_rows in zip(systems.items(), pairs, strict=True):
-        unpaired = np.setdiff1d(own_rows, paired_rows)
+    for name, paired_rows in zip(systems, pairs, strict=True):
+        unpaired = np.setdiff1d(systems[name], paired_rows)
         for other, other_rows in systems.items():
-            odd = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
-            if other != name and odd.size:
-                row = int(odd[0])
-                listed = ", ".join(repr(str(fold.texts[row])) for fold in folds)
+            # the other system has the id, but not in the same fold
+            elsewhere = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
+            if other != name and elsewhere.size:
+                row = int(elsewhere[0])
                 raise roles_of.refused(
                     rows.place(row),
                     "other_folds",
                     id=id.name(row),
-                    folds=listed,
+                    folds=", ".join(repr(str(fold.texts[row])) for fold in folds),
                     system=name,
                     other=other,
                 )
@@ -727,26 +742,31 @@ def _values_of(column: Coded | Floats, rows: Ints) -> Coded | Floats:
 
 
 def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]:
-    """The systems' names in order and each row's system: a column, or for several files without one
-    their names.
+    """The systems' names in order, and the number of each row's system: by the column of systems,
+    else by the parts that hold the rows.
     """
     if "system" in layout.fields:
         column = rows.coded("system")
         return [*column.names], column.code
-    stems = system_names([block.part for block in rows.blocks], layout)
-    names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
-    return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])
+    system_of_part = system_names([block.part for block in rows.blocks], layout)
+    names, number = np.unique(np.array(system_of_part, dtype=object), return_inverse=True)
+    code = np.repeat(number, [block.rows for block in rows.blocks])
+    return [str(name) for name in names], code
 
 
 def system_names(parts: Sequence[InputPart], layout: ColumnLayout) -> list[str]:
-    """The system of each part of a table that names none: its column, or of several files their
-    names. Files without ids that differ by a date alone hold rows of one system.
+    """The system of each part of a table without a column of systems: of a single part that of its
+    columns, of several the name of the file, without a date if that tells them apart.
+
+    Files without ids whose names differ in their date alone hold rows of one system.
     """
     if len(parts) == 1:
         return [layout.only_system]
     stems = [stem(part) for part in parts]
     undated = [DATE.sub("", stem) for stem in stems]
-    if len({*undated}) == len({*stems}) or ("id" not in layout.fields and all(undated)):
+    are_distinct_undated = len({*undated}) == len({*stems})
+    are_one_system = "id" not in layout.fields and all(undated)
+    if are_distinct_undated or are_one_system:
         return [name or stem for name, stem in zip(undated, stems, strict=True)]
     return stems
 
@@ -759,8 +779,8 @@ def stem(part: InputPart) -> str:
 def requested_systems(
     names: Sequence[str], requested: Sequence[str], layout: ColumnLayout, part: InputPart
 ) -> list[str]:
-    """The requested ones of all systems. Raises if one does not exist or if nothing pairs their
-    rows.
+    """The requested systems, all if none is requested. Raises ParameterError if one does not exist,
+    InputError for several systems without ids to pair their rows.
     """
     systems = roles_of.requested_systems(names, requested)
     if "system" in layout.fields and not requested:
@@ -787,33 +807,36 @@ MOST = 8  # columns
 
 
 def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]:
-    """The unread columns, name to text, of some rows of the first system; empty cells are left out.
+    """The first unused columns of some rows of the first system: for each row name -> cell, without
+    empty cells.
 
-    Raises InputError if the file can no longer be read.
+    wanted: the rows, by their places in `rows`. Raises InputError if the file can no longer be
+    read.
     """
-    by_part = defaultdict[InputPart, list[int]](list)
-    places = [rows.locate(row) for row in wanted]
-    for part, number in places:
-        by_part[part].append(number)
-    cells = {
-        part: _cells(part, rows.unused_columns[:MOST], numbers) for part, numbers in by_part.items()
-    }
-    return [cells[part].get(number, {}) for part, number in places]
+    locations = [rows.locate(row) for row in wanted]
+    numbers_by_part = defaultdict[InputPart, list[int]](list)
+    for part, number in locations:
+        numbers_by_part[part].append(number)
+    names = rows.unused_columns[:MOST]
+    cells = {part: _cells(part, names, numbers) for part, numbers in numbers_by_part.items()}
+    return [cells[part].get(number, {}) for part, number in locations]
 
 
 def _cells(
-    part: InputPart, others: Sequence[str], numbers: Sequence[int]
+    part: InputPart, names: Sequence[str], numbers: Sequence[int]
 ) -> dict[int, dict[str, str]]:
-    """The cells of rows of a part, by the number of the row."""
-    there = [name for name in others if name in part.columns]
-    if not there:
+    """Number of a row -> name of a column -> cell, without empty cells.
+
+    names: the columns; those that the part lacks are left out. numbers: of the rows, from 1.
+    """
+    columns = [name for name in names if name in part.columns]
+    if not columns:
         return {}
-    chosen = part.select({f"other {name}": name for name in there}, {})
-    roles = ", ".join(duck.DUCKDB.quote(f"other {name}") for name in there)
-    found = chosen.where(f"n IN ({', '.join(map(str, numbers))})", roles, len(numbers))
-    return {
-        row["n"]: {
-            name: str(row[f"other {name}"]) for name in there if row[f"other {name}"] is not None
-        }
-        for row in found
-    }
+    selected = part.select({f"other {name}": name for name in columns}, {})
+    quoted = ", ".join(duck.DUCKDB.quote(f"other {name}") for name in columns)
+    condition = f"n IN ({', '.join(map(str, numbers))})"
+    cells: dict[int, dict[str, str]] = {}
+    for row in selected.where(condition, quoted, len(numbers)):
+        texts = {name: row[f"other {name}"] for name in columns}
+        cells[row["n"]] = {name: str(text) for name, text in texts.items() if text is not None}
+    return cells

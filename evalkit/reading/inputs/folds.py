@@ -29,28 +29,25 @@ from evalkit.reading.tables.table import CheckedTable, Coded, Ids
 if TYPE_CHECKING:
     import pandas as pd
 
-SIDES = ("id", "group", "time", "fold")
-SHARED = ("system", "group", "time", "fold", "repeat", "label")  # roles of a row that all share
+DESCRIBING = ("id", "group", "time", "fold")  # roles that describe a row, beside its label
+SHARED = ("system", "group", "time", "fold", "repeat", "label")  # roles that no system has alone
 NEEDED = ("label", "score", "fold")
-ROLES = (*SIDES, "system", "label", "score", "repeat")
+ROLES = (*DESCRIBING, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of classes and their names
-Locate = Callable[
-    [int], tuple[InputPart, int]
-]  # the part that a row came from, and its number there, from 1
+# the part that a row came from, and its number there, from 1
+Locate = Callable[[int], tuple[InputPart, int]]
 FEATURE = ColumnRule("hold finite numbers or nothing")
 FORECAST = "set task='number' for a forecast"
 TWO = ColumnRule("hold two classes, or numbers that the score forecasts", FORECAST)
-# what a name says that is no fold
-TRAINING, TEST, DEVELOPMENT, YES_NO = (
-    "training",
-    "test",
-    "development",
-    "yes_no",
-)
+# what `set_of` returns for names that are no folds
+TRAINING = "training"
+TEST = "test"
+DEVELOPMENT = "development"
+YES_NO = "yes_no"
 MOST = 10  # columns that an error names
-FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+FEW_VALUES = 20  # a target of at most as many whole numbers is read as classes
 DRAWN = 0.05  # of the ids: a fold that tests fewer is no random holdout, but part of one split
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 DATE = ColumnRule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders")
@@ -59,25 +56,29 @@ TIME = ColumnRule("hold numbers or ISO dates as times")
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Rows, columns or folds that were read but not used: the reason, how many of how many, and
-    their names.
+    """Rows, columns or folds that were read but not used.
+
+    kind: the finding that says why. count: how many. names: theirs, if they have any. total: how
+    many there were, if the finding says it.
     """
 
     kind: kinds.Kind
     count: int
     names: tuple[str, ...] = ()
-    of: int | None = None
+    total: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Labelled rows with their other columns. label: class numbers into `classes`, or real numbers.
+    """Labelled rows with features, or with out-of-fold scores. Each array has one element per row.
 
-    features: one row each, or None. candidates: if the features were selected by using the label,
-    all columns to select from. score: system -> its out-of-fold scores. time: numbers; dates as
-    days since 1970. exclusions: rows and columns that were read and not used, and why. repeat: the
-    number of the draw of the folds, if ids repeat. precision: system -> the type in which its
-    scores were stored. place: the index of each row among those read; None if all are kept.
+    label: numbers of classes, their places in `classes`; or real numbers, if there are no classes.
+    time: numbers; if `dated` days since 1970. repeat: the draw of the folds, if folds were drawn
+    several times. columns: role -> column. read: the number of rows of the input. features: one row
+    per row; None for out-of-fold scores. candidates: all columns to select from, if the features
+    were selected by using the label. score: system -> its out-of-fold scores. precision: system ->
+    the type in which its scores were stored. place: the index of each row among those read; None if
+    all are kept.
     """
 
     label: np.ndarray
@@ -104,7 +105,8 @@ class Examples:
         """
         if self.id is not None:
             return self.id.take(rows).texts
-        return (rows if self.place is None else self.place[rows]) + 1
+        index = rows if self.place is None else self.place[rows]
+        return index + 1
 
     @cached_property
     def repeats(self) -> int:
@@ -116,31 +118,33 @@ class Examples:
         """True if all rows of an id have the same label, group and time."""
         if self.id is None:
             return True
-        sides = (self.label, self.group_number, self.time)
-        return all(_agree(self.id.code, side) for side in sides if side is not None)
+        facts = (self.label, self.group_number, self.time)
+        return all(_agree(self.id.code, values) for values in facts if values is not None)
 
     @cached_property
     def has_resampled_folds(self) -> bool:
         """True if each fold was drawn anew from the same ids: random holdouts, bootstrap samples,
         pairs left out, or k folds drawn again under other names.
 
-        Folds of one split have no id in common but by mistake. Folds drawn anew have most of their
-        ids in common, or as many as chance gives if each tests at least `DRAWN` of the ids (Lincoln
-        and Petersen's estimate of their number). A row that was drawn again keeps its label, group
-        and time.
+        Folds of one split share ids by mistake only. Folds drawn anew share most ids, or as many as
+        chance gives if each tests at least `DRAWN` of the ids. The number of ids is that of
+        Lincoln and Petersen: of two rows of different folds 1 in that number has the same id. A row
+        that was drawn again keeps its label, group and time.
         """
         if self.id is None or self.fold is None or self.repeats > 1 or self.features is not None:
             return False
-        times = np.bincount(self.id.code)
-        meetings = int((times * (times - 1)).sum())
-        if not meetings or TRAINING in map(set_of, self.fold.names):
+        rows_per_id = np.bincount(self.id.code)
+        pairs_with_same_id = int((rows_per_id * (rows_per_id - 1)).sum())
+        if not pairs_with_same_id or TRAINING in map(set_of, self.fold.names):
             return False
         if not self.ids_keep_facts:
             return False
-        size = np.bincount(self.fold.code)
-        ids = (len(self) ** 2 - int((size**2).sum())) / meetings
-        most_again = 2 * np.count_nonzero(times > 1) >= np.count_nonzero(times)
-        return bool(most_again or size.mean() <= 2 or size.mean() >= DRAWN * ids)
+        fold_size = np.bincount(self.fold.code)
+        pairs_across_folds = len(self) ** 2 - int((fold_size**2).sum())
+        estimated_ids = pairs_across_folds / pairs_with_same_id
+        most_again = 2 * np.count_nonzero(rows_per_id > 1) >= np.count_nonzero(rows_per_id)
+        are_pairs = fold_size.mean() <= 2  # pairs left out: too small for the share of the ids
+        return bool(most_again or are_pairs or fold_size.mean() >= DRAWN * estimated_ids)
 
     @property
     def ids_again(self) -> bool:
@@ -149,7 +153,7 @@ class Examples:
 
     @property
     def group_number(self) -> Ints | None:
-        """The group of each row as a number."""
+        """The group of each row as a number; None without groups."""
         return None if self.group is None else self.group.code
 
     @property
@@ -157,22 +161,27 @@ class Examples:
         """The noun of the unit that varies: the group, else the id whose rows are repeated, else
         None.
         """
-        return "group" if self.group is not None else "id" if self.ids_again else None
+        if self.group is not None:
+            return "group"
+        return "id" if self.ids_again else None
 
     def units_named(self, rows: Ints) -> Any:
         """The names of the units of these rows, as Arrow text: the groups, else the ids."""
         import pyarrow as pa
 
-        return (
-            self.named(rows)
-            if self.group is None
-            else pa.array(self.group.names).take(self.group.code[rows])
-        )
+        if self.group is None:
+            return self.named(rows)
+        return pa.array(self.group.names).take(self.group.code[rows])
 
     def unit_of(self, rows: Ints) -> Ints | None:
         """The number of each row's unit, in the order of the names; None without units."""
-        of = self.group if self.group is not None else self.id if self.ids_again else None
-        return None if of is None else of.code if len(rows) == len(self) else of.code[rows]
+        if self.group is not None:
+            code = self.group.code
+        elif self.id is not None and self.ids_again:
+            code = self.id.code
+        else:
+            return None
+        return code if len(rows) == len(self) else code[rows]
 
     @property
     def names(self) -> np.ndarray:
@@ -187,42 +196,44 @@ class Examples:
     @property
     def structure(self) -> str:
         """The catalogue's name of the structure that metrics are computed from."""
-        return (
-            "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
-        )
+        if not self.classes:
+            return "forecasts"
+        return "counts" if len(self.classes) == 2 else "classes"
 
     @property
     def lacks(self) -> dict[str, str]:
-        """What metrics may need and the input lacks, as text."""
-        sure = all(map(outcomes.are_probabilities, self.score.values()))
-        lacks = {
+        """What metrics may need and the input lacks -> how a message names it."""
+        lacking = {
             "columns": "the column {0!r}, which this report does not read",
             "scores of units": "folds that name units",
         }
-        return lacks if sure else lacks | {"probabilities": "scores of 0 to 1, which these are not"}
+        if not all(map(outcomes.are_probabilities, self.score.values())):
+            lacking["probabilities"] = "scores of 0 to 1, which these are not"
+        return lacking
 
     def __len__(self) -> int:
         return self.label.size
 
     def take(self, rows: Ints, rest: Exclusion) -> Examples:
-        """The rows `rows`; the rest is recorded as left out."""
-        every = {
-            name: getattr(self, name)
-            for name in ("label", "repeat", "features", "candidates", *SIDES)
-        }
-        sides = {name: side.take(rows) for name, side in every.items() if side is not None}
-        for name in {"features", "candidates"} & sides.keys():
-            sides[name] = sides[name].reset_index(drop=True)
-        score = {name: values[rows] for name, values in self.score.items()}
+        """The rows with these indices. rest: why the other ones are left out."""
+        fields = {}
+        for name in ("label", "repeat", "features", "candidates", *DESCRIBING):
+            values = getattr(self, name)
+            if values is not None:
+                fields[name] = values.take(rows)
+        for name in {"features", "candidates"} & fields.keys():
+            fields[name] = fields[name].reset_index(drop=True)
+        score = {system: values[rows] for system, values in self.score.items()}
         place = rows if self.place is None else self.place[rows]
-        return replace(self, score=score, place=place, exclusions=(*self.exclusions, rest), **sides)
+        exclusions = (*self.exclusions, rest)
+        return replace(self, score=score, place=place, exclusions=exclusions, **fields)
 
     def sample(self, most: int, seed: int) -> Examples:
         """At most `most` rows, drawn at random and kept in their order."""
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
-        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
+        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - most, total=len(self)))
 
 
 # Out-of-fold predictions
@@ -237,16 +248,18 @@ def predictions(
     """
     _refuse_too_long(parts, p, reading)
     rows = aligned.read(parts, layouts_of(parts, p.columns))
+    id = Ids(tables.one_array(rows.id)) if "id" in rows.columns else None
+    unmatched = (Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else ()
     examples = _examples(
         rows,
         rows.shared_values,
         _classes(rows.shared_values["label"], p.task),
         rows.columns,
-        id=Ids(tables.one_array(rows.id)) if "id" in rows.columns else None,
+        id=id,
         score=rows.predictions_of("score"),
-        exclusions=(Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        exclusions=unmatched,
         read=rows.read,
-        precision={name: own["score"] for name, own in rows.precision.items()},
+        precision={system: of_roles["score"] for system, of_roles in rows.precision.items()},
     )
     if examples.repeat is not None:
         _repeats_agree(rows, examples)
@@ -268,20 +281,22 @@ def predictions(
 def _refuse_too_long(
     parts: Sequence[InputPart], p: reports.ValidationParameters, reading: Reading
 ) -> None:
-    """Raise InputError for more rows than can be held in memory."""
-    held = replace(reading, rows=reading.held)
-    with backends.needed(parts, backends.budget_of(p, held)) as engine:
+    """Raise InputError for more rows than can be held in memory, as this report reads no blocks."""
+    all_held = replace(reading, rows=reading.held)
+    with backends.needed(parts, backends.budget_of(p, all_held)) as engine:
         if engine:
             rows = backends.rows_of(engine, parts)
-            raise InputError(roles_of.sentence("too_long", rows=rows, most=held.rows))
+            raise InputError(roles_of.sentence("too_long", rows=rows, most=all_held.rows))
 
 
 def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
-    """The error for a label of more than two classes, at the first row of the rarest."""
+    """The error for a label of more than two classes, at the first row of the rarest; of several
+    the last one.
+    """
     count = np.bincount(examples.label)
-    rare = len(count) - 1 - int(count[::-1].argmin())
-    row = int((examples.label == rare).argmax())
-    got = f"{examples.classes[rare]!r} as one of {len(count)}"
+    rarest = len(count) - 1 - int(count[::-1].argmin())
+    row = int((examples.label == rarest).argmax())
+    got = f"{examples.classes[rarest]!r} as one of {len(count)}"
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
@@ -293,13 +308,15 @@ def layouts_of(parts: Sequence[InputPart], chosen: Mapping[str, str]) -> list[al
 
 
 def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
-    """The columns of a part of predictions by role. Raises one InputError for all that are missing
-    or ambiguous.
+    """The columns of a part of predictions by role: by their names, or else as their cells propose.
+    Raises one InputError for all that are missing or ambiguous.
     """
-    roles = ("system", "label", "score", *SIDES, "repeat")
+    roles = ("system", "label", "score", *DESCRIBING, "repeat")
     mapping = roles_of.match(part.columns, roles, chosen, part.name)
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
-    proposal = validation(SampledTable.of(part, chosen)) if mapping.missing_roles(NEEDED) else None
+    proposal = None
+    if mapping.missing_roles(NEEDED):
+        proposal = validation(SampledTable.of(part, chosen))
     if proposal is not None and proposal.is_complete:
         columns = dict(proposal.columns)
         predictions = proposal.predictions
@@ -310,6 +327,7 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
             columns["id"] = usual_ids[0].name
     if "repeat" in columns and "id" not in columns:
         raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
+    # ids pair the rows of systems; in a wide table they only name rows
     is_paired = "system" in columns and "id" in columns
     fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
     fields["label"] = Field(columns["label"], rules.MEASURED)
@@ -320,12 +338,12 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
         shared.append(RoleColumn(aligned.UNPAIRED_ID, fields["id"]))
     shared += [RoleColumn(role, fields[role]) for role in SHARED if role in columns]
     scores = [
-        RoleColumn("score", Field(own["score"], rules.MEASURED), i)
-        for i, own in enumerate(predictions.values())
+        RoleColumn("score", Field(of_roles["score"], rules.MEASURED), i)
+        for i, of_roles in enumerate(predictions.values())
     ]
     systems = tuple(name for name in predictions if name is not None)
-    within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
-    return aligned.ColumnLayout((*shared, *scores), systems, within)
+    unique_within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
+    return aligned.ColumnLayout((*shared, *scores), systems, unique_within)
 
 
 def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
@@ -342,27 +360,28 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
 
 
 def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
-    """The examples with the repeats that the names of folds tell, such as Fold1.Rep1.
+    """The examples with the repeats that the names of folds tell, such as Fold1.Rep1; unchanged if
+    they tell none.
 
     Raises InputError if such names have no ids beside them, or an id changes its label.
     """
     if e.fold is None or e.repeat is not None:
         return e
-    split = split_names.named_holdouts(e.fold)
-    in_words = split_names.name_repeats(e.fold.names)
+    splits = split_names.named_holdouts(e.fold)
+    has_words = split_names.name_repeats(e.fold.names)
     if e.id is None:
-        if split or in_words:
-            raise roles_of.refused(
-                rows.table.blocks[0].part.name, "repeats", column=rows.columns["fold"]
-            )
+        if splits or has_words:
+            part = rows.table.blocks[0].part
+            raise roles_of.refused(part.name, "repeats", column=rows.columns["fold"])
         return e
-    if split is None:
-        split = split_names.named_repeats(e.fold, e.id.code)
-        if split is None or not (in_words or e.ids_keep_facts):
+    if splits is None:
+        splits = split_names.named_repeats(e.fold, e.id.code)
+        # numbers without words may mean something else, if rows of an id differ
+        if splits is None or not (has_words or e.ids_keep_facts):
             return e
-    named = replace(e, fold=split.fold, repeat=split.repeat)
-    _repeats_agree(rows, named)
-    return named
+    with_repeats = replace(e, fold=splits.fold, repeat=splits.repeat)
+    _repeats_agree(rows, with_repeats)
+    return with_repeats
 
 
 def _agree(id: Ints, values: np.ndarray) -> bool:
@@ -376,14 +395,15 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
     """Raise InputError if an id changes its label or group between repeats."""
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
-    same = np.diff(e.id.code[order]) == 0
-    shared = {"label": rows.shared_values["label"]} | (
-        {} if e.group is None else {"group": e.group.texts}
-    )
-    for role, values in shared.items():
-        odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
-        if odd.size:
-            row, before = int(order[odd[0] + 1]), int(order[odd[0]])
+    same_id = np.diff(e.id.code[order]) == 0
+    facts = {"label": rows.shared_values["label"]}
+    if e.group is not None:
+        facts["group"] = e.group.texts
+    for role, values in facts.items():
+        changes = np.flatnonzero(same_id & (values[order][1:] != values[order][:-1]))
+        if changes.size:
+            before = int(order[changes[0]])
+            row = int(order[changes[0] + 1])
             raise aligned.disagreement(
                 rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row]
             )
@@ -391,23 +411,25 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
 
 def _refuse_again(rows: aligned.Aligned, id: Ids) -> None:
     """Raise InputError if an id occurs twice in one fold of one repeat."""
-    key, within = id.code, [role for role in ("repeat", "fold") if role in rows.shared_values]
-    for role in within:
+    unique_within = [role for role in ("repeat", "fold") if role in rows.shared_values]
+    key = id.code
+    for role in unique_within:
         column = rows.shared_values[role]
         key = key * len(column.names) + column.code
-    if (twice := tables.pair_rows(key, np.zeros_like(key), 1).repeated_row) is not None:
-        again = f"id {id.name(twice)!r} must occur once per {' and '.join(within)}, got it again"
-        hint = (
-            ""
-            if "repeat" in within
-            else f"; for several rows per id set columns='group={rows.columns['id']}'"
-        )
-        raise InputError(f"{rows.place(twice)}: {again}{hint}")
+    row = tables.pair_rows(key, np.zeros_like(key), 1).repeated_row
+    if row is None:
+        return
+    roles = " and ".join(unique_within)
+    problem = f"id {id.name(row)!r} must occur once per {roles}, got it again"
+    hint = ""
+    if "repeat" not in unique_within:
+        hint = f"; for several rows per id set columns='group={rows.columns['id']}'"
+    raise InputError(f"{rows.place(row)}: {problem}{hint}")
 
 
 def set_of(name: str) -> str:
-    """The set of rows (test, development) that a name in a column of folds means; "" if it is a
-    fold.
+    """The set of rows (training, test, development) that a name in a column of folds means, or
+    "yes_no" for a flag; "" if it is a fold.
 
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
@@ -416,40 +438,43 @@ def set_of(name: str) -> str:
 
 
 def _without_development(e: Examples) -> Examples:
-    """The rows without those of a validation set, where there are training and test rows beside
-    it.
+    """The rows without those of a validation set, if there are training and test rows beside it;
+    else all rows.
     """
     assert e.fold is not None
     sets = np.array([set_of(name) for name in e.fold.names])
     if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
         return e
-    aside = (sets == DEVELOPMENT)[e.fold.code]
-    rest = Exclusion(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
-    return e.take(np.flatnonzero(~aside), rest)
+    in_development = (sets == DEVELOPMENT)[e.fold.code]
+    names = e.fold.take(in_development).names
+    rest = Exclusion(kinds.SET_ASIDE, int(in_development.sum()), names)
+    return e.take(np.flatnonzero(~in_development), rest)
 
 
 def _without_copies(e: Examples) -> Examples:
     """The rows without splits that test the same ids as another one, with the same scores.
 
-    A split is a repeat of all folds, or a fold of its own if no column names repeats. Copies say
+    A split is a repeat of all folds, or a single fold if no column names repeats. Copies say
     nothing new, and would narrow every interval. Raises InputError if only one fold is left.
     """
     if e.id is None or e.fold is None or np.bincount(e.id.code).max() < 2:
         return e
-    split, fold = e.fold, e.fold.code
+    split = e.fold
+    fold = e.fold.code
     if e.repeat is not None:
         split = e.repeat
         fold = split.code * len(e.fold.names) + fold
-    # names of folds say nothing: the first id of a fold does
+    # copies may name their folds otherwise: a fold is known by its first id
     first_id = np.full(int(fold.max()) + 1, len(e))
     np.minimum.at(first_id, fold, e.id.code)
     facts = np.column_stack([first_id[fold], e.id.code, *e.score.values()])
     order = np.lexsort((e.id.code, split.code))
     ends = np.cumsum(np.bincount(split.code, minlength=len(split.names)))
-    numbers: dict[bytes, list[int]] = {}
+    first_with_content: dict[bytes, int] = {}
+    copies = []
     for number, rows in enumerate(np.split(order, ends[:-1])):
-        numbers.setdefault(facts[rows].tobytes(), []).append(number)
-    copies = sorted(number for alike in numbers.values() for number in alike[1:])
+        if first_with_content.setdefault(facts[rows].tobytes(), number) != number:
+            copies.append(number)
     if not copies:
         return e
     if split is e.fold and len(copies) + 1 == len(split.names):
@@ -467,10 +492,10 @@ def _without_copies(e: Examples) -> Examples:
 
 @dataclass(frozen=True)
 class _FeatureColumns:
-    """What the columns of one part are: features, those of them that were selected, roles ->
-    column, and the ignored.
+    """What the columns of one part are.
 
-    Columns that were selected: where a look at the label chose them.
+    selected: the features that were selected by using the label; empty if none were. roles: role ->
+    column.
     """
 
     features: list[str]
@@ -480,11 +505,11 @@ class _FeatureColumns:
 
     @property
     def fields(self) -> dict[str, Field]:
-        text = {
-            role: Field(name, rules.TEXT if role == "id" else rules.NAME)
-            for role, name in self.roles.items()
-        }
-        return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
+        """The name of each column in a `CheckedTable` -> the column and its rules."""
+        fields = {role: Field(name, rules.NAME) for role, name in self.roles.items()}
+        if "id" in fields:
+            fields["id"] = Field(self.roles["id"], rules.TEXT)
+        return fields | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
 def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Examples:
@@ -496,29 +521,35 @@ def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Exampl
     """
     import pandas as pd
 
-    columns = columns_of(parts, p)
-    rows, own = tables.read(parts, [each.fields for each in columns]), columns[0]
-    text = {role: rows.coded(role) for role in own.roles}
+    columns_of_parts = columns_of(parts, p)
+    columns = columns_of_parts[0]  # all parts have the same roles
+    rows = tables.read(parts, [of_part.fields for of_part in columns_of_parts])
+    text = {role: rows.coded(role) for role in columns.roles}
     if p.gap is not None and "time" not in text:
         raise ParameterError("gap: needs a time column; set columns='time=NAME'")
-    every = ((name, rows.texts(f"feature {name}"), name in p.categorical) for name in own.features)
     features = pd.DataFrame(
-        {name: _typed(texts, name, rows.locate, text=codes) for name, texts, codes in every}
+        {
+            name: _typed(
+                rows.texts(f"feature {name}"), name, rows.locate, text=name in p.categorical
+            )
+            for name in columns.features
+        }
     )
-    e = _examples(
+    exclusions: tuple[Exclusion, ...] = ()
+    if ignored := tuple(columns.ignored):
+        exclusions = (Exclusion(kinds.UNUSED_COLUMNS, len(ignored), ignored),)
+    examples = _examples(
         rows,
         text,
-        _target(text["label"], own.roles["label"], p.task, rows.locate),
-        own.roles,
+        _target(text["label"], columns.roles["label"], p.task, rows.locate),
+        columns.roles,
         id=Ids(tables.one_array(rows.chunks("id"))) if "id" in text else None,
-        features=features[own.selected] if own.selected else features,
-        candidates=features if own.selected else None,
-        exclusions=(Exclusion(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),)
-        if own.ignored
-        else (),
+        features=features[columns.selected] if columns.selected else features,
+        candidates=features if columns.selected else None,
+        exclusions=exclusions,
         read=len(rows),
     )
-    return e.sample(p.most_rows, p.seed)
+    return examples.sample(p.most_rows, p.seed)
 
 
 def columns_of(
@@ -527,12 +558,13 @@ def columns_of(
     """The columns of each part. Raises InputError for a part without target or features, or with
     other columns.
     """
-    if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
+    label = p.columns.get("label", p.target)
+    if p.target is not None and label != p.target:
         raise ParameterError(
             f"target and columns: must name one column, got {p.target!r} and {label!r}"
         )
     columns = [_columns(part, p) for part in parts]
-    tables.refuse_missing_columns(parts, [own.fields for own in columns])
+    tables.refuse_missing_columns(parts, [of_part.fields for of_part in columns])
     return columns
 
 
@@ -541,29 +573,32 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     chosen = dict(p.columns)
     if p.target is not None:
         chosen["label"] = p.target
-    named = dict.fromkeys(p.categorical, "categorical") | ({p.target: "target"} if p.target else {})
+    required = dict.fromkeys(p.categorical, "categorical")  # column -> the parameter that names it
+    if p.target:
+        required[p.target] = "target"
     ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
-    seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.match(
-        seen, ("label", *SIDES), chosen, part.name, required_columns=named
-    ).resolve()
+    names = [name for name in part.columns if name not in ignored]
+    mapping = roles_of.match(
+        names, ("label", *DESCRIBING), chosen, part.name, required_columns=required
+    )
+    roles = mapping.resolve()
     if "label" not in roles:
-        usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
-        hint = (
-            f"; {roles_of.NO_HEADER}: target=1"
-            if roles_of.like_data(part.columns)
-            else "; set target=NAME"
+        usual = ", ".join(roles_of.SYNONYMS["label"])
+        inventory = roles_of.listed(map(repr, names), MOST)
+        hint = "; set target=NAME"
+        if roles_of.like_data(part.columns):
+            hint = f"; {roles_of.NO_HEADER}: target=1"
+        raise InputError(
+            f"{part.name}: no column for the target ({usual}); it has {inventory}{hint}"
         )
-        raise InputError(f"{part.name}: no column for the target ({usual}); it has {has}{hint}")
-    features = [name for name in seen if name not in roles.values()]
+    features = [name for name in names if name not in roles.values()]
     if not features:
         besides = roles_of.listed(map(repr, [*roles.values(), *ignored]), MOST)
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
     repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
-    if repeats and {"fold", "id"} <= set(
-        roles
-    ):  # the folds were drawn several times: each row would count as often
+    if repeats and {"fold", "id"} <= roles.keys():
+        # the folds were drawn several times, and each row would count as often
         raise roles_of.refused(part.name, "repeated_features", column=repeats[0])
     selected = roles_of.matching(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
@@ -576,15 +611,16 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
 
 
 def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:
-    """A feature: doubles where every value is a number and no text is wanted, else text with
-    missing values.
+    """A feature: doubles if every cell is a number or empty, else texts, with NaN for empty cells.
+
+    text: True if the cells are texts in any case. Raises InputError for an infinite number.
     """
     import pandas as pd
 
     column = pd.Series(texts, dtype=object)
     values = pd.to_numeric(column, errors="coerce").astype(np.float64)
-    words = column.str.lower().isin(MISSING) | column.isna()
-    if text or values.isna().all() or not (values.notna() | words).all():
+    is_missing = column.str.lower().isin(MISSING) | column.isna()
+    if text or values.isna().all() or not (values.notna() | is_missing).all():
         return column.where(column.notna(), np.nan)
     infinite = np.isinf(values).to_numpy()
     if infinite.any():
@@ -594,44 +630,48 @@ def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Se
 
 
 def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
-    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the
-    values.
+    """The numbers and names of classes, or real numbers, as `kind` says; if it is None, as the
+    values say. name: that of the column.
+
+    Raises InputError for an empty cell, or a number that is not finite.
     """
     import pandas as pd
 
-    empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
-    if empty.any():
-        row = int(empty.argmax())
+    is_empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
+    if is_empty.any():
+        row = int(is_empty.argmax())
         raise rules.PRESENT.of(locate, name, row, repr(text.names[text.code[row]]))
-    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(
-        np.float64
-    )[text.code]
-    if kind == NUMBER or (kind is None and not np.isnan(values).any()):
-        for rule in rules.MEASURED:
-            wrong = np.flatnonzero(rule.breaks(values))
-            if wrong.size:
-                got = (
-                    repr(text.names[text.code[wrong[0]]])
-                    if rule is rules.FINITE
-                    else exact(values[wrong[0]])
-                )
-                raise rule.of(locate, name, int(wrong[0]), got)
-        return _classes(values, kind)
-    return _numbered(text.code, text.names)
+    distinct = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce")
+    values = distinct.to_numpy(np.float64)[text.code]
+    if kind == CLASSES or (kind is None and np.isnan(values).any()):
+        return _numbered(text.code, text.names)
+    for rule in rules.MEASURED:
+        wrong = np.flatnonzero(rule.breaks(values))
+        if wrong.size:
+            row = int(wrong[0])
+            # a text that is no number is NaN as a value
+            got = repr(text.names[text.code[row]]) if rule is rules.FINITE else exact(values[row])
+            raise rule.of(locate, name, row, got)
+    return _classes(values, kind)
 
 
 def _classes(values: Floats, kind: str | None) -> Target:
+    """The numbers as classes, or as they are; if `kind` is None, few whole numbers are classes.
+    Raises InputError if all are equal.
+    """
     distinct = np.unique(values)
-    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
-    if kind == NUMBER or (kind is None and not few):
-        if distinct.size < 2:
-            raise InputError(f"label must have 2 or more values, got only {exact(distinct[0])}")
-        return values, ()
-    return _numbered(np.searchsorted(distinct, values), [*map(exact, distinct)])
+    are_classes = kind == CLASSES
+    if kind is None:
+        are_classes = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    if are_classes:
+        return _numbered(np.searchsorted(distinct, values), [*map(exact, distinct)])
+    if distinct.size < 2:
+        raise InputError(f"label must have 2 or more values, got only {exact(distinct[0])}")
+    return values, ()
 
 
 def _numbered(code: Ints, names: Sequence[str]) -> Target:
-    """Class numbers and the names of the classes."""
+    """The numbers of classes and their names. Raises InputError for a single class."""
     if len(names) < 2:
         raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
     return code, tuple(names)
@@ -645,35 +685,46 @@ def _examples(
     text: Mapping[str, Coded],
     target: Target,
     columns: Mapping[str, str],
-    **own: Any,
+    **fields: Any,
 ) -> Examples:
-    """The examples of rows with these columns of text; target: of each row, and the names of the
-    classes.
+    """The examples of rows. text: role -> its texts, of those that the table has. target: the
+    label. columns: role -> column. fields: the other fields of `Examples`.
     """
     time, dated = _times(text.get("time"), columns.get("time", ""), rows.locate)
-    own |= {role: text.get(role) for role in ("group", "fold", "repeat")}
-    return Examples(*target, time=time, dated=dated, columns=columns, sources=rows.sources, **own)
+    fields |= {role: text.get(role) for role in ("group", "fold", "repeat")}
+    label, classes = target
+    return Examples(
+        label,
+        classes,
+        time=time,
+        dated=dated,
+        columns=columns,
+        sources=rows.sources,
+        **fields,
+    )
 
 
 def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
-    """Times as numbers, and whether they were dates: then in days since 1970.
+    """Times as numbers and False, or dates as days since 1970 and True; None without a column.
 
-    Raises InputError for the first text that is no date where not all are numbers.
+    name: that of the column. Raises InputError for a text that is no ISO date, if not all are
+    numbers, and for a date that is a placeholder, such as 9999-12-31.
     """
     if text is None:
         return None, False
     import pandas as pd
 
-    row, distinct = text.code, pd.Series(text.names, dtype=object)
+    distinct = pd.Series(text.names, dtype=object)
     values = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
     if np.isfinite(values).all():
-        return values[row], False
+        return values[text.code], False
     dates = pd.to_datetime(distinct, errors="coerce", format="ISO8601", utc=True)
-    readable, (first, last) = dates.notna(), YEARS
     year = distinct.str.extract(r"^\s*(-?\d{4})\D", expand=False).astype(float)
-    placeholder = year.notna() & ~year.between(first, last)
-    for rule, wrong in ((DATE, placeholder), (TIME, ~readable)):
-        if wrong.any():
-            odd = int(wrong.to_numpy()[row].argmax())
-            raise rule.of(locate, name, odd, repr(text.names[row[odd]]))
-    return ((dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400)[row], True
+    first, last = YEARS
+    is_placeholder = year.notna() & ~year.between(first, last)
+    for rule, is_wrong in ((DATE, is_placeholder), (TIME, dates.isna())):
+        if is_wrong.any():
+            row = int(is_wrong.to_numpy()[text.code].argmax())
+            raise rule.of(locate, name, row, repr(text.names[text.code[row]]))
+    seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
+    return (seconds / 86400)[text.code], True

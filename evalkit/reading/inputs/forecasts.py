@@ -18,16 +18,17 @@ from evalkit.reading.tables import columns as roles_of, parts, rules
 class ForecastTable(PredictionTable):
     """A table of forecasts before it is read.
 
-    interval_level: the share of actual values that bounds are to hold whose name states none; None
-    if the user states none.
+    interval_level: the share of actual values that lie within bounds whose names state no level;
+    None if the user states none.
     """
 
     interval_level: float | None = None
 
     @property
     def names_suffice(self) -> bool:
-        """True if names of columns alone say which are forecasts and actual values, and none states
-        a distribution or a level or may be a draw, or if a column that the user names is missing.
+        """True if the names of the columns alone say which hold the forecasts and the actual
+        values, and none states a distribution or a level or may be a draw; also if a column that
+        the user names is missing, which reading refuses.
         """
         part = self.parts[0]
         if self.mappings[part].missing_columns:
@@ -52,23 +53,23 @@ class ForecastTable(PredictionTable):
         return layouts
 
     def _refuse_rivals(self, proposed: proposal.Proposal) -> None:
-        """Raise InputError for two columns with one role in the distribution of a system, unless
-        they are a mean or a standard deviation, as whose any number may be called.
+        """Raise InputError for different columns with one role in the distribution of a system,
+        unless they may be something else: any number may be called a mean or a standard deviation.
         """
-        found = distributions(self.parts[0].columns, self.interval_level)
+        part = self.parts[0]
+        stated = distributions(part.columns, self.interval_level)
         cells = {column.name: column.cells for column in self.sample.columns}
         is_alone = len(proposed.predictions) == 1
         for system, columns in proposed.predictions.items():
             forecast = columns.get("forecast", "")
-            possible = proposal.distributions_of(system, forecast, found, is_alone=is_alone)
-            rivals = possible[0].rivals if possible else {}
-            for role, names in rivals.items():
+            possible = proposal.distributions_of(system, forecast, stated, is_alone=is_alone)
+            if not possible:
+                continue
+            for role, names in possible[0].rivals.items():
                 differ = any(cells.get(name) != cells.get(names[0]) for name in names)
                 if differ and role not in (MEAN, DEVIATION):
                     listed = roles_of.listed(map(repr, names))
-                    raise roles_of.refused(
-                        self.parts[0].name, "rival_columns", columns=listed, role=role
-                    )
+                    raise roles_of.refused(part.name, "rival_columns", columns=listed, role=role)
 
     def propose(self, table: SampledTable) -> proposal.Proposal:
         """The actual values, the forecasts and their distributions."""
@@ -82,49 +83,55 @@ class ForecastTable(PredictionTable):
         """The columns of a part by role. Raises InputError for distributions without a point
         forecast.
         """
-        found = distributions(part.columns, self.interval_level)
-        if not found:
+        stated = distributions(part.columns, self.interval_level)
+        if not stated:
             return super().layout(part)
         proposed = self.propose(self.sample)
         if {*proposed.lacking, *proposed.unclear} == {"forecast"}:
-            columns = [*next(iter(found.values())).columns]
-            listed = roles_of.listed(map(repr, sorted(columns)))
+            first = next(iter(stated.values()))
+            listed = roles_of.listed(map(repr, sorted(first.columns)))
             raise roles_of.refused(part.name, "no_point", columns=listed)
         return super().layout(part)
 
     @cached_property
-    def _columns_beside(self) -> list[ColumnSample]:
-        """The columns without a role, whether or not they are units or segments."""
+    def _other_columns(self) -> list[ColumnSample]:
+        """The columns without a role; units and segments are among them."""
         used = {
             column.field.column
             for column in self.layouts[0].columns
             if not column.role.startswith("attribute ")
         }
-        samples = [ColumnSample(*column) for column in self.parts[0].head.items()]
+        samples = [ColumnSample(name, cells) for name, cells in self.parts[0].head.items()]
         return [column for column in samples if column.name not in used]
 
     @property
+    def _named_as_horizon(self) -> list[ColumnSample]:
+        """The columns without a role that have a usual name of a horizon."""
+        names = usual("distributions")["horizon"]
+        return [column for column in self._other_columns if comparable(column.name) in names]
+
+    @property
     def horizon(self) -> str | None:
-        """The column that says how far ahead each forecast looks, by its name: a few whole numbers,
-        without another use.
+        """The column that says how far ahead each forecast looks, by its name, with a few whole
+        numbers; None without one.
         """
-        for column in self._columns_beside:
-            is_named = comparable(column.name) in usual("distributions")["horizon"]
-            if is_named and column.is_whole and column.holds_labels:
+        for column in self._named_as_horizon:
+            if column.is_whole and column.holds_labels:
                 return column.name
         return None
 
     @cached_property
     def time_columns(self) -> TimeColumns | None:
         """The columns of time; None without one."""
-        return time_columns(self._columns_beside, self.horizon or self._unread_horizon)
+        return time_columns(self._other_columns, self.horizon or self._unread_horizon)
 
     @property
     def _unread_horizon(self) -> str | None:
-        """The column that is called as a horizon is, and holds no whole numbers."""
-        for column in self._columns_beside:
-            is_named = comparable(column.name) in usual("distributions")["horizon"]
-            if is_named and not column.is_whole:
+        """The column with the name of a horizon that holds no whole numbers; None without one. It
+        is one of time, so that the order in time is refused for it.
+        """
+        for column in self._named_as_horizon:
+            if not column.is_whole:
                 return column.name
         return None
 

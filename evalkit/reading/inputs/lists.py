@@ -44,11 +44,12 @@ class ListAccount:
 
     @property
     def record(self) -> dict[str, int]:
-        """The counts of the JSON: without what findings say of the items."""
-        noted = ("own", "own_early", "respelled")
-        return {name: n for name, n in vars(self).items() if name not in noted}
+        """The counts that the JSON holds, by name; those about items are in the findings alone."""
+        in_findings = ("own", "own_early", "respelled")
+        return {name: count for name, count in vars(self).items() if name not in in_findings}
 
     def __add__(self, other: "ListAccount") -> "ListAccount":
+        """The counts of two shards of the queries together."""
         return ListAccount(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -83,12 +84,16 @@ class ListedItems:
 
     @cached_property
     def _codes(self) -> list[NDArray[np.uint64]]:
+        """For each row of the runs, and of the judgements, the number of its item."""
         _, codes = ids.sorted_codes(self.runs.item, self.judgements.item)
+        # in the upper bits: those are what `ids.row_keys` keeps
         return [code.astype(np.uint64) << np.uint64(32) for code in codes]
 
-    def item_ranks(self, at: Ints) -> Ints:
-        """The place of the item of each of some rows of the run among theirs, by its bytes."""
-        return table.encode_sorted(items_of_rows(self.runs.item, at))[0]
+    def item_ranks(self, rows: Ints) -> Ints:
+        """For each of some rows of the run the rank of its item among the items of these rows, in
+        the order of UTF-8 bytes.
+        """
+        return table.encode_sorted(items_of_rows(self.runs.item, rows))[0]
 
     def refuse_collisions(
         self, rows: ListRows, numbers: Ints, others: ListRows, other_numbers: Ints
@@ -112,22 +117,23 @@ class ListedItems:
 
 
 def _item_hashes(rows: ListRows) -> NDArray[np.uint64]:
-    """A hash of the item of each row. The systems of a wide table share one block of items, which
-    is hashed once.
+    """A hash of the item of each row. The systems of a wide table share their blocks of items, each
+    of which is hashed once.
     """
-    numbers = {id(block): ids.text_hashes(block) for block in rows.item}
-    return ids.concatenated([numbers[id(block)] for block in rows.item])
+    hashes = {id(block): ids.text_hashes(block) for block in rows.item}
+    return ids.concatenated([hashes[id(block)] for block in rows.item])
 
 
 def own_documents(rows: ListRows) -> Bools:
-    """Which rows have the query itself as their item."""
+    """True for each row whose item is its query."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     text = pa.large_string()
-    pairs = zip(rows.query, rows.item, strict=True)
-    same = [pc.equal(query.cast(text), item.cast(text)) for query, item in pairs]
-    masks = [mask.to_numpy(zero_copy_only=False) for mask in same]
+    masks = [
+        pc.equal(query.cast(text), item.cast(text)).to_numpy(zero_copy_only=False)
+        for query, item in zip(rows.query, rows.item, strict=True)
+    ]
     return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
 
 
@@ -140,28 +146,29 @@ def plain_texts(items: Any) -> Any:
 
 
 def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bools:
-    """Which items differ from a judged item of their query, but only in case or ending.
+    """True for each item that differs from a judged item of its query in case or ending alone, and
+    equals no judged item.
 
     items, judged: Arrow text; query, judged_query: the number of the query of each.
     """
-    plain, codes = ids.sorted_codes([plain_texts(items)], [plain_texts(judged)])
-    pairs = np.unique(judged_query * len(plain) + codes[1])
-    is_near = np.isin(query * len(plain) + codes[0], pairs)
-    _, whole = ids.sorted_codes([items], [judged])
-    return np.asarray(is_near & ~np.isin(whole[0], whole[1]))
+    plain, (item_code, judged_code) = ids.sorted_codes([plain_texts(items)], [plain_texts(judged)])
+    judged_pairs = np.unique(judged_query * len(plain) + judged_code)
+    is_near = np.isin(query * len(plain) + item_code, judged_pairs)
+    _, (exact_code, exact_judged_code) = ids.sorted_codes([items], [judged])
+    return np.asarray(is_near & ~np.isin(exact_code, exact_judged_code))
 
 
-def items_of_rows(blocks: Sequence[Any], at: Ints) -> Any:
+def items_of_rows(blocks: Sequence[Any], rows: Ints) -> Any:
     """The items of some rows as Arrow text.
 
-    blocks: Arrow arrays with the items of all rows, in sequence. at: the numbers of the rows.
+    blocks: Arrow arrays with the items of all rows, in sequence. rows: their numbers.
     """
     import pyarrow as pa
 
     if len(blocks) > 1:
         column = pa.chunked_array([block.cast(pa.large_string()) for block in blocks])
-        return column.take(pa.array(at)).combine_chunks()
-    return blocks[0].take(pa.array(at)).cast(pa.large_string())
+        return column.take(pa.array(rows)).combine_chunks()
+    return blocks[0].take(pa.array(rows)).cast(pa.large_string())
 
 
 # Ranks as places ----------------------------------------------------------------------------------
@@ -211,8 +218,8 @@ def distinct_ranks(rank: Ints, tied: Bools, ends: Ints) -> Ints:
 
 
 class RankGaps(NamedTuple):
-    """The number of lists that start above rank 1, and of lists that lack a rank after their
-    first.
+    """The number of lists whose first rank is above 1 (late), and of lists that lack a rank after
+    their first (gaps).
     """
 
     late: int
@@ -223,10 +230,11 @@ def rank_gaps(lists: Lists) -> RankGaps:
     """Count the lists that lack ranks."""
     if lists.position is None:  # the rank of a row is its number in the list
         return RankGaps(0, 0)
-    filled = lists.length > 0
-    first = lists.position[lists.offset[:-1][filled]]
-    span = lists.depth[filled] - first + 1
-    return RankGaps(int((first > 1).sum()), int((span > lists.length[filled]).sum()))
+    has_rows = lists.length > 0
+    first_rank = lists.position[lists.offset[:-1][has_rows]]
+    ranks = lists.depth[has_rows] - first_rank + 1  # from the first to the last one
+    has_gap = ranks > lists.length[has_rows]
+    return RankGaps(late=int((first_rank > 1).sum()), gaps=int(has_gap.sum()))
 
 
 def grades_in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
@@ -239,7 +247,7 @@ def grades_in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Fl
     >>> grades_in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), levels)
     array([ 1., nan,  2.])
     """
-    # few bytes a row, which stay in the cache
+    # code 0 has no grade; a code has few bytes, so that those of all rows stay in the cache
     code = np.zeros(len(order), np.min_scalar_type(len(levels)))
     code[row] = np.searchsorted(levels, grade) + 1
     grade_of_code = np.concatenate([[np.nan], levels])
@@ -257,25 +265,30 @@ def grades_best_first(query: Ints, grade: Floats, levels: Floats) -> Floats:
     >>> grades_best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
     array([1., 2., 1.])
     """
+    # one number per grade, so that one quick sort orders both: the query in its upper bits, the
+    # level, the best one lowest, in its lower bits
     bits = len(levels).bit_length()
-    key = (query.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
+    from_best = len(levels) - np.searchsorted(levels, grade)
+    key = (query.astype(np.int64) << bits) | from_best
     key.sort()
-    return np.asarray(levels[len(levels) - (key & ((1 << bits) - 1))])
+    sorted_from_best = key & ((1 << bits) - 1)
+    return np.asarray(levels[len(levels) - sorted_from_best])
 
 
 # The first items of each list ---------------------------------------------------------------------
 
 
-KEPT = 200_000  # rows of all lists together whose items stay
-DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than these none does
+KEPT = 200_000  # rows of all lists together whose items stay in memory
+DEEPEST = 100  # rows of each list whose items stay
+SHALLOWEST = 10  # with fewer rows per list none stays
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
     """The first `depth` rows of all lists, in the order of the systems and their lists.
 
-    items: a function to the items of all rows, as Arrow text. length: rows of each list. Items are
-    copied and numbered when first needed.
+    items: a function that returns the items of all these rows, as Arrow text; it is called when
+    they are first needed. length: the rows of each list.
     """
 
     items: Callable[[], Any]
@@ -285,6 +298,7 @@ class Retrieved:
 
     @cached_property
     def _coded(self) -> Any:
+        """The items as an Arrow array of dictionary type."""
         return self.items().dictionary_encode()
 
     @property
@@ -295,20 +309,22 @@ class Retrieved:
     @cached_property
     def lists(self) -> Mapping[str, Items]:
         """System -> the first rows of its lists, as indices into `texts`."""
-        item, texts = self._coded.indices.to_numpy().astype(np.int64), self._coded.dictionary
+        item = self._coded.indices.to_numpy().astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(self.length)])
-        queries, lists = len(self.length) // len(self.systems), {}
+        queries = len(self.length) // len(self.systems)
+        lists = {}
         for i, system in enumerate(self.systems):
             offset = ends[i * queries : (i + 1) * queries + 1]
-            lists[system] = Items(item[offset[0] : offset[-1]], offset - offset[0], len(texts))
+            items = item[offset[0] : offset[-1]]
+            lists[system] = Items(items, offset - offset[0], len(self.texts))
         return lists
 
     def take(self, member: Bools) -> "Retrieved":
-        """The queries that `member` selects."""
-        lists = np.tile(member, len(self.systems))
-        rows = np.repeat(lists, self.length)
+        """The lists of some queries. member: True for these."""
+        is_taken = np.tile(member, len(self.systems))  # of each list
+        rows = np.repeat(is_taken, self.length)
         return Retrieved(
-            lambda: self.items().filter(rows), self.length[lists], self.systems, self.depth
+            lambda: self.items().filter(rows), self.length[is_taken], self.systems, self.depth
         )
 
     def first(self, system: str, query: int, k: int) -> list[str]:
@@ -320,7 +336,7 @@ class Retrieved:
 
 
 def retrieved_depth(lists: int) -> int:
-    """How many rows of each list stay in memory, of so many lists; 0 of too many.
+    """The number of rows of each list whose items stay in memory; 0 if there are too many lists.
 
     >>> retrieved_depth(500), retrieved_depth(4_000), retrieved_depth(40_000)
     (100, 50, 0)
@@ -335,8 +351,8 @@ def numbers_of_stretches(start: Ints, length: Ints) -> Ints:
     >>> numbers_of_stretches(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
     """
-    before = np.cumsum(length) - length
-    return np.asarray(np.arange(length.sum()) + np.repeat(start - before, length))
+    numbers_before = np.cumsum(length) - length
+    return np.asarray(np.arange(length.sum()) + np.repeat(start - numbers_before, length))
 
 
 # The table of items -------------------------------------------------------------------------------
@@ -355,11 +371,11 @@ FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
 @dataclass(frozen=True, eq=False)
 class Stock:
-    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items,
-    d), NaN if empty.
+    """The catalogue of items. Each array has a row per item; it is None if no column has it.
 
-    popularity: interactions per item; user_share: share of users that had it; NaN if empty. Each is
-    None if no column has it.
+    item: ids as text. category: a number per item, -1 for none. features: shape (items, features),
+    NaN for an empty cell. popularity: interactions with an item, NaN for an empty cell. user_share:
+    the share of users that had it, NaN for an empty cell.
     """
 
     item: np.ndarray
@@ -373,7 +389,10 @@ class Stock:
         return len(self.item)
 
     def listed(self, retrieved: Retrieved) -> dict[str, Items]:
-        """The lists of each system as rows of this table, -1 for an item that the table lacks."""
+        """System -> its lists, with items as rows of this table, -1 for an item that it lacks.
+
+        Raises InputError if the table has none of the items.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -437,11 +456,11 @@ def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) ->
     features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
     return Stock(
         item,
-        _codes(rows.texts("category")) if "category" in roles else None,
-        np.column_stack(features) if features else None,
-        rows.numbers("popularity") if "popularity" in roles else None,
-        rows.numbers("user_share") if "user_share" in roles else None,
-        rows.sources,
+        category=_codes(rows.texts("category")) if "category" in roles else None,
+        features=np.column_stack(features) if features else None,
+        popularity=rows.numbers("popularity") if "popularity" in roles else None,
+        user_share=rows.numbers("user_share") if "user_share" in roles else None,
+        sources=rows.sources,
     )
 
 

@@ -41,7 +41,9 @@ from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
 
-ID, SYSTEM, WEIGHT = Role.declared("id"), Role.declared("system"), Role.declared("weight")
+ID = Role.declared("id")
+SYSTEM = Role.declared("system")
+WEIGHT = Role.declared("weight")
 LABEL = Role.declared("label", required=True, normalise=canonical_label)
 PREDICTED = Role.declared("predicted", normalise=canonical_label)
 ROLES = (
@@ -62,23 +64,27 @@ BINARY = tuple(role for role in ROLES if role.name != "predicted")
 
 
 def _rank(score: Floats) -> Floats:
-    """The share of rows that score lower, those of equal score by half."""
+    """For each score the share of scores that are lower, with half of those that are equal."""
+    # with all rows as negatives, a threshold's false positives are the scores at or above it
     table = counts.count(score, np.zeros(len(score), dtype=np.int64))
-    place = np.searchsorted(-table.threshold, -score)
-    return 1 - (table.fp[place] - table.negative[place] / 2) / len(score)
+    threshold = np.searchsorted(-table.threshold, -score)
+    at_or_above = table.fp[threshold]
+    equal = table.negative[threshold]
+    return 1 - (at_or_above - equal / 2) / len(score)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Actual values and predictions. kind: binary, multi-class or multi-label outcomes, or
-    forecasts.
+    """Actual values and predictions.
 
-    names: for two classes the negative one, "" if it never occurs, and the positive one; else all
-    classes, or the labels. actual: 1 for the positive class, numbers of classes, a column per
-    label, or numbers. score: system -> scores (several classes or labels: one column each; none if
-    only classes are predicted), or forecasts. predicted: system -> numbers of classes, for several
-    classes. decision: system -> True where it decided for the positive class of two, if a column
-    says so. unused_decisions: columns that are named as decisions, but could not be read as such.
+    kind: "binary", "multi-class", "multi-label" or "forecasts". names: for two classes the negative
+    one, "" if it never occurs, and the positive one; else all classes, or the labels. actual: 1 for
+    the positive class and 0 for the other, numbers of classes, a column of True and False per
+    label, or numbers. score: system -> scores or forecasts, one per row; of several classes or
+    labels one column each; empty if only classes are predicted. weight: one per row; None without
+    weights. predicted: system -> numbers of classes, for several classes. decision: system -> True
+    for each row for which it decided for the positive class of two, if a column says so.
+    unused_decisions: columns that are named as decisions, but could not be read as such.
     """
 
     rows: Aligned
@@ -98,7 +104,7 @@ class Outcomes:
 
     @property
     def shares(self) -> Mapping[str, Floats]:
-        """The probabilities; of other scores the share of rows that score lower."""
+        """System -> its probabilities; for other scores the share of rows that score lower."""
         if self.sure:
             return self.score
         return {name: np.apply_along_axis(_rank, 0, score) for name, score in self.score.items()}
@@ -106,23 +112,21 @@ class Outcomes:
     @property
     def outside(self) -> str:
         """The first score outside 0..1, as text; "" if there is none."""
-        for name, score in self.score.items():
+        for system, score in self.score.items():
             if not are_probabilities(score):
-                row, *column = map(
-                    int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape)
-                )
-                place, said = self.rows.place(row, name), self._column(name, *column)
-                return outside(name, score[(row, *column)], place, said)
+                # of scores of shape (rows,), or (rows, classes)
+                first = int(((score < 0) | (score > 1)).argmax())
+                row, *number = map(int, np.unravel_index(first, score.shape))
+                column = self._column_of_class(number[0]) if self.kind == "multi-class" else ""
+                return outside(system, score[(row, *number)], self.rows.place(row, system), column)
         return ""
 
-    def _column(self, system: str, *place: int) -> str:
-        """The column of a class; nothing if a system has but one."""
-        if self.kind != "multi-class":
-            return ""
-        name = self.names[place[0]]
-        classes = [column for column in self.rows.layout.columns if column.role.startswith("p ")]
+    def _column_of_class(self, number: int) -> str:
+        """The column with the scores of a class, of several classes."""
+        name = self.names[number]
+        columns = [column for column in self.rows.layout.columns if column.role.startswith("p ")]
         return next(
-            column.field.column for column in classes if canonical_label(column.role[2:]) == name
+            column.field.column for column in columns if canonical_label(column.role[2:]) == name
         )
 
     @property
@@ -132,35 +136,48 @@ class Outcomes:
 
 
 def _misses_of_two(o: Outcomes) -> Misses:
-    names = np.array([o.names[0] or f"not {o.names[1]}", o.names[1]], dtype=object)
-    errors = {name: np.abs(o.actual - share) for name, share in o.shares.items()}
+    """The errors of probabilities of the positive class, or else of shares of rows that score
+    lower: |1 − p| for positive rows, |p| for negative ones.
+    """
+    negative, positive = o.names
+    names = np.array([negative or f"not {positive}", positive], dtype=object)
+    errors = {system: np.abs(o.actual - share) for system, share in o.shares.items()}
     measure = ErrorKind.PROBABILITY if o.sure else ErrorKind.RANK
     return Misses(names[o.actual], "label", o.score, errors, measure)
 
 
 def _misses_of_classes(o: Outcomes) -> Misses:
+    """The errors of probabilities of the actual class, 1 − p, or else of predicted classes, 0 or
+    1.
+    """
     classes = np.array(o.names, dtype=object)
-    answers = {name: classes[predicted] for name, predicted in o.predicted.items()}
+    answers = {system: classes[predicted] for system, predicted in o.predicted.items()}
     if o.score and o.sure:
-        measure, rows = ErrorKind.CLASS, np.arange(len(o.actual))
-        errors = {name: 1 - score[rows, o.actual] for name, score in o.score.items()}
+        measure = ErrorKind.CLASS
+        rows = np.arange(len(o.actual))
+        errors = {system: 1 - score[rows, o.actual] for system, score in o.score.items()}
     else:
         measure = ErrorKind.DECISION
-        errors = {name: (own != o.actual).astype(float) for name, own in o.predicted.items()}
+        errors = {
+            system: (predicted != o.actual).astype(float)
+            for system, predicted in o.predicted.items()
+        }
     return Misses(classes[o.actual], "class", answers, errors, measure)
 
 
 def _misses_of_labels(o: Outcomes) -> Misses:
+    """The mean error over the labels of a row; the answer is the label with the largest one."""
     names = np.array(o.names, dtype=object)
     truth = np.array([", ".join(names[labels]) or "–" for labels in o.actual], dtype=object)
-    gaps = {name: np.abs(o.actual - share) for name, share in o.shares.items()}
-    errors = {name: gap.mean(axis=1) for name, gap in gaps.items()}
-    worst = {name: names[gap.argmax(axis=1)] for name, gap in gaps.items()}
-    answers = {name: np.where(errors[name] > 0, worst[name], "–") for name in worst}
+    gaps = {system: np.abs(o.actual - share) for system, share in o.shares.items()}
+    errors = {system: gap.mean(axis=1) for system, gap in gaps.items()}
+    worst = {system: names[gap.argmax(axis=1)] for system, gap in gaps.items()}
+    answers = {system: np.where(errors[system] > 0, worst[system], "–") for system in worst}
     return Misses(truth, "labels", answers, errors, ErrorKind.LABELS)
 
 
 def _misses_of_forecasts(o: Outcomes) -> Misses:
+    """The absolute errors of forecasts."""
     errors = {name: np.abs(forecast - o.actual) for name, forecast in o.score.items()}
     return Misses(o.actual, "actual", o.score, errors, ErrorKind.ERROR)
 
@@ -177,8 +194,8 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 class OutcomeTable(PredictionTable):
     """A table of predictions before it is read, with the parameters about its columns.
 
-    requested_kind: None for any. positive: the label that counts as 1, if labels are not 0 and
-    1, -1 and 1, or false and true.
+    requested_kind: the kind of outcomes that the user asks for; None for any. positive: the label
+    that counts as 1, if labels are not 0 and 1, -1 and 1, or false and true.
     """
 
     roles: Sequence[Role] = ROLES
@@ -235,6 +252,7 @@ class OutcomeTable(PredictionTable):
         )
 
     def propose(self, table: SampledTable) -> Proposal:
+        """The labels and the predictions; lacking the kind if the user asks for another one."""
         proposal = classification(table, self.requested_kind)
         if self.requested_kind in (None, proposal.kind):
             return proposal
@@ -303,16 +321,16 @@ class OutcomeTable(PredictionTable):
         That is the column that the user names; else the column that is named as decisions, if every
         system has exactly one. Without such columns the layout stays as it is.
         """
-        named = self.columns.get("predicted")
+        chosen = self.columns.get("predicted")
         # only a column that the user names must have no empty cell
-        content = rules.NAME if named else rules.NAME_OR_EMPTY
+        content = rules.NAME if chosen else rules.NAME_OR_EMPTY
         decisions = []
         for i, system in enumerate(layout.systems or [""]):  # "": the system of a long table
-            columns = [named] if named else decision_columns(part.columns, layout, system)
+            columns = [chosen] if chosen else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
-            field = Field(columns[0], content, canonical_label)
-            decisions.append(RoleColumn("predicted", field, i))
+            decision = Field(columns[0], content, canonical_label)
+            decisions.append(RoleColumn("predicted", decision, i))
         return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:
@@ -352,9 +370,14 @@ class OutcomeTable(PredictionTable):
         if len(samples) != 2:
             return
         if len(part.head[names[0]]) > FEW and all_sum_to_one(samples):
-            ways = [written({"score": name}) for name in names]
-            named = {"first": names[0], "second": names[1], "systems": written(names)}
-            raise roles_of.refused(part.name, "both_classes", **named, ways=ways)
+            raise roles_of.refused(
+                part.name,
+                "both_classes",
+                first=names[0],
+                second=names[1],
+                systems=written(names),
+                ways=[written({"score": name}) for name in names],
+            )
 
 
 def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> None:
@@ -363,12 +386,20 @@ def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> N
     """
     if len(score) != 2:
         return
-    (first, scores), (second, others) = score.items()
-    is_share = are_probabilities(scores) and are_probabilities(others) and np.ptp(scores) > 0
-    if len(scores) > FEW and is_share and np.allclose(scores + others, 1, rtol=0, atol=ROUNDED):
-        named = {"first": first, "second": second, "systems": written([first, second])}
-        ways = [written([name]) for name in (first, second)]
-        raise roles_of.refused(where, "systems_of_both_classes", **named, ways=ways)
+    first, second = score
+    first_score, second_score = score.values()
+    if len(first_score) <= FEW or not all(map(are_probabilities, score.values())):
+        return
+    is_constant = np.ptp(first_score) == 0
+    if not is_constant and np.allclose(first_score + second_score, 1, rtol=0, atol=ROUNDED):
+        raise roles_of.refused(
+            where,
+            "systems_of_both_classes",
+            first=first,
+            second=second,
+            systems=written([first, second]),
+            ways=[written([name]) for name in (first, second)],
+        )
 
 
 def all_sum_to_one(columns: Sequence[ColumnSample]) -> bool:
@@ -390,7 +421,7 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
     """
     names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
-        names |= {*WORDS_OF_DECISIONS}  # which need not name the only system
+        names |= {*WORDS_OF_DECISIONS}
     used = {field.column for field in layout.fields.values()}
     return [name for name in columns if name not in used and comparable(name) in names]
 
@@ -425,21 +456,22 @@ def class_score_columns(part: parts.InputPart) -> list[str]:
 
 
 def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
-    """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have
-    another role.
+    """Raise InputError unless each label has both columns, y_ and p_, and there is a label.
+
+    scores: the columns p_. used: columns with another role.
     """
-    true = [
+    labels = [
         name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used
     ]
     lacking = [
         f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns
     ]
-    lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
-    if lacking or not scores:
-        none = f"none (it has {roles_of.listed(map(repr, part.columns))})"
-        raise roles_of.refused(
-            part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none
-        )
+    lacking += [f"p_{name[2:]} beside {name!r}" for name in labels if f"p_{name[2:]}" not in scores]
+    if lacking:
+        raise roles_of.refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}")
+    if not scores:
+        inventory = roles_of.listed(map(repr, part.columns))
+        raise roles_of.refused(part.name, "unpaired", got=f"none (it has {inventory})")
 
 
 # What the columns hold ----------------------------------------------------------------------------
@@ -688,16 +720,17 @@ def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
 
 
 def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
-    """The roles of columns of scores by class. Raises InputError if two are of one class, such as
+    """Class -> the role of its column of scores. Raises InputError if two are of one class, such as
     p_1 and p_1.0.
     """
-    of = {canonical_label(role[2:]): role for role in roles}
+    role_of_class = {canonical_label(role[2:]): role for role in roles}
     for role in roles:
         name = canonical_label(role[2:])
-        if (other := of[name]) != role:
-            got = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
-            raise InputError(f"{where}: {got}; drop or rename one of them")
-    return of
+        other = role_of_class[name]
+        if other != role:
+            problem = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
+            raise InputError(f"{where}: {problem}; drop or rename one of them")
+    return role_of_class
 
 
 def classes_of(
@@ -706,24 +739,24 @@ def classes_of(
     """The classes in order: those with a column of scores, or else all labels and predicted
     classes.
 
-    scores: the role of each class's column. Raises InputError for a label, or a predicted class,
-    that is none, and for a single class.
+    scores: class -> the role of its column. Raises InputError for a label, or a predicted class,
+    that has no column of scores, for a single class, and if no predicted class is a label.
     """
     if not scores and not labels.counts.keys() & predicted.counts.keys():
-        texts = [
-            roles_of.listed(map(repr, _in_order({*column.counts})), 5)
-            for column in (labels, predicted)
-        ]
+        label_texts = roles_of.listed(map(repr, _in_order({*labels.counts})), 5)
+        predicted_texts = roles_of.listed(map(repr, _in_order({*predicted.counts})), 5)
         raise InputError(
-            f"{where}: {predicted.column} must use the names of the labels, {texts[0]}, got "
-            f"{texts[1]}; write both in the same way"
+            f"{where}: {predicted.column} must use the names of the labels, {label_texts}, got "
+            f"{predicted_texts}; write both in the same way"
         )
     classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first_cell(unknown)
-        has = ", ".join(f"p_{canonical_label(role[2:])}" for role in [*scores.values()][:5])
-        raise InputError(f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({has})")
+        columns = ", ".join(f"p_{canonical_label(role[2:])}" for role in [*scores.values()][:5])
+        raise InputError(
+            f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({columns})"
+        )
     if len(classes) < 2:
         raise one_class(where, labels.column, classes[0])
     unknown = [name for name in predicted.counts if name not in classes]
@@ -739,18 +772,20 @@ def one_class(where: str, column: str, name: str) -> InputError:
 
 
 def _in_order(names: set[str]) -> list[str]:
-    """Numbers by size, then texts."""
+    """The names in order: numbers by size, then texts."""
+    return sorted(names, key=_order_of_class)
 
-    def key(name: str) -> tuple[int, float, str]:
-        try:
-            return 0, float(name), name
-        except ValueError:
-            return 1, 0.0, name
 
-    return sorted(names, key=key)
+def _order_of_class(name: str) -> tuple[int, float, str]:
+    """What a class is sorted by."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
 
 
 def _multi_label(rows: Aligned) -> Outcomes:
+    """The outcomes of several labels: a column of labels and one of scores for each."""
     labels = tuple(
         role.removeprefix("true ") for role in rows.shared_values if role.startswith("true ")
     )
@@ -768,8 +803,11 @@ def are_probabilities(score: Floats) -> bool:
 
 
 def outside(name: str, score: float, place: str, column: str = "") -> str:
-    """A score outside 0..1, as text; column: the class or label."""
-    return f"got the score {exact(score)} of {name}{column and f' in {column}'} ({place})"
+    """A score outside 0..1, as text. name: the system. column: that of its class; "" if a system
+    has a single column.
+    """
+    where = f" in {column}" if column else ""
+    return f"got the score {exact(score)} of {name}{where} ({place})"
 
 
 # Actual values and forecasts ----------------------------------------------------------------------
@@ -791,8 +829,9 @@ def forecasts_of(rows: Aligned) -> Outcomes:
             for name, members in rows.predictions.items()
         }
     weight = weight_of(rows)
+    where = rows.sources[0].name
     for name, values in {rows.columns["actual"]: actual, **forecast}.items():
-        refuse_missing(values, None, name, rows.sources[0].name)
+        refuse_missing(values, None, name, where)
     refuse_row_of_totals(rows, [actual, *forecast.values()])
     return Outcomes(rows, "forecasts", (), actual, forecast, weight)
 
@@ -802,12 +841,15 @@ def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
 
     In a single column, or beside zeros alone, that may be so by chance.
     """
-    counted = [values for values in columns if values.any()]
-    if len(rows) < FEW or len(counted) < 2:
+    nonzero_columns = [values for values in columns if values.any()]
+    if len(rows) < FEW or len(nonzero_columns) < 2:
         return
+    is_total = np.ones(len(rows), np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [np.isclose(values, values.sum() - values, rtol=1e-6, atol=0) for values in counted]
-    totals = np.flatnonzero(np.all([*sums, *[values != 0 for values in counted]], axis=0))
+        for values in nonzero_columns:
+            sum_of_others = values.sum() - values
+            is_total &= np.isclose(values, sum_of_others, rtol=1e-6, atol=0) & (values != 0)
+    totals = np.flatnonzero(is_total)
     if totals.size:
         part, row = rows.locate(int(totals[0]))
         raise roles_of.refused(part.name, "row_of_totals", row=row)
@@ -817,7 +859,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
     """Raise InputError for numbers such as -999 that mean missing: several equal ones, far from
     all others, or -1 beside shares.
 
-    values: NaN if empty. rows: 1 for each value that is None.
+    values: NaN if empty. rows: how many rows have each value; None if each value is one row.
     """
     for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
         is_mark = values == mark
@@ -833,31 +875,34 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
 def refuse_two_classes(
     actual: Floats, forecasts: Collection[Floats], columns: Mapping[str, str], part: parts.InputPart
 ) -> None:
-    """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them,
-    also where another number marks missing ones.
+    """Raise InputError for probabilities as forecasts of 0 and 1, with the command that reads them;
+    also if one more number marks missing actual values.
 
-    actual, forecasts: the values, each once or as often as they occur.
+    actual, forecasts: the values, each once or as often as they occur. columns: role -> column.
     """
     if not all(are_probabilities(values) for values in forecasts):
         return
     if all(np.isin(values, (0, 1)).all() for values in forecasts):
         return
     distinct = np.unique(actual)
-    others = np.setdiff1d(distinct, (0, 1))
-    if len(distinct) - len(others) < 2:
+    marks = np.setdiff1d(distinct, (0, 1))
+    if len(distinct) - len(marks) < 2:  # 0 or 1 does not occur
         return
-    label, forecast = columns["actual"], columns["forecast"]
+    label = columns["actual"]
+    forecast = columns["forecast"]
     way = _as_two_classes(label, forecast.split(", "), part)
     facts = {"column": label, "forecasts": forecast, "way": way}
-    if not others.size:
+    if not marks.size:
         raise roles_of.refused(part.name, "two_classes", **facts)
     names_class = bool({*snake_case(label).split("_")} & {"label", "labels", "class"})
-    if len(others) == 1 and (names_class or others[0] < 0 or others[0] >= MARK):
-        raise roles_of.refused(part.name, "marked_classes", mark=others[0], **facts)
+    if len(marks) == 1 and (names_class or marks[0] < 0 or marks[0] >= MARK):
+        raise roles_of.refused(part.name, "marked_classes", mark=marks[0], **facts)
 
 
 def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart) -> str:
-    """The command that reads the probabilities of two classes."""
+    """The command that reads the probabilities of two classes, or for a table in memory the
+    call.
+    """
     roles = {"label": label}
     if len(forecasts) == 1:
         roles["score"] = forecasts[0]

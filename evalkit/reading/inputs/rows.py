@@ -50,8 +50,11 @@ NO_SCORE: Mapping[str | None, str] = {None: ""}
 ALL_RELEVANT = "1 in every row"  # the column of grades of judgements that have none
 
 
-RUN, JUDGED, QUERY_TABLE = "run", "judged", "query table"  # the kinds of a `ListPart`
-ATTRIBUTE_ROLE = "attribute "  # and the name of a column with one value per query
+# the kinds of a `ListPart`
+RUN = "run"
+JUDGED = "judged"
+QUERY_TABLE = "query table"
+ATTRIBUTE_ROLE = "attribute "  # begins the role of a column with one value per query
 
 
 class ListPart(NamedTuple):
@@ -94,10 +97,12 @@ class RunColumns(NamedTuple):
 class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
 
-    A block has the rows of a part, and of one system in a wide table: each list below has its texts
-    (Arrow), or doubles. score: the negated rank if rows have no score. rank_is_position: True if
-    that rank is the row's place in its list. system: a column, or a name and the number of rows.
-    stretches: the part of each block, and its number of rows.
+    A block has the rows of a part; of a wide table those of one system. Each list has one element
+    per block: Arrow text, or an array of doubles. system: the column of systems, or a pair, the
+    name of the only system and the number of rows. score: the negated rank if rows have no score.
+    rank_is_position: True for each row whose rank is its place in the list. attributes: name of a
+    column -> its texts. stretches: the part of each block, and its number of rows. columns: role ->
+    column, as the page prints it.
     """
 
     system: list[Any] = field(default_factory=list)
@@ -124,18 +129,20 @@ class ListRows:
         attributes = _attributes(columns)
         for system, role in piece.scores.items():
             name = piece.system_name if system is None else system
+            is_rank = role == "rank"
             self.system.append(naming_column(piece.part, columns.get("system")) or (name, rows))
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
-            self.score.append(-columns[role] if role == "rank" else columns.get(role))
-            is_position = ranks_are_positions and role == "rank"
-            self.rank_is_position.append(np.broadcast_to(is_position, rows))
+            self.score.append(-columns[role] if is_rank else columns.get(role))
+            self.rank_is_position.append(np.broadcast_to(is_rank and ranks_are_positions, rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)
             self.stretches.append((piece.part, rows))
 
     def place(self, row: int) -> str:
-        """The file and the row there, from 1, of a row of the whole."""
+        """The file and the row there, from 1, of a row, for errors. row: its number in all
+        blocks.
+        """
         part, number = table.locate(self.stretches, row)
         return part.place(number)
 
@@ -315,26 +322,28 @@ class RankingInput:
         return ListPart(RUN, part, fields, scores, name)
 
     def _columns_of_run(self, part: InputPart) -> "RunColumns":
-        """The columns of a run by their names, or by their cells where names do not say it."""
+        """The columns of a run by their names, or by their cells if names do not say it."""
         mapping = self._mapping(part)
         proposal = self._proposal(part, mapping)
         if proposal is None:
             scores = _score_columns(part, mapping.columns, self.options.systems)
-            found = RunColumns(self._resolve(part, mapping, [] if scores else [ORDER]), scores)
+            by_role = self._resolve(part, mapping, [] if scores else [ORDER])
         else:
             predictions = proposal.predictions
             scores = {system: columns["score"] for system, columns in predictions.items() if system}
-            found = RunColumns({**proposal.columns, **predictions.get(None, {})}, scores)
-        self._refuse_two_roles(part, found.by_role)
-        refuse_distances(part, found.by_role)
-        return found
+            by_role = {**proposal.columns, **predictions.get(None, {})}
+        self._refuse_two_roles(part, by_role)
+        refuse_distances(part, by_role)
+        return RunColumns(by_role, scores)
 
     def _refuse_two_roles(self, part: InputPart, columns: Mapping[str, str]) -> None:
-        """Raise InputError if a further column of the first rows could be the query, and would part
-        its lists, or could be another grade. columns: role -> column.
+        """Raise InputError if an unused column could as well be the query, or the grade, and would
+        give other lists, or other grades. columns: role -> column.
         """
+        if part.layout:  # TREC text has no further columns
+            return
         uses = {*columns.values(), *self.options.columns.values(), *self.options.attributes}
-        unused = [] if part.layout else [name for name in part.columns if name not in uses]
+        unused = [name for name in part.columns if name not in uses]
         for role in ("query", "grade"):
             # a column that the user names has the role, whatever else could have it
             if role not in columns or role in self.options.columns:
@@ -348,7 +357,9 @@ class RankingInput:
         first one, and does not only number the rows. name, other: the two columns.
         """
         pairs = {*zip(part.head[name], part.head[other], strict=True)}
-        if len({*part.head[name]}) < len(pairs) < len(part.head[name]):
+        tells_rows_apart = len(pairs) > len({*part.head[name]})
+        numbers_rows = len(pairs) == len(part.head[name])
+        if tells_rows_apart and not numbers_rows:
             raise refused(
                 part.name,
                 "two_roles",
@@ -379,14 +390,14 @@ class RankingInput:
         """The columns of a run by role; one may be the query and the unit or a segment at once."""
         roles = [role for role in RULES if self.has_grades or role != "grade"]
         chosen = self._chosen_columns(part, roles)
-        named = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
-        other_uses = [name for name in named if name not in SURELY_QUERIES]
-        others = [name for name in part.columns if name not in other_uses]
-        if not roles_of.columns_called("query", others):
-            # such as user_id, where the users are both the queries and the units
+        attributes = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
+        other_uses = [name for name in attributes if name not in SURELY_QUERIES]
+        free = [name for name in part.columns if name not in other_uses]
+        if not roles_of.columns_called("query", free):
+            # such as user_id, if users are both the queries and the units
             queries = roles_of.SYNONYMS["query"]
             other_uses = [name for name in other_uses if name not in queries]
-        return roles_of.match(part.columns, RULES, chosen, part.name, other_uses, named)
+        return roles_of.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
 
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
@@ -405,42 +416,48 @@ class RankingInput:
         """The parts of judgements. Raises InputError if some of them have grades and some have
         none.
         """
-        found = [self._judgements_part(part) for part in self.judged or ()]
-        graded = [piece for piece in found if piece.fields["grade"].column != ALL_RELEVANT]
-        others = [piece for piece in found if piece not in graded]
-        if graded and others:
-            raise refused(others[0].part.name, "some_grades", other=graded[0].part.name)
-        return found
+        pieces = [self._judgements_part(part) for part in self.judged or ()]
+        graded = [piece for piece in pieces if piece.fields["grade"].column != ALL_RELEVANT]
+        ungraded = [piece for piece in pieces if piece not in graded]
+        if graded and ungraded:
+            raise refused(ungraded[0].part.name, "some_grades", other=graded[0].part.name)
+        return pieces
 
     def _judgements_part(self, part: InputPart) -> ListPart:
+        """A part of judgements with its columns by role. Without a column that could be the grade
+        each row gets the grade 1. Raises InputError for roles without a column.
+        """
         if part.layout and part.layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
-        wanted = (*LISTED, "grade")
-        chosen = self._chosen_columns(part, wanted)
-        for role in LISTED:
+        roles = (*LISTED, "grade")
+        chosen = self._chosen_columns(part, roles)
+        for role in LISTED:  # the user may have named the columns of the runs
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        mapping = roles_of.match(part.columns, wanted, chosen, part.name)
-        if mapping.missing_roles(wanted) == [("grade",)] and is_of_whole_scores(part):
-            mapping = roles_of.match(part.columns, wanted, {**chosen, "grade": "score"}, part.name)
+        mapping = roles_of.match(part.columns, roles, chosen, part.name)
+        if mapping.missing_roles(roles) == [("grade",)] and is_of_whole_scores(part):
+            mapping = roles_of.match(part.columns, roles, {**chosen, "grade": "score"}, part.name)
         columns: Mapping[str, str] = mapping.columns
-        if mapping.missing_roles(wanted) and not mapping.missing_columns:
+        if mapping.missing_roles(roles) and not mapping.missing_columns:
             columns = judged_columns(part, chosen) or columns
         if {*LISTED} == {*columns}:
             part = with_all_relevant(part)
             columns = {**columns, "grade": ALL_RELEVANT}
-        elif not {*wanted} <= {*columns}:
-            columns = mapping.resolve(wanted)
+        elif not {*roles} <= {*columns}:
+            columns = mapping.resolve(roles)
         self._refuse_two_roles(part, columns)
-        fields = {role: Field(columns[role], RULES[role]) for role in wanted}
+        fields = {role: Field(columns[role], RULES[role]) for role in roles}
         return ListPart(JUDGED, part, fields, NO_SCORE)
 
     def _query_table_part(self, part: InputPart) -> ListPart:
+        """A part of the table of queries, with the columns of the query, the segments and the
+        unit.
+        """
         chosen = self._chosen_columns(part, ["query"])
-        if chosen.get("query") not in part.columns:
+        if chosen.get("query") not in part.columns:  # the user may have named the runs' column
             chosen = {}
-        named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, named, named)
+        attributes = dict.fromkeys(self.options.attributes, ATTRIBUTE)
+        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, attributes, attributes)
         fields = {"query": Field(mapping.resolve(["query"])["query"])}
         return ListPart(QUERY_TABLE, part, fields | self.options.attribute_fields, NO_SCORE)
 
@@ -455,7 +472,7 @@ class RankingInput:
 
     def rows(self, kind: str) -> ListRows:
         """The rows of all runs, of all judgements, or of all tables of queries. kind: RUN, JUDGED
-        or BESIDE.
+        or QUERY_TABLE.
         """
         rows = ListRows()
         for piece in self.list_parts:
@@ -472,22 +489,27 @@ def _refuse_attributes(
     column of the system, item, score, rank or grade. columns: role -> column of the run.
     """
     for role in ("system", "item", "score", "rank", "grade"):
-        usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
-        names = {columns[role]} if role in columns else {*usual} & {*part.columns}
+        names: set[str]
+        if role in columns:
+            names = {columns[role]}
+        elif role == "system":  # other names of it, such as model, may be those of segments
+            names = {role} & {*part.columns}
+        else:
+            names = {*roles_of.SYNONYMS[role]} & {*part.columns}
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
 def metrics_hint(part: InputPart) -> str:
-    """How {query: {metric: value}} is read, as pytrec_eval gives it; "" if each query has items of
-    its own.
+    """The addition to an error that says how {query: {metric: value}} is read, as pytrec_eval gives
+    it; "" unless each query has the same items, as it would have the same metrics.
     """
     cells = part.head
     if not {*documents.COLUMNS} <= {*cells}:
         return ""
-    queries, items = {*cells["query"]}, {*cells["item"]}
-    if len(queries) * len(items) != len({*zip(cells["query"], cells["item"], strict=True)}):
+    combinations = len({*cells["query"]}) * len({*cells["item"]})
+    if combinations != len({*zip(cells["query"], cells["item"], strict=True)}):
         return ""
     roles = dict(zip(("unit", "metric", "value"), documents.COLUMNS, strict=True))
     way = f"give a file per system to report significance, with columns={written(roles)!r}"
@@ -495,23 +517,27 @@ def metrics_hint(part: InputPart) -> str:
 
 
 def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, str]:
-    """Role -> column of judgements, by usual names and cells; no grade where no column could hold
-    one. Empty if a role has no column. Raises InputError if only cells say which column is the
-    grade.
+    """Role -> column of judgements, by usual names and cells; without a grade if no column could
+    hold one. Empty if another role has no column. Raises InputError if only cells say which column
+    is the grade.
     """
-    found = judgements(SampledTable.of(part, chosen))
-    if "query" not in found.columns or "item" not in found.columns:
+    table = SampledTable.of(part, chosen)
+    proposal = judgements(table)
+    if "query" not in proposal.columns or "item" not in proposal.columns:
         return {}
-    sure = {column.name for column in SampledTable.of(part, chosen).named("grade")}
-    unsure = [*found.unclear.get("grade", ()), found.columns.get("grade", "")]
-    if others := [name for name in unsure if name and name not in sure]:
-        way = written({"grade": others[0]})
-        raise refused(part.name, "no_held_out", columns=roles_of.listed(map(repr, others)), way=way)
-    return found.columns if found.is_complete else {}
+    possible = [*proposal.unclear.get("grade", ())]
+    if "grade" in proposal.columns:
+        possible.append(proposal.columns["grade"])
+    named = {column.name for column in table.named("grade")}
+    if unnamed := [name for name in possible if name not in named]:
+        names = roles_of.listed(map(repr, unnamed))
+        way = written({"grade": unnamed[0]})
+        raise refused(part.name, "no_held_out", columns=names, way=way)
+    return proposal.columns if proposal.is_complete else {}
 
 
 def with_all_relevant(part: InputPart) -> InputPart:
-    """The part with the grade 1 in each row, as if a folder relevant=1 held it."""
+    """The part with the grade 1 in each row, as if it lay in a folder that names the grade."""
     columns = (*part.columns, ALL_RELEVANT)
     return replace(part, columns=columns, folder_values={**part.folder_values, ALL_RELEVANT: "1"})
 
@@ -593,13 +619,15 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
     """What the system of each part is called if its rows do not say it: the name of the file
     without suffix, after as many of its folders as make all names differ.
     """
-    paths = [Path() if part.unnamed else formats.table(part.path) for part in parts]
-    stems = [
-        "system" if part.unnamed else _stem(path.name)
-        for part, path in zip(parts, paths, strict=True)
-    ]
+    paths = []
+    stems = []
+    for part in parts:
+        path = Path() if part.unnamed else formats.table(part.path)
+        paths.append(path)
+        stems.append("system" if part.unnamed else _stem(path.name))
     folders = [path.parts[:-1] for path in paths]
-    for depth in range(max(map(len, folders), default=0) + 1):
+    deepest = max(map(len, folders), default=0)
+    for depth in range(deepest + 1):
         names = [
             "/".join([*above[len(above) - depth :], stem])
             for above, stem in zip(folders, stems, strict=True)
@@ -610,7 +638,8 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
 
 
 def _stem(name: str) -> str:
-    known = {*formats.FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
-    while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
+    """The name of a file without the suffixes of formats, of packing and of runs."""
+    suffixes = {*formats.FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    while (suffix := "." + name.rsplit(".", 1)[-1]) in suffixes and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name

@@ -29,15 +29,14 @@ from evalkit.reading.inputs.rows import (
 from evalkit.reading.tables import columns as roles_of, ids, trec
 from evalkit.reading.tables.parts import Source
 
-Made = TypeVar("Made")
-Ask = Callable[
-    [Rankings], Sums
-]  # one value a query; where shards are measured, hashable and fit to be pickled
-NOTHING = ListAccount(0, 0, 0, 0, 0, 0, 0)
+Result = TypeVar("Result")
+# computes one value per query; to be measured in shards it must be hashable, and fit to be pickled
+Ask = Callable[[Rankings], Sums]
+NO_ROWS = ListAccount(0, 0, 0, 0, 0, 0, 0)
 TOP = 10  # rows of a list whose items are compared with those that are judged
 SAMPLED = 500  # queries whose items are compared first
-EARLY = 5  # a query in one of so many parts of its list, the first, stands early
-NONE = "(none)"  # the value of a query that has none in a column beside it
+EARLY = 5  # a query in the first fifth of its list stands early
+NONE = "(none)"  # the attribute of a query that has none
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +44,15 @@ class Runs:
     """Every system's rankings over the same queries, the attributes of each query, and the accounts
     of the rows.
 
-    query: the ids of all judged queries. top_grade: the highest grade of a judged query.
-    attributes: one text per query, by column name. pooled_ideal: True without a file of judgements,
-    so that the ideal ranking knows only returned rows. negative: the number of judgements below 0,
-    which count as not judged. rankings: of each system, if in memory; else values: the values asked
-    for, by system. retrieved: the items of the first rows of each list; None if there are too many
-    to keep. judgements: their number; unlisted: of those of items that the table of items lacks.
-    all_relevant: True if judgements have no grades. rank_checks: of TREC runs whose scores
-    contradict their ranks.
+    accounts: system -> how its rows were used. query: the ids of all judged queries. top_grade: the
+    highest grade of a judged query. attributes: name of a column -> one text per query. columns:
+    role -> column, as the page prints it. pooled_ideal: True without a file of judgements, so that
+    the ideal ranking knows only returned rows. negative: the number of judgements below 0, which
+    count as not judged. rankings: system -> its rankings, if they are in memory; else values:
+    (system, ask) -> one value per query. retrieved: the items of the first rows of each list; None
+    if there are too many to keep. judgements: their number; unlisted: the number of those of items
+    that the table of items lacks. all_relevant: True if judgements have no grades. rank_checks:
+    system -> how often the scores of a TREC run contradict its ranks.
     """
 
     systems: tuple[str, ...]
@@ -73,7 +73,7 @@ class Runs:
     rank_checks: Mapping[str, trec.RankCheck] = field(default_factory=dict)
 
     def take(self, member: Bools) -> "Runs":
-        """The queries that `member` selects; the accounts stay those of all rows."""
+        """Some of the queries; the accounts stay those of all rows. member: True for these."""
         return replace(
             self,
             query=self.query[member],
@@ -84,21 +84,24 @@ class Runs:
         )
 
     def measure(self, system: str, ask: Ask) -> Sums:
-        """One value per query of a system's rankings; if these are not in memory, one of the values
-        asked for.
+        """One value per query, computed from a system's rankings; if these are not in memory, it
+        was computed when they were read.
         """
-        return ask(self.rankings[system]) if self.rankings else self.values[system, ask]
+        if self.rankings:
+            return ask(self.rankings[system])
+        return self.values[system, ask]
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The lists of some queries measured: one value a judged query.
+    """The lists of some queries measured: one value per judged query.
 
-    query: the ids of the judged queries. unjudged_queries: system -> a query that it returns, of
-    the systems that return no judged one. first_id_of_query_table: a list of one id, empty if the
-    table is. has_query_of_table: True if the table of queries has a judged query. negative,
-    judgements, unlisted: as in `Runs`. values: (system, number of the ask) -> its values; numbers,
-    as asks need not be fit to be sent back by a worker.
+    query: the ids of the judged queries, as Arrow text. unjudged_queries: system -> a query that it
+    returns, of the systems that return no judged one. first_id_of_query_table: a list of one id,
+    empty if the table is empty. has_query_of_table: True if the table of queries has a judged
+    query. negative, judgements, unlisted, accounts: as in `Runs`, of these queries. values:
+    (system, number of the ask) -> its values; it has the number because a worker need not be able
+    to send the ask itself back.
     """
 
     query: Any
@@ -135,12 +138,12 @@ def rankings_of(ranked: RankingInput) -> Runs:
 
 
 def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
-    """The rankings of all systems, from all rows."""
+    """The rankings of all systems, from all rows, which are a single shard."""
     names = build.systems()
     systems = build.rankings(names)
-    rankings = {name: rankings for name, (rankings, _) in systems.items()}
+    rankings = {name: system.rankings for name, system in systems.items()}
     sources = [source for rows in build.parts for source in rows.sources]
-    top = max(lists.top_grade for lists in rankings.values())
+    top = max(of_system.top_grade for of_system in rankings.values())
     runs = combine_shards([build.measured(systems)], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
 
@@ -156,14 +159,14 @@ def combine_shards(
     """Combine the measured lists of shards, in the order of the queries' ids.
 
     asks: what was measured. columns: role -> column of the runs, as the page prints it. sources:
-    the parts with their rows. top: the best grade of the scale. Raises
-    InputError for what only all shards show: no judgement, or a system without a judged query.
+    the parts with their rows. top: the best grade of the scale. Raises InputError for what only all
+    shards show: no judgement, or a system without a judged query.
     """
     query, order = _sorted_queries(shards)
     if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
     accounts = {
-        name: sum((shard.accounts[name] for shard in shards), NOTHING)
+        name: sum((shard.accounts[name] for shard in shards), NO_ROWS)
         for name in shards[0].accounts
     }
     _refuse_other_queries(accounts, shards, query[0], ranked)
@@ -186,8 +189,8 @@ def combine_shards(
 
 
 def _sorted_queries(shards: Sequence[Measured]) -> tuple[np.ndarray, Ints]:
-    """The ids of the judged queries of all shards in order, and the place of each among them before
-    they are sorted.
+    """The ids of the judged queries of all shards in order, and the place of each in the
+    concatenated shards.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -200,7 +203,7 @@ def _sorted_queries(shards: Sequence[Measured]) -> tuple[np.ndarray, Ints]:
 def _concatenated_attributes(
     shards: Sequence[Measured], names: Sequence[str], order: Ints
 ) -> dict[str, np.ndarray]:
-    """The attributes of the queries of all shards."""
+    """Attribute -> the text of each query of all shards. order: as `_sorted_queries` returns it."""
     return {
         name: np.concatenate([shard.attributes[name] for shard in shards])[order] for name in names
     }
@@ -209,13 +212,17 @@ def _concatenated_attributes(
 def _concatenated_values(
     shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
 ) -> dict[tuple[str, Ask], Sums]:
-    """The values of all shards, which are taken from them: two copies of all may not fit."""
+    """(System, ask) -> its values in all shards, from which they are removed, because two copies of
+    all may not fit into memory. order: as `_sorted_queries` returns it.
+    """
     values = {}
     for system, number in [*shards[0].values]:
         sums = [shard.values.pop((system, number)) for shard in shards]
         numerator = np.concatenate([of_shard.numerator for of_shard in sums])[order]
-        bottoms = [of_shard.denominator for of_shard in sums if of_shard.denominator is not None]
-        denominator = np.concatenate(bottoms)[order] if bottoms else None
+        denominators = [
+            of_shard.denominator for of_shard in sums if of_shard.denominator is not None
+        ]
+        denominator = np.concatenate(denominators)[order] if denominators else None
         values[system, asks[number]] = Sums(numerator, denominator)
     return values
 
@@ -231,30 +238,25 @@ def _refuse_other_queries(
     """
     for name, account in accounts.items():
         if not account.used:
-            has = next(
-                (
-                    shard.unjudged_queries[name]
-                    for shard in shards
-                    if name in shard.unjudged_queries
-                ),
-                "",
-            )
-            if not has:
+            queries = [
+                shard.unjudged_queries[name] for shard in shards if name in shard.unjudged_queries
+            ]
+            if not queries:  # all its rows are the queries' own documents, which are left out
                 raise InputError(roles_of.sentence("own_documents_alone", system=name))
             raise InputError(
-                roles_of.sentence("other_queries", system=name, query=has, judged=judged)
+                roles_of.sentence("other_queries", system=name, query=queries[0], judged=judged)
             )
         if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(roles_of.sentence(reason, system=name))
     if ranked.queries and not any(shard.has_query_of_table for shard in shards):
-        has = next(id for shard in shards for id in shard.first_id_of_query_table)
-        raise roles_of.refused(ranked.queries[0].name, "other_table", query=has, judged=judged)
+        query = next(id for shard in shards for id in shard.first_id_of_query_table)
+        raise roles_of.refused(ranked.queries[0].name, "other_table", query=query, judged=judged)
 
 
-def despite_collisions(build: "Build", read: Callable[["Build"], Made]) -> Made:
-    """Return read(build). Items are compared by hashes, which is quick; if two different items have
-    the same hash, `read` runs again with items compared by their texts.
+def despite_collisions(build: "Build", read: Callable[["Build"], Result]) -> Result:
+    """The result of `read(build)`, which compares items by hashes, as that is quick; if two
+    different items have the same hash, that of reading again with items compared by their texts.
     """
     try:
         return read(build)
@@ -311,6 +313,13 @@ class OwnDocuments(NamedTuple):
     is_early: Bools
 
 
+class SystemRankings(NamedTuple):
+    """The rankings of a system, and how its rows were used."""
+
+    rankings: Rankings
+    account: ListAccount
+
+
 @dataclass(frozen=True)
 class Build:
     """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is
@@ -330,13 +339,15 @@ class Build:
 
     @cached_property
     def _queries(self) -> QueryCodes:
-        """The queries of all rows, by numbers."""
+        """The queries of all rows, as numbers."""
         parts = self.parts
         names, codes = ids.sorted_codes(*(rows.query for rows in parts))
-        run, judged, query_table = (
-            codes[parts.index(rows)] for rows in (self.run, self.judged, self.query_table)
+        return QueryCodes(
+            names,
+            run=codes[parts.index(self.run)],
+            judged=codes[parts.index(self.judged)],
+            query_table=codes[parts.index(self.query_table)],
         )
-        return QueryCodes(names, run, judged, query_table)
 
     @property
     def parts(self) -> list[ListRows]:
@@ -355,21 +366,24 @@ class Build:
 
     @cached_property
     def _systems(self) -> SystemCodes:
-        """The systems of the rows of the runs, by numbers."""
+        """The systems of the rows of the runs, as numbers."""
         return SystemCodes(*ids.codes_of_systems(self.run.system))
 
     @cached_property
     def _judgements(self) -> Judgements:
-        """The judgements that count. Raises InputError for two of one query and item."""
-        grade = ids.concatenated(self.judged.grade)
-        known = np.flatnonzero(~np.isnan(grade))
+        """The judgements that count, each pair of a query and an item once. Raises InputError for
+        pairs that have several, as `_refuse_contradictions` does.
+        """
+        grades = ids.concatenated(self.judged.grade)
+        graded = np.flatnonzero(~np.isnan(grades))
         key = ids.row_keys(self._queries.judged, len(self._queries.names), self._items.judged)
-        ordered = ids.SortedKeys.sort(key if len(known) == len(key) else key[known])
-        rows = known[ordered.order]
-        grade = grade[rows]
+        ordered = ids.SortedKeys.sort(key if len(graded) == len(key) else key[graded])
+        rows = graded[ordered.order]
+        grade = grades[rows]
         self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.equals_previous))
-        negative = ~ordered.equals_previous & (grade < 0)
-        counts = ~ordered.equals_previous & (grade >= 0)
+        is_first = ~ordered.equals_previous
+        negative = is_first & (grade < 0)
+        counts = is_first & (grade >= 0)
         if self.options.leave_out:
             counts &= ~listing.own_documents(self.judged)[rows]
         return Judgements(rows[counts], grade[counts], int(negative.sum()))
@@ -378,18 +392,19 @@ class Build:
         """Raise InputError for an item that a query has twice in a file of judgements, or with two
         grades; without grades, as of interactions, it is relevant however often it comes.
 
-        again: the places of rows with the query and item of the row before.
+        rows, grade: of the judgements, ordered by query and item. again: the places among them
+        whose query and item are those of the place before.
         """
         self._items.refuse_collisions(self.judged, rows[again - 1], self.judged, rows[again])
         if self.judged is not self.run and again.size and not self.all_relevant:
-            last = max(rows[again[0] - 1], rows[again[0]])
-            pair = self._pair_of_row(self.judged, self._queries.judged, last)
-            raise InputError(f"{self.judged.place(last)}: {pair} must appear once, got them again")
-        conflict = again[grade[again - 1] != grade[again]]
-        if conflict.size:
-            two = slice(conflict[0] - 1, conflict[0] + 1)
-            row = int(rows[two].max())
-            low, high = np.sort(grade[two])
+            row = max(rows[again[0] - 1], rows[again[0]])
+            pair = self._pair_of_row(self.judged, self._queries.judged, row)
+            raise InputError(f"{self.judged.place(row)}: {pair} must appear once, got them again")
+        conflicts = again[grade[again - 1] != grade[again]]
+        if conflicts.size:
+            both = slice(conflicts[0] - 1, conflicts[0] + 1)
+            row = int(rows[both].max())
+            low, high = np.sort(grade[both])
             pair = self._pair_of_row(self.judged, self._queries.judged, row)
             raise InputError(
                 f"{self.judged.place(row)}: {pair} must have one grade, got {exact(low)} and "
@@ -397,7 +412,7 @@ class Build:
             )
 
     def _pair_of_row(self, rows: ListRows, query: Ints, row: int) -> str:
-        """The query and item of a row, for errors. query: the places of the rows' queries."""
+        """The query and item of a row, for errors. query: the number of each row's query."""
         item = listing.items_of_rows(rows.item, np.array([row]))[0].as_py()
         return f"query {self._queries.names[query[row]]!r} and item {item!r}"
 
@@ -418,7 +433,7 @@ class Build:
 
     @cached_property
     def _list_of_row(self) -> Ints:
-        """The list of each row of the run: system · queries + query."""
+        """The number of the list of each row of the run: system · number of queries + query."""
         if len(self._systems.names) == 1:
             return self._queries.run
         return self._systems.code * len(self._queries.names) + self._queries.run
@@ -434,11 +449,12 @@ class Build:
         if ordered.equals_previous.any():
             self._refuse_twice(ordered)
         judged = self._judgements
+        # each judgement is looked up once per system, whose lists come one after the other
         first_lists = np.arange(len(self._systems.names)) * queries
         judged_lists = np.add.outer(first_lists, self._queries.judged[judged.rows]).ravel()
         judged_items = np.tile(self._items.judged[judged.rows], len(first_lists))
         number, rows = ordered.find(ids.row_keys(judged_lists, lists, judged_items))
-        number %= max(len(judged.rows), 1)
+        number %= max(len(judged.rows), 1)  # of the judgement
         self._items.refuse_collisions(self.run, rows, self.judged, judged.rows[number])
         return JudgedRows(rows, judged.grade[number])
 
@@ -446,15 +462,15 @@ class Build:
         """Raise InputError for the first item that a list has twice, or Collision. ordered: the
         rows by list and item.
         """
-        again = ordered.key[ordered.order[ordered.equals_previous.argmax()]]
-        first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
+        repeated_key = ordered.key[ordered.order[ordered.equals_previous.argmax()]]
+        first, row = np.flatnonzero(ordered.key == repeated_key)[:2].tolist()
         self._items.refuse_collisions(self.run, np.array([first]), self.run, np.array([row]))
         pair = self._pair_of_row(self.run, self._queries.run, row)
         system = self._systems.names[self._systems.code[row]]
         error = f"{self.run.place(row)}: {pair} must appear once in system {system!r}"
-        is_unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
+        is_named_by_part = isinstance(self.run.system[0], tuple)
         hint = ""
-        if is_unnamed and self.run.columns:
+        if is_named_by_part and self.run.columns and "system" not in self.run.columns:
             hint = "; no column names the system (system, model, run)"
         way = "if they are chunks of one item, keep the row with its best score or rank"
         raise InputError(f"{error}, got them again{hint}; {way}")
@@ -469,13 +485,15 @@ class Build:
             roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
         return roles_of.requested_systems(names, self.options.systems)
 
-    def measured(
-        self, systems: Mapping[str, tuple[Rankings, ListAccount]], asks: Sequence[Ask] = ()
-    ) -> Measured:
+    def measured(self, systems: Mapping[str, SystemRankings], asks: Sequence[Ask] = ()) -> Measured:
         """The measured lists of each system. systems: the result of `rankings`."""
         import pyarrow as pa
 
-        accounts = {name: account for name, (_, account) in systems.items()}
+        accounts = {name: system.account for name, system in systems.items()}
+        values = {}
+        for name, system in systems.items():
+            for number, ask in enumerate(asks):
+                values[name, number] = ask(system.rankings)
         return Measured(
             query=pa.array(self._queries.names[self._population], pa.large_string()),
             unjudged_queries=self._unjudged_queries(accounts),
@@ -486,25 +504,23 @@ class Build:
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
             accounts=accounts,
-            values={
-                (name, number): ask(rankings)
-                for name, (rankings, _) in systems.items()
-                for number, ask in enumerate(asks)
-            },
+            values=values,
         )
 
     def _unjudged_queries(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
         """System -> the first query that it returns, of the systems that return no judged one."""
-        first = {}
+        queries = {}
         for name, account in accounts.items():
             if account.rows and not account.used:
                 code = np.flatnonzero(self._systems.names == name)[0]
                 row = int((self._systems.code == code).argmax())
-                first[name] = self._queries.names[self._queries.run[row]]
-        return first
+                queries[name] = self._queries.names[self._queries.run[row]]
+        return queries
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
-        """The items of the first rows of each list of these systems."""
+        """The items of the first rows of each list of these systems; None if there are too many
+        lists.
+        """
         depth = listing.retrieved_depth(len(names) * len(self._population))
         if not depth:
             return None
@@ -523,21 +539,21 @@ class Build:
         if self.options.stock is None:
             return 0
         items = listing.items_of_rows(self.judged.item, self._judgements.rows)
-        known = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
-        return len(items) - int(pc.sum(known).as_py() or 0)
+        is_listed = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
+        return len(items) - int(pc.sum(is_listed).as_py() or 0)
 
     @cached_property
     def _whole_order(self) -> RankOrder:
         """All rows of the run in the order of ranks."""
-        return RankOrder(
-            *ids.rank_order(
-                self._list_of_row, ids.concatenated(self.run.score), self._items.item_ranks
-            )
-        )
+        score = ids.concatenated(self.run.score)
+        rows, tied = ids.rank_order(self._list_of_row, score, self._items.item_ranks)
+        return RankOrder(rows, tied)
 
     @cached_property
     def _kept_places(self) -> Bools | slice:
-        """The places of the order whose rows are not left out."""
+        """The places in `_whole_order` whose rows are not left out, as the queries' own documents
+        may be.
+        """
         if not self.options.leave_out:
             return slice(None)
         remaining: Bools = ~listing.own_documents(self.run)[self._whole_order.rows]
@@ -549,10 +565,10 @@ class Build:
         if isinstance(self._kept_places, slice):
             return self._whole_order
         tied = self._whole_order.tied
-        # a row behind the query's own document is tied with the row before that one
-        after_own = np.append(False, ~self._kept_places[:-1])
-        before_tied = np.append(False, tied[:-1])
-        tied = tied & (~after_own | before_tied)
+        # a row behind a left-out one is tied with the row before that one only if both are tied
+        is_after_left_out = np.append(False, ~self._kept_places[:-1])
+        is_previous_tied = np.append(False, tied[:-1])
+        tied = tied & (~is_after_left_out | is_previous_tied)
         return RankOrder(self._whole_order.rows[self._kept_places], tied[self._kept_places])
 
     @cached_property
@@ -576,26 +592,32 @@ class Build:
         return OwnDocuments(lists, is_early)
 
     def _own_documents_of(self, codes: Ints) -> OwnDocuments:
-        """The lists of judged queries that return the query itself, of a system. codes: its place
-        among the systems; none if it has no row.
+        """The lists of judged queries that return the query itself, of one system. codes: its
+        number, as an array that is empty if the system has no row.
         """
-        lists, is_early = self._own_documents
+        own = self._own_documents
         queries = len(self._queries.names)
-        is_counted = np.isin(lists // queries, codes) & self._is_judged[lists % queries]
-        return OwnDocuments(lists[is_counted], is_early[is_counted])
+        is_counted = np.isin(own.lists // queries, codes) & self._is_judged[own.lists % queries]
+        return OwnDocuments(own.lists[is_counted], own.is_early[is_counted])
 
     @cached_property
     def _respelled(self) -> Ints:
         """The lists among whose first rows is an unjudged item that differs from a judged one of
-        the query only in case or ending; none if there is none for a sample of the queries, as
-        texts take long to compare.
+        the query only in case or ending.
+
+        Texts take long to compare: if there is none for a sample of the queries, there is none.
         """
         queries = len(self._queries.names)
-        sampled = self._respelled_of_queries(np.arange(queries) % max(1, queries // SAMPLED) == 0)
-        return self._respelled_of_queries(np.ones(queries, np.bool_)) if sampled.size else sampled
+        is_sampled = np.arange(queries) % max(1, queries // SAMPLED) == 0
+        of_sample = self._respelled_of_queries(is_sampled)
+        if not of_sample.size:
+            return of_sample
+        return self._respelled_of_queries(np.ones(queries, np.bool_))
 
     def _respelled_of_queries(self, is_compared: Bools) -> Ints:
-        """The lists of `_respelled` that are of some queries. is_compared: True for these."""
+        """The lists of some queries as `_respelled` finds them. is_compared: True for each query
+        that is compared.
+        """
         rows = self._unjudged_rows_on_top(is_compared)
         judged = self._judgements.rows
         judged = judged[is_compared[self._queries.judged[judged]]]
@@ -611,22 +633,24 @@ class Build:
         return np.flatnonzero(np.bincount(lists[is_near], minlength=len(self._offsets) - 1))
 
     def _unjudged_rows_on_top(self, is_compared: Bools) -> Ints:
-        """The rows without a judgement among the first of each list of some queries."""
-        lists = len(self._offsets) - 1
-        is_in = np.tile(is_compared, lists // max(len(is_compared), 1))
-        depth = np.minimum(np.diff(self._offsets), TOP) * is_in
+        """The rows without a judgement among the first rows of each list of some queries.
+        is_compared: True for these queries.
+        """
+        systems = len(self._systems.names)
+        depth = np.minimum(np.diff(self._offsets), TOP) * np.tile(is_compared, systems)
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
         return rows[~np.isin(rows, self._judged_rows.rows)]
 
-    def rankings(
-        self, names: Sequence[str], top: float | None = None
-    ) -> dict[str, tuple[Rankings, ListAccount]]:
-        """The rankings of each system, and the account of its rows. top: the best grade of the
-        scale, if these rows are not all.
+    def rankings(self, names: Sequence[str], top: float | None = None) -> dict[str, SystemRankings]:
+        """System -> its rankings of the judged queries, with the account of its rows.
+
+        top: the best grade of the scale; None if these rows are all, so that it is their best one.
         """
         position = self._positions()
-        order = self._whole_order.rows
-        grades = listing.grades_in_order(*self._judged_rows, order, self._levels)
+        judged_rows = self._judged_rows
+        grades = listing.grades_in_order(
+            judged_rows.rows, judged_rows.grade, self._whole_order.rows, self._levels
+        )
         lists = Lists(grades[self._kept_places], self._rank_order.tied, self._offsets, position)
         ideal = self._ideal_lists()
         best = float(ideal.grade.max(initial=0)) if top is None else top
@@ -635,32 +659,42 @@ class Build:
         for name in names:
             of_system = self._lists_of(name, lists)
             judged = of_system
-            if len(query) < len(self._is_judged):
+            if len(query) < len(self._is_judged):  # without a copy if all queries are judged
                 judged = of_system.take(self._is_judged)
             account = self._list_account(name, of_system, judged)
-            systems[name] = (Rankings(query, judged, ideal, best), account)
+            systems[name] = SystemRankings(Rankings(query, judged, ideal, best), account)
         return systems
 
     def _positions(self) -> Ints | None:
-        """The rank of each row in order where ranks are taken as they are and have gaps, else
-        None.
+        """The rank of each row, in the order of ranks, if the input states ranks that have gaps;
+        else None.
         """
         if not any(block.any() for block in self.run.rank_is_position):
             return None
         is_ranked = ids.concatenated(self.run.rank_is_position)
         self._refuse_mixed_lists(is_ranked)
-        rows, tied = self._rank_order
+        order = self._rank_order
         score = ids.concatenated(self.run.score)
-        return listing.positions(is_ranked[rows], score[rows], tied, self._offsets)
+        return listing.positions(
+            is_ranked[order.rows], score[order.rows], order.tied, self._offsets
+        )
 
-    def _refuse_mixed_lists(self, ranked: Bools) -> None:
-        """Raise InputError if a list has rows with scores and rows with ranks."""
-        count = np.bincount(self._list_of_row, minlength=1)
-        both = np.bincount(self._list_of_row, ranked, minlength=1) % np.maximum(count, 1) > 0
-        if both.any():
-            system, query = divmod(int(both.argmax()), len(self._queries.names))
-            named = {"system": self._systems.names[system], "query": self._queries.names[query]}
-            raise InputError(roles_of.sentence("scores_and_ranks", **named))
+    def _refuse_mixed_lists(self, is_ranked: Bools) -> None:
+        """Raise InputError if a list has rows with scores and rows with ranks. is_ranked: True for
+        each row with a rank.
+        """
+        rows = np.bincount(self._list_of_row, minlength=1)
+        ranked_rows = np.bincount(self._list_of_row, is_ranked, minlength=1)
+        is_mixed = (ranked_rows > 0) & (ranked_rows < rows)
+        if is_mixed.any():
+            system, query = divmod(int(is_mixed.argmax()), len(self._queries.names))
+            raise InputError(
+                roles_of.sentence(
+                    "scores_and_ranks",
+                    system=self._systems.names[system],
+                    query=self._queries.names[query],
+                )
+            )
 
     def _ideal_lists(self) -> Lists:
         """All grades of each query of the population, best first."""
@@ -679,9 +713,12 @@ class Build:
     def _lists_of(self, name: str, lists: Lists) -> Lists:
         """One system's list of every query, from the lists of all systems in sequence."""
         queries = len(self._queries.names)
-        ends = np.full(queries + 1, len(lists.grade))  # of a system without a row in this shard
-        for code in np.flatnonzero(self._systems.names == name):
-            ends = lists.offset[code * queries : (code + 1) * queries + 1]
+        codes = np.flatnonzero(self._systems.names == name)
+        if len(codes):
+            first_list = codes[0] * queries
+            ends = lists.offset[first_list : first_list + queries + 1]
+        else:  # a system without a row in this shard has empty lists
+            ends = np.full(queries + 1, len(lists.grade))
         rows = slice(ends[0], ends[-1])
         position = None if lists.position is None else lists.position[rows]
         return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
@@ -689,11 +726,11 @@ class Build:
     def _list_account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
         """Count how the rows of a system were used.
 
-        name: the system. lists: its list of every query, also those without a row. judged: its
+        name: of the system. lists: its list of every query, also those without a row. judged: its
         lists of the judged queries.
         """
         queries = len(self._queries.names)
-        codes = np.flatnonzero(self._systems.names == name)
+        codes = np.flatnonzero(self._systems.names == name)  # empty without a row in this shard
         rows = lists.length
         ranks = listing.rank_gaps(judged)
         own_is_early = self._own_documents_of(codes).is_early
@@ -713,21 +750,27 @@ class Build:
         )
 
     def attribute(self, name: str) -> np.ndarray:
-        """One text per query. Raises InputError if a query has two."""
-        values, (value,) = ids.sorted_codes([block[name] for block in self.query_table.attributes])
+        """The text of an attribute for each judged query. Raises InputError if a query has two."""
+        texts, (code,) = ids.sorted_codes([block[name] for block in self.query_table.attributes])
         query = self._queries.run if self.query_table is self.run else self._queries.query_table
-        first = np.full(len(self._queries.names), -1)
-        first[query[::-1]] = value[::-1]
-        differs = np.flatnonzero(first[query] != value)
-        if differs.size:
-            row = int(differs[0])
-            a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
-            of = self._queries.names[query[row]]
+        first = np.full(len(self._queries.names), -1)  # the text of each query's first row
+        first[query[::-1]] = code[::-1]
+        differing = np.flatnonzero(first[query] != code)
+        if differing.size:
+            row = int(differing[0])
+            codes = (first[query[row]], code[row])
+            low, high = sorted(_text_or_none(texts, code_of_row) for code_of_row in codes)
             raise roles_of.refused(
-                self.query_table.place(row), "two_values", column=name, first=a, second=b, query=of
+                self.query_table.place(row),
+                "two_values",
+                column=name,
+                first=low,
+                second=high,
+                query=self._queries.names[query[row]],
             )
-        return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
+        return np.array([_text_or_none(texts, i) for i in first[self._population]], dtype=object)
 
 
-def _shown(values: np.ndarray, code: int) -> str:
-    return NONE if code < 0 or values[code] is None else values[code]
+def _text_or_none(texts: np.ndarray, code: int) -> str:
+    """The text with a number; "(none)" for an empty one, or for a query without a row, −1."""
+    return NONE if code < 0 or texts[code] is None else texts[code]

@@ -19,8 +19,10 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class NamedSplits(NamedTuple):
-    """The two parts of each name of a fold, which end in its two numbers. words: what stands before
-    each number.
+    """The names of folds, each in two parts with a number in each: Fold1 and Rep1.
+
+    first, second: the parts of each name; empty if the names have no such parts. words: those that
+    stand before the two numbers, in small letters; "" for none.
     """
 
     first: Sequence[str] = ()
@@ -44,19 +46,25 @@ def split_names(names: Sequence[str]) -> NamedSplits:
     >>> split_names(["Fold1.Rep1", "Fold2"]) == split_names(["2024-01-03", "2024-01-04"])
     True
     """
-    cut = [_NUMBERS.split(name) for name in names]
-    if len({len(pieces) for pieces in cut}) != 1:
+    pieces_of_names = [_NUMBERS.split(name) for name in names]  # every second piece is a number
+    if len({len(pieces) for pieces in pieces_of_names}) != 1:
         return NamedSplits()
-    varying = {place for place, pieces in enumerate(zip(*cut, strict=True)) if len({*pieces}) > 1}
-    if len(cut[0]) == 5:  # of two numbers one may be the same in all names
+    varying = {
+        index
+        for index, pieces in enumerate(zip(*pieces_of_names, strict=True))
+        if len({*pieces}) > 1
+    }
+    first_name = pieces_of_names[0]
+    if len(first_name) == 5:  # of two numbers one may be the same in all names
         varying |= {1, 3}
-    if len(varying) != 2 or not all(place % 2 for place in varying):
+    if len(varying) != 2 or not all(index % 2 for index in varying):
         return NamedSplits()
-    before_first, before_second = (place - 1 for place in sorted(varying))
+    first_number, second_number = sorted(varying)
+    cut = second_number - 1  # the second part begins with the text before its number
     return NamedSplits(
-        ["".join(pieces[:before_second]) for pieces in cut],
-        ["".join(pieces[before_second:]).lstrip(_SEPARATORS) for pieces in cut],
-        (_last_word(cut[0][before_first]), _last_word(cut[0][before_second])),
+        ["".join(pieces[:cut]) for pieces in pieces_of_names],
+        ["".join(pieces[cut:]).lstrip(_SEPARATORS) for pieces in pieces_of_names],
+        (_last_word(first_name[first_number - 1]), _last_word(first_name[cut])),
     )
 
 
@@ -83,7 +91,7 @@ def repeat_in_words(names: NamedSplits) -> str:
 
 
 def name_repeats(names: Sequence[str]) -> bool:
-    """True if the words of these names tell several repeats.
+    """True if these names tell several repeats in words.
 
     >>> name_repeats(["Fold1.Rep1", "Fold1.Rep2"]), name_repeats(["Fold1.Rep1", "Fold2.Rep1"])
     (True, False)
@@ -97,52 +105,65 @@ def name_repeats(names: Sequence[str]) -> bool:
 def named_repeats(fold: Coded, id: Ints) -> RepeatedSplits | None:
     """The folds and the repeats that the names of folds tell apart; None if they do not.
 
-    Of two numbers, the words say which counts the repeats; else it is the one within whose values
-    fewer ids are tested twice, and hardly any. There are several repeats of several folds, and ids
-    that several of them test.
+    id: of each row, as a number. Of two numbers in a name, the words say which is the repeat; else
+    it is the one within which fewer ids are tested twice, and hardly any. There must be several
+    repeats of several folds, and ids that several repeats test.
     """
     names = split_names(fold.names)
     if not names.first:
         return None
     first = Coded.from_texts(names.first, fold.code)
     second = Coded.from_texts(names.second, fold.code)
-    either = {"first": RepeatedSplits(second, first), "second": RepeatedSplits(first, second)}
+    # the part that is the repeat -> the splits
+    readings = {
+        "first": RepeatedSplits(fold=second, repeat=first),
+        "second": RepeatedSplits(fold=first, repeat=second),
+    }
     in_words = repeat_in_words(names)
     if in_words:
-        return either[in_words] if _tested_twice(either[in_words], id) < 1 else None
-    twice = {part: _tested_twice(split, id) for part, split in either.items()}
-    part = min(twice, key=lambda part: twice[part])
-    return either[part] if twice[part] <= MISTAKEN else None
+        splits = readings[in_words]
+        return splits if _tested_twice(splits, id) < 1 else None
+    tested_twice = {part: _tested_twice(splits, id) for part, splits in readings.items()}
+    best = min(tested_twice, key=lambda part: tested_twice[part])
+    return readings[best] if tested_twice[best] <= MISTAKEN else None
 
 
 def named_holdouts(fold: Coded) -> RepeatedSplits | None:
-    """The sets of rows and the repeats that names tell apart, such as rep1_train and rep1_test;
-    None if they do not.
+    """The sets of rows, as folds, and the repeats that names tell apart, such as rep1_train and
+    rep1_test; None if they do not.
 
-    Every name has one word for a set, training rows are among them, and there are several repeats.
+    Each name must have one word for a set and something else for the repeat. There must be training
+    rows, another set, and several repeats.
     """
-    words, rest = [], []
+    sets = []
+    repeats = []
     for name in fold.names:
-        sets = [word for word in _WORDS.findall(name) if word.lower() in column_names.SETS]
-        if len(sets) != 1:
+        words = [word for word in _WORDS.findall(name) if word.lower() in column_names.SETS]
+        if len(words) != 1:
             return None
-        words.append(sets[0])
-        rest.append(name.replace(sets[0], "", 1).strip(_SEPARATORS))
-    meanings = {column_names.SETS[word.lower()] for word in words}
-    if "training" not in meanings or len(meanings) < 2 or "" in rest or len({*rest}) < 2:
+        sets.append(words[0])
+        repeats.append(name.replace(words[0], "", 1).strip(_SEPARATORS))
+    meanings = {column_names.SETS[word.lower()] for word in sets}
+    if "training" not in meanings or len(meanings) < 2:
         return None
-    return RepeatedSplits(Coded.from_texts(words, fold.code), Coded.from_texts(rest, fold.code))
+    if "" in repeats or len({*repeats}) < 2:
+        return None
+    return RepeatedSplits(
+        fold=Coded.from_texts(sets, fold.code), repeat=Coded.from_texts(repeats, fold.code)
+    )
 
 
 def _tested_twice(split: RepeatedSplits, id: Ints) -> float:
-    """The share of the ids of a repeat that it tests more than once; 1 if these are not repeats of
-    several folds that test the same ids.
+    """The share of the ids of a repeat that it tests more than once; 1 if these are not several
+    repeats of several folds that test the same ids.
     """
     repeats = len(split.repeat.names)
     folds = np.unique(np.column_stack([split.repeat.code, split.fold.code]), axis=0)
+    folds_per_repeat = np.bincount(folds[:, 0])
+    # one number per pair of an id and a repeat that tests it
     tested, times = np.unique(id * repeats + split.repeat.code, return_counts=True)
-    again = len(np.unique(tested // repeats)) < len(tested)
-    if repeats < 2 or np.bincount(folds[:, 0]).min() < 2 or not again:
+    share_ids = len(np.unique(tested // repeats)) < len(tested)
+    if repeats < 2 or folds_per_repeat.min() < 2 or not share_ids:
         return 1.0
     return float((times > 1).mean())
 
@@ -169,12 +190,12 @@ def named_in_full(names: Sequence[str]) -> SplitNumbers | None:
     in_words = repeat_in_words(parts)
     if not in_words or len({*names}) < len(names):
         return None
-    repeats, folds = parts.first, parts.second
-    if in_words == "second":
-        repeats, folds = folds, repeats
-    size = len({*folds})
-    of_repeat = Counter(repeats)
-    lacks_several = min(of_repeat.values()) < size - 1
-    if size < 2 or lacks_several:
+    folds, repeats = parts.first, parts.second
+    if in_words == "first":
+        folds, repeats = parts.second, parts.first
+    number_of_folds = len({*folds})
+    folds_per_repeat = Counter(repeats)
+    lacks_several = min(folds_per_repeat.values()) < number_of_folds - 1
+    if number_of_folds < 2 or lacks_several:
         return None
-    return SplitNumbers(size, len(of_repeat))
+    return SplitNumbers(number_of_folds, len(folds_per_repeat))

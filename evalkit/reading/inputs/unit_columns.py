@@ -30,7 +30,7 @@ SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
-NAMED = 5  # columns that a message lists
+# LOOKS: texts that are meant as values: numbers with signs, units, notes and ranges, and verdicts
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
 _SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[])? *[<>~≈=$€£*]*"  # of np.float64(0.5), (0.5)
@@ -74,19 +74,22 @@ def measures(names: Sequence[str]) -> list[str]:
     >>> measures(["feedback.correctness", "latency"]), measures(["Toxicity.score", "QA.score"])
     (['feedback.correctness', 'latency'], ['Toxicity.score', 'QA.score'])
     """
-    measured = {name: measure for name in names if (measure := measure_of(name))}
+    metric_of = {name: metric for name in names if (metric := measure_of(name))}
     stage = r"^(train|test|val|valid|validation|eval|feedback|scores|metrics|outputs?)[_.]|@.*"
-    alone = [name for name in measured if re.sub(stage, "", comparable(name)) == measured[name]]
-    if len({*measured.values()}) > 1 or (alone and len(names) > 1):
-        return [*measured]
+    # names that say nothing but a metric, such as val_loss; a_loss names a system too
+    only_metric = [
+        name for name in metric_of if re.sub(stage, "", comparable(name)) == metric_of[name]
+    ]
+    has_several = len({*metric_of.values()}) > 1
+    if has_several or (only_metric and len(names) > 1):
+        return [*metric_of]
     return []
 
 
 def tracked(names: Sequence[str]) -> list[str]:
-    """The columns of an experiment tracker or a parameter search; empty if all names follow one
-    pattern.
+    """The columns of an experiment tracker or a parameter search, by their names.
 
-    Such a pattern is, for example, old_time and new_time.
+    A pattern that all names follow tells nothing: old_time and new_time may be systems.
 
     >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
     (['Step', 'a__MIN'], [])
@@ -99,10 +102,8 @@ def tracked(names: Sequence[str]) -> list[str]:
 
 
 def statistics(names: Sequence[str], numeric: Sequence[str]) -> list[str]:
-    """The columns that aggregate others, if there are several; one alone may be a constant
-    prediction.
-
-    numeric: all columns of numbers.
+    """The columns among `names` that aggregate others, such as mean and count; empty if only one of
+    `numeric`, all columns of numbers, does so: it may be a constant prediction.
 
     >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"])
     ['mean']
@@ -115,7 +116,8 @@ def statistics(names: Sequence[str], numeric: Sequence[str]) -> list[str]:
 
 
 def counted(values: Floats) -> str:
-    """What whole numbers are that are no values: "dates" as 20240131, "a running number"; else "".
+    """What whole numbers are that are no values: "dates" such as 20240131, or "a running number",
+    with steps of one length; else "".
 
     >>> counted(np.arange(20240101.0, 20240110.0)), counted(np.arange(0.0, 100.0, 10.0))
     ('dates', 'a running number')
@@ -125,9 +127,13 @@ def counted(values: Floats) -> str:
     numbers = np.sort(values[np.isfinite(values)])
     if len(numbers) < ENOUGH or (numbers != np.rint(numbers)).any():
         return ""
-    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
-    in_years = (year >= 1900) & (year <= 2100)
-    if (in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
+    year = numbers // 10_000
+    month = numbers // 100 % 100
+    day = numbers % 100
+    is_year = (year >= 1900) & (year <= 2100)
+    is_month = (month >= 1) & (month <= 12)
+    is_day = (day >= 1) & (day <= 31)
+    if (is_year & is_month & is_day).all():
         return "dates"
     steps = np.diff(numbers)
     return "a running number" if steps[0] and (steps == steps[0]).all() else ""
@@ -146,10 +152,11 @@ class FoundCell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitColumn:
-    """One column of all parts: what its name means, and what its cells contain.
+    """One column of all parts: what its name means, and how many of its cells contain what.
 
-    present: cells that are not empty. exact: numbers. looks: cells that are meant as numbers.
-    marks: of missing values. long: texts that a page cannot repeat.
+    present: cells that are not empty. exact: those that are numbers. looks: those that are meant as
+    numbers, such as 80 %. marks: those that say that a value is missing. long: texts that are too
+    long for a page.
     """
 
     name: str
@@ -185,8 +192,8 @@ class UnitColumn:
         """
         if not self.present:
             return "empty"
-        meant = self.looks and 2 * self.looks + self.marks >= self.present
-        return "numbers" if self.clean or meant else "text"
+        are_meant = self.looks and 2 * self.looks + self.marks >= self.present
+        return "numbers" if self.clean or are_meant else "text"
 
     @cached_property
     def distinct(self) -> bool:
@@ -224,12 +231,13 @@ class UnitColumn:
         return next(iter(self.table.first(matches, self, 1)), None)
 
     def refuse_text(self) -> None:
-        """Raise InputError if cells are neither empty nor numbers, with some of the first file and
-        how many others.
+        """Raise InputError if cells are neither empty nor numbers, with the first of them and the
+        number of others.
         """
         if self.exact == self.present or self.kind == "empty":
             return
-        text, number = self.table.text(self.name), self.table.number(self.name)
+        text = self.table.text(self.name)
+        number = self.table.number(self.name)
         wrong = self.table.first(f"{text} IS NOT NULL AND {number} IS NULL", self, SHOWN)
         cells = ", ".join(f"{cell.text!r}{row_suffix(cell.row)}" for cell in wrong)
         if unlisted := self.present - self.exact - len(wrong):
@@ -303,31 +311,33 @@ class UnitTable:
         return f"{self.engine.dialect.bytes(f'text {name}')} > {rules.LONGEST}"
 
     def _parsed(self, name: str) -> str:
-        """The number that a text says, true and false as 1 and 0; nothing if it says none."""
-        plain, dialect = self.plain(name), self.engine.dialect
-        number = f"WHEN {dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"
-        words = [
-            f"WHEN {plain} = {dialect.literal(word)} THEN CAST({value} AS DOUBLE)"
-            for word, value in TRUTH.items()
-        ]
-        return f"CASE {number} {' '.join(words)} END"
+        """The SQL of the number that a text says, 1 and 0 for true and false; NULL if it says
+        none.
+        """
+        dialect = self.engine.dialect
+        plain = self.plain(name)
+        cases = [f"WHEN {dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"]
+        for word, value in TRUTH.items():
+            cases.append(f"WHEN {plain} = {dialect.literal(word)} THEN CAST({value} AS DOUBLE)")
+        return f"CASE {' '.join(cases)} END"
 
     def _counts(self, selection: Selection, name: str) -> dict[str, str]:
-        """The SQL of what a `UnitColumn` counts."""
+        """Field of `UnitColumn` -> the SQL that counts it."""
         if f"number {name}" in selection.numbers:
             count = f"count({self.number(name)})"
             return {"present": count, "exact": count, "looks": count, "marks": "0", "long": "0"}
-        dialect, plain = self.engine.dialect, self.plain(name)
-        sure = dialect.finite(f"number {name}")  # spares the patterns most cells
+        dialect = self.engine.dialect
+        plain = self.plain(name)
+        is_number = dialect.finite(f"number {name}")  # spares most cells the patterns
         truth = ", ".join(map(dialect.literal, TRUTH))
         marks = ", ".join(map(dialect.literal, CELLS["missing"]))
         looks = f"{dialect.matches(plain, LOOKS)} OR {plain} IN ({truth})"
+        is_mark = f"{plain} IN ({marks})"
         return {
             "present": f"count({self.text(name)})",
             "exact": f"count({self.number(name)})",
-            "looks": f"count(*) FILTER (WHERE CASE WHEN {sure} THEN true ELSE {looks} END)",
-            "marks": f"count(*) FILTER (WHERE CASE WHEN {sure} THEN false ELSE {plain} IN "
-            f"({marks}) END)",
+            "looks": f"count(*) FILTER (WHERE CASE WHEN {is_number} THEN true ELSE {looks} END)",
+            "marks": f"count(*) FILTER (WHERE CASE WHEN {is_number} THEN false ELSE {is_mark} END)",
             "long": f"count(*) FILTER (WHERE {self.too_long(name)})",
         }
 
@@ -339,6 +349,10 @@ class UnitTable:
         return [self._selection(part, f"frame{i}") for i, part in enumerate(self.parts)]
 
     def _selection(self, part: InputPart, frame: str) -> Selection:
+        """All columns of a part as texts and as numbers; those of texts are parsed by `_parsed`.
+
+        frame: the name of the part in the engine.
+        """
         dialect = self.engine.dialect
         texts = {f"text {name}": name for name in self.names}
         numbers = {
@@ -357,15 +371,15 @@ class UnitTable:
 
     @cached_property
     def _profiles(self) -> list[dict[str, int]]:
-        """Of each part its rows, and of each column what `UnitColumn` counts; InputError where it
-        has no row.
+        """For each part the number of its rows, `n`, and what `UnitColumn` counts of its columns,
+        such as `exact0` of the first one. Raises InputError for a part without a row.
         """
         profiles = []
         for selection in self.selections:
             counts = [
-                f"{count} AS {what}{i}"
+                f"{count} AS {counted}{i}"
                 for i, name in enumerate(self.names)
-                for what, count in self._counts(selection, name).items()
+                for counted, count in self._counts(selection, name).items()
             ]
             profiles += base.profile(self.engine, selection, counts)
         return profiles
@@ -389,8 +403,8 @@ class UnitTable:
         columns = []
         for i, name in enumerate(self.names):
             sums = {
-                what: sum(profile[f"{what}{i}"] for profile in self._profiles)
-                for what in ("present", "exact", "looks", "marks", "long")
+                counted: sum(profile[f"{counted}{i}"] for profile in self._profiles)
+                for counted in ("present", "exact", "looks", "marks", "long")
             }
             column = UnitColumn(name, self, **sums)
             column.refuse_long()
@@ -398,7 +412,9 @@ class UnitTable:
         return columns
 
     def first(self, condition: str, column: UnitColumn, most: int) -> list[FoundCell]:
-        """The cells of a column in the first rows that meet a condition, all of one part."""
+        """The cells of a column in the first rows that meet a condition, at most `most`, all of one
+        part.
+        """
         cells = f"{self.text(column.name)} AS value"
         for selection in self.selections:
             if rows := self.engine.where(selection, condition, cells, most):
@@ -425,16 +441,19 @@ class UnitTable:
         return int(count["n"][0].as_py())
 
     def numbers_rows(self, column: UnitColumn, cluster: UnitColumn) -> bool:
-        """True if a column of numbers counts the rows of each cluster, from 0 or from 1."""
-        query = self._query(
-            [f"{self.text(cluster.name)} AS cluster", f"{self.number(column.name)} AS x"]
+        """True if a column of numbers counts the rows of each cluster, from 0 or from 1, and a
+        cluster has several rows.
+        """
+        cells = [f"{self.text(cluster.name)} AS cluster", f"{self.number(column.name)} AS x"]
+        has_no_gap = "count(DISTINCT x) = count(*) AND max(x) - min(x) + 1 = count(*)"
+        # of each cluster its first number, NULL if it is not counted
+        first = f"CASE WHEN {has_no_gap} THEN min(x) END AS first, count(*) AS n"
+        clusters = self._query(cells).around(first, "GROUP BY cluster")
+        summary = clusters.around(
+            "min(first) AS low, max(first) AS high, count(first) AS counted, "
+            "count(*) AS clusters, max(n) AS most"
         )
-        no_gap = "count(DISTINCT x) = count(*) AND max(x) - min(x) + 1 = count(*)"
-        first = f"CASE WHEN {no_gap} THEN min(x) END AS first, count(*) AS n"
-        ends = "min(first) AS low, max(first) AS high, count(first) AS counted"
-        clusters = query.around(first, "GROUP BY cluster")
-        found = self.engine.table(clusters.around(f"{ends}, count(*) AS clusters, max(n) AS most"))
-        row = found.to_pylist()[0]
+        row = self.engine.table(summary).to_pylist()[0]
         same_start = row["low"] == row["high"] and row["low"] in (0, 1)
         return same_start and row["counted"] == row["clusters"] and row["most"] > 1
 
@@ -447,15 +466,15 @@ class UnitTable:
         self, ids: Sequence[UnitColumn], numbers: Sequence[UnitColumn], rule: rules.Rules
     ) -> None:
         """Raise InputError for the first id that is no text or whole number, or the first number
-        that breaks the rule.
+        that breaks a rule.
         """
         for column in numbers:
             column.refuse_text()
+        number_columns = {column.name: column.name for column in numbers}
         for part in self.parts:
             for column in ids:
                 part.check(part.select({"id": column.name}, {}, self.engine.dialect))
-            chosen = {column.name: column.name for column in numbers}
-            part.check(part.select({}, chosen, self.engine.dialect))
+            part.check(part.select({}, number_columns, self.engine.dialect))
         fields = {f"number {column.name}": rules.Field(column.name, rule) for column in numbers}
         fields |= {f"text {column.name}": rules.Field(column.name) for column in ids}
         for selection in self.selections:
@@ -467,22 +486,28 @@ class UnitTable:
         numbers: Mapping[str, UnitColumn],
         shard: str | None,
     ) -> base.Query:
-        """A query of all rows with these columns; several texts are joined into one."""
-        blank = self.engine.dialect.literal(" ")
+        """A query of all rows.
+
+        texts: name in the result -> columns of texts, of which several are joined with a blank.
+        numbers: name in the result -> a column of numbers. shard: the name by which the result may
+        be split into shards; None for no shards.
+        """
+        separator = f", {self.engine.dialect.literal(' ')}, "
         cells = [f"{self.number(column.name)} AS {name}" for name, column in numbers.items()]
         for name, columns in texts.items():
-            quoted = [self.text(column.name) for column in columns]
-            joined = f"concat({f', {blank}, '.join(quoted)})" if len(quoted) > 1 else quoted[0]
-            cells.append(f"{joined} AS {name}")
+            text = separator.join(self.text(column.name) for column in columns)
+            if len(columns) > 1:
+                text = f"concat({text})"
+            cells.append(f"{text} AS {name}")
         return replace(self._query(cells), by=shard, rows=self.rows)
 
     def _query(self, cells: Iterable[str]) -> base.Query:
-        """These cells of all rows."""
+        """The query of these cells, as SQL, of all rows."""
         return base.Query.over(self.selections, [", ".join(cells)] * len(self.selections))
 
 
 class Bookkeeping(NamedTuple):
-    """Columns that are clearly not systems, and what they hold instead."""
+    """Columns that are clearly not systems, and what they hold instead: the kind."""
 
     kind: str
     columns: Sequence[str]
@@ -502,9 +527,9 @@ def bookkeeping_among(
         "columns of a tracker": tracked(names),
         "statistics of others": statistics(names, [column.name for column in numeric]),
     }
-    for kind, odd in kinds.items():
-        if odd:
-            return Bookkeeping(kind, odd)
+    for kind, no_systems in kinds.items():
+        if no_systems:
+            return Bookkeeping(kind, no_systems)
     for column in columns:
         if kind := counted(column.head()):
             return Bookkeeping(kind, [column.name])

@@ -43,8 +43,12 @@ from evalkit.reading.tables.rules import row_suffix
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROW = "row"  # what the unit is called where no column names it
-ID, CLUSTER, SYSTEM, METRIC = "id", "cluster", "system", "metric"  # what a column of text is
+ROW = "row"  # what the unit is called if no column names it
+# the meanings of columns of text
+ID = "id"
+CLUSTER = "cluster"
+SYSTEM = "system"
+METRIC = "metric"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +83,9 @@ class FreeColumns:
         return [column for column in self.columns if column.repeats]
 
     def without(self, *roles: UnitColumn | None) -> "FreeColumns":
-        """The columns except these."""
-        return replace(self, columns=tuple(one for one in self.columns if one not in roles))
+        """The columns except these, which have a role now; None is no column."""
+        remaining = tuple(column for column in self.columns if column not in roles)
+        return replace(self, columns=remaining)
 
     def named(self, name: str) -> UnitColumn:
         """The column of that name."""
@@ -148,12 +153,14 @@ class FreeColumns:
 
     @property
     def totals(self) -> dict[str, str]:
-        """The columns of numbers called as successes and trials are; empty without both."""
-        totals = {}
-        for use in ("successes", "trials"):
-            for column in [one for one in self.usual(use) if one.kind == "numbers"][:1]:
-                totals[use] = column.name
-        return totals if len(totals) == 2 else {}
+        """The uses "successes" and "trials" -> a column of numbers with a usual name; empty without
+        both.
+        """
+        successes = [column for column in self.usual("successes") if column.kind == "numbers"]
+        trials = [column for column in self.usual("trials") if column.kind == "numbers"]
+        if not successes or not trials:
+            return {}
+        return {"successes": successes[0].name, "trials": trials[0].name}
 
     def units(self) -> list[UnitColumn]:
         """The columns that identify the units of a long table: one, or fold and repetition; empty
@@ -175,21 +182,24 @@ class FreeColumns:
         if there is none, if a name says which column identifies units, or if clusters are units.
 
         Within a cluster each of its values comes once for every combination of `beside` (system and
-        metric) and repetition, or at least for more than half of them.
+        metric) and repetition, or at least for more than half of them. Of several such columns it
+        is the one with the fewest units.
         """
         if cluster is None or self._usual_unit() or self.used_as("id"):
             return []
         table = self.table
         repeated = [column for column in (*beside, *self.repeats) if column]
-        if table.distinct([cluster, *repeated]) == table.rows:
+        if table.distinct([cluster, *repeated]) == table.rows:  # clusters are units
             return []
-        combinations, units = table.distinct(repeated), dict[UnitColumn, int]()
+        combinations = table.distinct(repeated)
+        units = dict[UnitColumn, int]()
         for column in self.columns:
             if column.repeats or column.kind == "empty" or "value" in column.uses:
                 continue
             number = table.distinct([cluster, column])
-            once = table.distinct([cluster, column, *repeated]) == table.rows
-            if once and number * combinations < 2 * table.rows:
+            is_unique = table.distinct([cluster, column, *repeated]) == table.rows
+            covers_half = number * combinations < 2 * table.rows
+            if is_unique and covers_half:
                 units[column] = number
         return sorted(units, key=units.__getitem__)[:1]
 
@@ -201,9 +211,9 @@ class FreeColumns:
         """
         if usual := self._usual_unit():
             return usual
-        index = ("unnamed", "level", "column")
+        tool_names = ("unnamed", "level", "column")  # given to a column without a name
         for column in self.used_as("id"):
-            if column.kind != "empty" and not column.key.startswith(index):
+            if column.kind != "empty" and not column.key.startswith(tool_names):
                 return [column]
         texts = self.of_kind("text")
         for column in texts:
@@ -214,8 +224,8 @@ class FreeColumns:
         return [column for column in self.used_as("split") if column.distinct][:1]
 
     def _usual_unit(self) -> list[UnitColumn]:
-        """The column with the usual name; with a fold its repetition, for fold 1 of another one is
-        another fold.
+        """The column with the usual name of a unit; before a column of folds also that of their
+        repetition, as fold 1 of another repetition is another fold. Empty without one.
         """
         unit = self.usual("unit")[:1]
         if not unit or "fold" not in unit[0].uses:
@@ -228,10 +238,10 @@ class FreeColumns:
 class UnitRoles:
     """The columns of a table by role, and the columns without a role.
 
-    ids: the columns that identify units, empty if each row is one. cluster: the column of clusters,
-    if units are not independent. values: for a wide table one column per system; for a long one a
-    single column, whose rows name their `system` and perhaps `metric`. chosen: role -> column, as
-    the user names them.
+    ids: the columns that identify units, empty if each row is one. cluster: the column of clusters;
+    None if units are independent. values: for a wide table one column per system; for a long one a
+    single column, whose rows name their `system` and perhaps `metric`. rest: the columns without a
+    role. chosen: role -> column, as the user names them.
     """
 
     ids: Sequence[UnitColumn]
@@ -246,23 +256,27 @@ class UnitRoles:
     def of_long(
         cls, columns: FreeColumns, chosen: Mapping[str, str], unit: str | None
     ) -> "UnitRoles":
-        """The roles of a long table. Raises InputError if a column for one is missing or several
-        are possible.
+        """The roles of a long table. unit: the column of clusters that the user names.
+
+        Raises InputError if a column for a role is missing or several are possible.
         """
-        named = {role: columns.named(name) for role, name in chosen.items()}
-        system = named.get("system") or columns.system()
+        by_role = {role: columns.named(name) for role, name in chosen.items()}
+        system = by_role.get("system") or columns.system()
         if system is None:
             raise columns.lacking("system")
-        metric = named.get("metric") or columns.metric()
+        metric = by_role.get("metric") or columns.metric()
         cluster = columns.named(unit) if unit else None
-        free = columns.without(system, cluster, metric, *named.values())
-        if "value" not in named:
+        free = columns.without(system, cluster, metric, *by_role.values())
+        if "value" not in by_role:
             refuse_leaderboard(system, free)
-        within = [] if "unit" in named else free.units_within(cluster, [system, metric])
-        value = named.get("value") or value_of_long(free.without(*within))
+        ids: Sequence[UnitColumn] = []
+        if "unit" in by_role:
+            ids = [by_role["unit"]]
+        else:
+            ids = free.units_within(cluster, [system, metric])
+        value = by_role.get("value") or value_of_long(free.without(*ids))
         free = free.without(value)
-        ids = [named["unit"]] if "unit" in named else within or free.units()
-        roles = cls(ids, cluster, [value], free, chosen, system, metric)
+        roles = cls(ids or free.units(), cluster, [value], free, chosen, system, metric)
         return roles.clustered().checked()
 
     @classmethod
@@ -274,33 +288,35 @@ class UnitRoles:
         systems: Sequence[str],
     ) -> "UnitRoles":
         """The roles of a wide table: each numeric column that may be a system is one, or those that
-        `systems` names.
+        `systems` names. unit: the column of clusters that the user names.
         """
-        named = [columns.named(name) for name in dict.fromkeys(systems)]
+        chosen_systems = [columns.named(name) for name in dict.fromkeys(systems)]
         cluster = columns.named(unit) if unit else None
-        free = columns.without(cluster, *named)
-        if not named:
+        free = columns.without(cluster, *chosen_systems)
+        if not chosen_systems:
             refuse_pairs(columns)
         ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids:
             ids = [cluster] if free.repeats else free.counters(cluster)[:1]
         free = free.without(*ids)
-        values = named or free.systems
+        values = chosen_systems or free.systems
         if not values:
             refuse_predictions(columns.table.parts[0])
             raise refused(columns.table.name, "no_system", columns=", ".join(columns.names))
         roles = cls(ids, cluster, values, free, chosen).checked()
-        if not named:
+        if not chosen_systems:
             refuse_other_tables(roles, columns, free)
         return roles
 
     def clustered(self) -> "UnitRoles":
-        """The roles of a long table whose clusters are the units if only repetitions lie in them.
+        """The roles of a long table, with the clusters as the units if nothing but repetitions
+        tells their rows apart.
 
         Raises InputError if no column identifies units.
         """
-        lie_in = all(column.repeats and "unit" not in self.ids[0].uses for column in self.ids)
-        if self.cluster and lie_in:
+        # true without ids too
+        only_repeats = all(column.repeats and "unit" not in self.ids[0].uses for column in self.ids)
+        if self.cluster and only_repeats:
             return replace(self, ids=[self.cluster])
         if not self.ids:
             raise self.rest.lacking("unit")
@@ -325,24 +341,25 @@ class UnitRoles:
 
     @property
     def guess(self) -> str:
-        """The column of values of a long table if only its cells suggest it."""
+        """The column of values of a long table if only its cells suggest it; else ""."""
         value = self.values[0]
-        known = self.system is None or "value" in self.chosen or "value" in value.uses
-        return "" if known else value.name
+        is_named = "value" in self.chosen or "value" in value.uses
+        return "" if self.system is None or is_named else value.name
 
     @property
     def texts(self) -> dict[str, Sequence[UnitColumn]]:
-        """The text columns by meaning: those that identify the unit, the system and the metric of a
-        value.
+        """Meaning -> the text columns that identify the unit, the cluster, the system and the
+        metric of a value, of those that the table has.
         """
-        texts = {ID: self.ids} if self.ids else {}
-        for role, column in (
-            (CLUSTER, self.cluster),
-            (SYSTEM, self.system),
-            (METRIC, self.metric),
-        ):
-            if column:
-                texts[role] = [column]
+        texts: dict[str, Sequence[UnitColumn]] = {}
+        if self.ids:
+            texts[ID] = self.ids
+        if self.cluster:
+            texts[CLUSTER] = [self.cluster]
+        if self.system:
+            texts[SYSTEM] = [self.system]
+        if self.metric:
+            texts[METRIC] = [self.metric]
         return texts
 
     @property
@@ -361,14 +378,18 @@ class UnitRoles:
 
     @property
     def groups_read(self) -> list[UnitColumn]:
-        """Those whose texts are read; of a large table tasks alone. Logs are held in any size."""
+        """The columns of `groups` whose texts are read: for large tables those of tasks alone. Logs
+        are held in memory at any size.
+        """
         in_memory = self.table.engine.at_hand or self.table.logged
         return self.groups if in_memory else self.task
 
     @property
     def keys(self) -> list[UnitColumn]:
         """The columns that distinguish the rows of different units."""
-        return [*self.ids, *([self.cluster] if self.cluster else [])]
+        if self.cluster is None:
+            return [*self.ids]
+        return [*self.ids, self.cluster]
 
     @property
     def cell(self) -> list[UnitColumn]:
@@ -377,7 +398,9 @@ class UnitRoles:
 
     @cached_property
     def cells(self) -> int:
-        """The number of rows that differ in these columns; without ids all do."""
+        """The number of rows that differ in the columns of `cell`; all do if each row is a
+        unit.
+        """
         return self.table.distinct(self.cell) if self.ids else self.table.rows
 
     @cached_property
@@ -399,14 +422,14 @@ class UnitRoles:
 
     @property
     def varying(self) -> str:
-        """The noun for what varies: the cluster if there is one."""
+        """The noun for what varies independently: the cluster, else the unit."""
         if self.cluster:
             return self.cluster.name
         return self.ids[-1].name if self.ids else ROW
 
     @property
     def printed(self) -> dict[str, str]:
-        """The columns as the page lists them."""
+        """Role -> columns, as the page lists them."""
         columns = {}
         if self.ids:
             columns["unit"] = " and ".join(column.name for column in self.ids)
@@ -430,35 +453,35 @@ _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
 )
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
-_SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
+_NAME_OF_SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
 
 
 def refuse_other_units(roles: UnitRoles) -> None:
-    """Raise InputError if a unit's rows differ in columns with few texts, and no column counts
-    draws.
+    """Raise InputError if columns with few texts tell apart all rows of the same unit, and no
+    column counts draws.
 
     Question 3 of one data set is not the same question as question 3 of the next, and not a draw of
     it.
     """
-    table, rest = roles.table, roles.rest
-    values = len(roles.metrics) * len(roles.systems) if roles.system else 1
-    groups = [column for column in rest.columns if column.groups]
-    if rest.repeats or not groups or roles.cells == table.rows:
+    table = roles.table
+    groups = [column for column in roles.rest.columns if column.groups]
+    if roles.rest.repeats or not groups or roles.cells == table.rows:
         return
-    candidates = [
-        column for column in groups if 2 * table.distinct([column]) * values <= table.rows
+    values_per_unit = len(roles.metrics) * len(roles.systems) if roles.system else 1
+    with_few_texts = [
+        column for column in groups if 2 * table.distinct([column]) * values_per_unit <= table.rows
     ]
-    telling = [
-        column for column in candidates if table.distinct([*roles.cell, column]) > roles.cells
+    distinguishing = [
+        column for column in with_few_texts if table.distinct([*roles.cell, column]) > roles.cells
     ]
-    if not telling or table.distinct([*roles.cell, *telling]) < table.rows:
+    if not distinguishing or table.distinct([*roles.cell, *distinguishing]) < table.rows:
         return
-    first = telling[0].name
+    first = distinguishing[0].name
     raise refused(
         table.name,
         "other_units",
         unit=roles.name,
-        columns=" and ".join(repr(column.name) for column in telling),
+        columns=" and ".join(repr(column.name) for column in distinguishing),
         first=first,
         draws=written({"unit": roles.name}),
         metric=written({"metric": first}),
@@ -470,10 +493,13 @@ def refuse_totals(units: Sequence[UnitColumn]) -> None:
     Durchschnitt, std, 25%.
     """
     for column in units:
-        if total := column.first(roles_of.SUMMARY):
-            where = total.part.name
+        if cell := column.first(roles_of.SUMMARY):
             raise refused(
-                where, "totals", column=column.name, cell=total.text, at=row_suffix(total.row)
+                cell.part.name,
+                "totals",
+                column=column.name,
+                cell=cell.text,
+                at=row_suffix(cell.row),
             )
 
 
@@ -487,30 +513,42 @@ def refuse_leaderboard(system: UnitColumn, free: FreeColumns) -> None:
 
 
 def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumns) -> None:
-    """Raise InputError for a wide table whose columns are no systems, or whose rows are no units.
+    """Raise InputError for a wide table whose columns are no systems, or, unless the user names the
+    unit, whose rows are no units.
 
-    free: the columns but those of units.
+    columns: all columns. free: all but those of units.
     """
-    where = columns.table.name
-    refuse_answers(columns.table.parts[0], [column.name for column in roles.values])
+    part = columns.table.parts[0]
+    refuse_answers(part, [column.name for column in roles.values])
     if free.totals:
-        for label in [column for column in columns.of_kind("text") if column.distinct][:1]:
-            refuse_counts(free, label)
-    for column in [] if roles.stated else roles.ids:
-        if "metric" in column.uses:
-            raise refused(where, "metrics", column=column.name)
-        if column.key in NAMES["terms"]:
-            raise refused(where, "terms", column=column.name)
-        refuse_transposed(column, columns.table.parts[0])
-        if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
-            raise refused(where, "leaderboard", column=column.name)
+        labels = [column for column in columns.of_kind("text") if column.distinct]
+        if labels:
+            refuse_counts(free, labels[0])
+    if not roles.stated:
+        _refuse_ids_of_no_units(roles, part)
     refuse_bookkeeping(roles, free.of_kind("numbers"))
     refuse_draws_as_systems(roles)
-    for column in [] if roles.stated else columns.used_as("training"):
+    if roles.stated:
+        return
+    for column in columns.used_as("training"):
         if column.distinct:
-            raise refused(where, "steps", column=column.name)
-    if not roles.stated and roles.cluster is None:
+            raise refused(part.name, "steps", column=column.name)
+    if roles.cluster is None:
         refuse_features(roles)
+
+
+def _refuse_ids_of_no_units(roles: UnitRoles, part: InputPart) -> None:
+    """Raise InputError for rows that are metrics, terms of a model, roles or systems, by the name
+    of their column or by their texts.
+    """
+    for column in roles.ids:
+        if "metric" in column.uses:
+            raise refused(part.name, "metrics", column=column.name)
+        if column.key in NAMES["terms"]:
+            raise refused(part.name, "terms", column=column.name)
+        refuse_transposed(column, part)
+        if len(roles.values) == 1 and column.key.startswith(tuple(NAMES["makers"])):
+            raise refused(part.name, "leaderboard", column=column.name)
 
 
 def refuse_transposed(column: UnitColumn, part: InputPart) -> None:
@@ -534,11 +572,17 @@ def refuse_draws_as_systems(roles: UnitRoles) -> None:
     names = [column.name for column in roles.values]
     matches = [DRAW_OF_SYSTEM.fullmatch(name.lower()) for name in names]
     systems = [match[1] for match in matches if match]
-    if len(systems) == len(names) and 1 < len({*systems}) < len(systems):
+    are_draws = len(systems) == len(names)
+    if are_draws and 1 < len({*systems}) < len(systems):
         listed = roles_of.listed(map(repr, names), SHOWN)
         part = roles.table.parts[0]
-        way = invocation(part, Way(Proposal("significance"), Choice(systems=names), ""))
+        way = _invocation_of_systems(part, names)
         raise UnclearSystems(f"{part.name}: {sentence('draws', columns=listed, way=way)}", names)
+
+
+def _invocation_of_systems(part: InputPart, systems: Sequence[str]) -> str:
+    """The command of the significance report that names these columns as systems, or the call."""
+    return invocation(part, Way(Proposal("significance"), Choice(systems=systems), ""))
 
 
 class UnclearSystems(InputError):
@@ -558,17 +602,15 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
 
     numeric: all columns of numbers, also those that describe the units or are computed from others.
     """
-    found = bookkeeping_among(roles.values, numeric)
-    if found is None:
+    bookkeeping = bookkeeping_among(roles.values, numeric)
+    if bookkeeping is None:
         return
     part = roles.table.parts[0]
-    systems = [column.name for column in roles.values if column.name not in found.columns]
+    systems = [column.name for column in roles.values if column.name not in bookkeeping.columns]
     possible = systems if len(systems) > 1 else ()
-    way = "systems='a,b'"
-    if possible:
-        way = invocation(part, Way(Proposal("significance"), Choice(systems=possible), ""))
-    listed = roles_of.listed(found.columns, SHOWN)
-    problem = sentence("bookkeeping", kind=found.kind, columns=listed, way=way)
+    way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
+    listed = roles_of.listed(bookkeeping.columns, SHOWN)
+    problem = sentence("bookkeeping", kind=bookkeeping.kind, columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", possible)
 
 
@@ -586,24 +628,25 @@ def refuse_features(roles: UnitRoles) -> None:
     if not is_answered and (are_of_one_family(names) or measure_of(stem)):
         return
     alike = are_alike(roles.values)
-    if models and alike and not is_answered and not ways(part):  # beside a model of another name
-        return
-    is_unit = any(column.distinct for column in roles.ids) or bool(roles.rest.repeats)
-    if is_unit and not is_answered and alike:
-        return
+    if alike and not is_answered:
+        if models and not ways(part):  # the others are models of the user's own names
+            return
+        if any(column.distinct for column in roles.ids) or roles.rest.repeats:
+            return  # the rows are units
     systems = names if alike else []  # of other ranges they are hardly of one kind
     if models and (is_answered or not alike):
         systems = models
-    way = Way(Proposal("significance"), Choice(systems=systems), "")
-    meant = f": {invocation(part, way)}" if len(systems) > 1 else ""
+    if len(systems) < 2:  # which cannot be compared
+        systems = []
+    way = f": {_invocation_of_systems(part, systems)}" if systems else ""
     listed = roles_of.listed(map(repr, names), SHOWN)
-    problem = sentence("features", columns=listed, way=meant)
-    raise UnclearSystems(f"{part.name}: {problem}", systems if meant else ())
+    problem = sentence("features", columns=listed, way=way)
+    raise UnclearSystems(f"{part.name}: {problem}", systems)
 
 
 def are_of_one_family(names: Sequence[str]) -> bool:
-    """True if names have a word in common, such as acc_a and acc_b, are those of models or
-    versions, or of one metric, or nothing but letters from a on.
+    """True if names have a word in common, such as acc_a and acc_b, if all are those of models or
+    versions, if all have a metric, or if they are the letters from a on.
 
     >>> are_of_one_family(["rf", "logit"]), are_of_one_family(["age", "income"])
     (True, False)
@@ -622,7 +665,9 @@ def are_of_one_family(names: Sequence[str]) -> bool:
 
 
 def are_alike(columns: Sequence[UnitColumn]) -> bool:
-    """True if the ranges of columns of numbers have a value in common, or all are 0 to 1."""
+    """True if the ranges of columns of numbers have a value in common, or all lie within 0 and
+    1.
+    """
     heads = [column.head() for column in columns]
     numbers = [head[np.isfinite(head)] for head in heads if np.isfinite(head).any()]
     if not numbers:  # marks such as PASS, which are refused where they are read
@@ -648,18 +693,18 @@ def value_of_long(free: FreeColumns) -> UnitColumn:
 
 
 def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
-    """Raise InputError for predictions and for what they predict, with the report that reads
-    them. is_long: one column would hold the values of all systems.
+    """Raise InputError for predictions beside what they predict, with the report that reads them.
+
+    is_long: True if one column would hold the values of all systems.
     """
     for way in ways(part):
-        found = way.proposal
-        answer = found.answer or found.columns.get("grade", "")
-        is_judged = found.report == "ranking" and snake_case(answer) in ANSWERS
-        if "system" in uses_of(answer):
+        proposal = way.proposal
+        answer = proposal.answer or proposal.columns.get("grade", "")
+        is_judged = proposal.report == "ranking" and snake_case(answer) in ANSWERS
+        holds_predictions = is_judged or proposal.report in ("classification", "rating")
+        if way.needs_choice or not holds_predictions or "system" in uses_of(answer):
             continue
-        if way.needs_choice or not (is_judged or found.report in ("classification", "rating")):
-            continue
-        names = [name for own in found.predictions.values() for name in own.values()]
+        names = [name for columns in proposal.predictions.values() for name in columns.values()]
         raise refused(
             part.name,
             "answers",
@@ -671,40 +716,46 @@ def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
 
 
 def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
-    """Raise InputError for predictions and for what they predict: an answer is no value of a
-    system, and its predictions are no values per unit.
+    """Raise InputError for predictions beside what they predict: an answer is no value of a system,
+    and its predictions are no values per unit. Also for a confusion matrix, whose rows are called
+    as its columns.
+
+    values: the columns of values.
     """
     refuse_predictions(part)
     table = SampledTable.of(part, {})
-    named = [column for column in table.columns if "aside" not in uses_of(column.name)]
-    if any({*values} == {*column.texts} for column in named):
+    described = [column for column in table.columns if "aside" not in uses_of(column.name)]
+    if any({*values} == {*column.texts} for column in described):
         raise refused(part.name, "matrix", columns=", ".join(values))
     columns = {column.name: column for column in table.columns}
+    # beside shares only, which may be probabilities, other columns may be the answer too
     are_shares = all(name in columns and columns[name].is_share for name in values)
-    read = columns if are_shares else [name for name in values if name in columns]
-    odd = [name for name in read if columns[name].is_of_predictions]
+    suspects = columns if are_shares else [name for name in values if name in columns]
+    wrong = [name for name in suspects if columns[name].is_of_predictions]
     classes = [column for column in table.texts if len(column.labels) > 1]
-    odd += [
-        first.name
-        for first, second in combinations(classes, 2)
-        if first.labels == second.labels and first.cells != second.cells  # a copy predicts nothing
-    ]
-    if odd:
-        raise refused(part.name, "predictions", column=odd[0], systems=written([*values]))
+    for first, second in combinations(classes, 2):
+        # one predicts the other, unless it is a copy
+        if first.labels == second.labels and first.cells != second.cells:
+            wrong.append(first.name)
+    if wrong:
+        raise refused(part.name, "predictions", column=wrong[0], systems=written([*values]))
 
 
 def refuse_files(roles: UnitRoles, largest: int) -> None:
-    """Raise InputError if files have the same units, which could be draws or values of systems.
+    """Raise InputError if files have the same units, which could be draws or values of systems,
+    unless a column counts draws.
 
-    largest: rows of a unit. A column without another role may count draws.
+    largest: the largest number of rows of a unit.
     """
     files = dict.fromkeys(map(_table_name, roles.table.parts))
     if 1 < largest <= len(files) and not roles.rest.repeats:
-        draws, listed = written({"unit": roles.name}), roles_of.listed(files, 3)
+        listed = roles_of.listed(files, 3)
+        draws = written({"unit": roles.name})
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
 
 
 def _table_name(part: InputPart) -> str:
+    """The name of the file of a part without its folders and the suffix of packing."""
     return part.name if part.unnamed else formats.table(part.path).name
 
 
@@ -718,23 +769,29 @@ def refuse_counts(free: FreeColumns, label: UnitColumn) -> None:
 
 
 def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats]) -> None:
-    """Raise InputError for a unit called `all` or `macro` with the means of the others."""
+    """Raise InputError for a unit called `all` or `macro` with the means of the others.
+
+    ids: of the units. columns: the values of each system, one per unit.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if len(ids) < 3:
+        return
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
-    named = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
-    for place in np.flatnonzero(named) if len(ids) > 2 else ():
-        rest = [np.delete(column, place) for column in columns]
-        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in rest]
-        values = [column[place] for column in columns]
+    is_summary = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
+    for unit in np.flatnonzero(is_summary):
+        others = [np.delete(column, unit) for column in columns]
+        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in others]
+        values = [column[unit] for column in columns]
         if np.allclose(values, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
-            name = ids[int(place)].as_py()
+            name = ids[int(unit)].as_py()
             raise refused(roles.table.name, "means", unit=roles.name, name=name)
 
 
 def refuse_pairs(columns: FreeColumns) -> None:
     """Raise InputError for a table whose rows each name two systems that they compare."""
-    sides = [column.name for column in columns.of_kind("text") if _SIDE.fullmatch(column.key)]
+    texts = columns.of_kind("text")
+    sides = [column.name for column in texts if _NAME_OF_SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise refused(columns.table.name, "pairs", first=sides[0], second=sides[1])

@@ -34,9 +34,11 @@ MOST_NAMED = 3  # models that a message lists
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WinShares(InputPart):
-    """A table of verdicts with a column for each of the two systems in their place.
+    """A table of verdicts as values per unit: a column of wins for each of the two systems in place
+    of the columns of verdicts.
 
-    original: the part that was read, with its columns of verdicts. ties: the rows without a winner.
+    table: the Arrow table. original: the part that was read. ties: the number of rows without a
+    winner.
     """
 
     table: Any
@@ -47,63 +49,76 @@ class WinShares(InputPart):
 
     @property
     def known_rows(self) -> int:
+        """The number of rows."""
         return len(self.table)
 
     def fingerprint(self, rows: int) -> Source:
+        """The file that was read, as the page names it."""
         return self.original.fingerprint(rows)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The table in memory, under the name `frame`."""
         return frame, {frame: self.table}
 
 
 def with_win_shares(
     parts: Sequence[InputPart], p: SignificanceParameters
 ) -> tuple[Sequence[InputPart], SignificanceParameters]:
-    """The parts and parameters of the values per unit that verdicts are; others as they are.
+    """The parts of a table of verdicts as values per unit, and the parameters with its two systems
+    and its metric; parts and parameters of other tables as they are.
 
     Raises InputError for a verdict that is neither a side, a model nor a tie, and for more than two
     models.
     """
-    if p.systems or p.columns.keys() - {"unit"} or len(parts[0].columns) < 2:
+    first = parts[0]
+    user_names_columns = p.systems or p.columns.keys() - {"unit"}
+    if user_names_columns or len(first.columns) < 2 or first.rows > USUAL.reading.rows:
         return parts, p
-    if parts[0].rows > USUAL.reading.rows or (layout := layout_of(parts[0])) is None:
+    layout = layout_of(first)
+    if layout is None:
         return parts, p
     shares = [_win_shares(part, layout) for part in parts]
-    names = list(dict.fromkeys(name for part in shares for name in part.systems))
+    systems = tuple(dict.fromkeys(name for part in shares for name in part.systems))
     metrics = p.metrics or (METRIC,)
-    return shares, replace(p, systems=tuple(names), metrics=metrics)
+    return shares, replace(p, systems=systems, metrics=metrics)
 
 
 def _win_shares(part: InputPart, layout: Layout) -> WinShares:
-    """The part with the columns of its systems."""
+    """The part with a column of wins for each system. Raises InputError for a cell that is no
+    verdict.
+    """
     import pyarrow as pa
 
-    read: ByRole = {f"column {name}": name for name in part.columns}
-    loaded = part.load(read, {})
+    roles: ByRole = {f"column {name}": name for name in part.columns}
+    loaded = part.load(roles, {})
     cells = {name: loaded[f"column {name}"] for name in part.columns}
     verdicts = [text or "" for text in cells[layout.verdict].to_pylist()]
     models = [cells[name].to_pylist() for name in layout.models]
     systems = _systems(part, layout, verdicts, models)
-    wins = np.full(len(verdicts), 0.5)
+    wins = np.full(len(verdicts), 0.5)  # of the first system
     for row, text in enumerate(verdicts):
         verdict = plain(text)
-        sides = [side[row] for side in models] or [*systems]
+        # which model is first may change from row to row
+        sides = [names[row] for names in models] or [*systems]
         if not verdict:
             wins[row] = np.nan
-        if not verdict or verdict in TIES:
+            continue
+        if verdict in TIES:
             continue
         if text in sides:
             winner = text
-        elif verdict in FIRST | SECOND:
-            winner = sides[0 if verdict in FIRST else 1]
+        elif verdict in FIRST:
+            winner = sides[0]
+        elif verdict in SECOND:
+            winner = sides[1]
         else:
             raise _refused(part, layout, systems, text, row + 1)
         wins[row] = float(winner == systems[0])
-    others = [name for name in part.columns if name not in (layout.verdict, *layout.models)]
-    kept = {name: cells[name] for name in others}
-    table = pa.table({**kept, systems[0]: wins, systems[1]: 1 - wins})
+    of_verdicts = (layout.verdict, *layout.models)
+    others = {name: cells[name] for name in part.columns if name not in of_verdicts}
+    table = pa.table({**others, systems[0]: wins, systems[1]: 1 - wins})
     return WinShares(
         name=part.name,
         path=Path(part.name) if part.unnamed else part.path,
@@ -121,9 +136,11 @@ def _systems(
 ) -> tuple[str, str]:
     """The names of the two systems: those of the models, else those that verdicts name, else A and
     B. Raises InputError if there are not two models.
+
+    models: the cells of the columns that name the models.
     """
     if models:
-        names = sorted({name for side in models for name in side if name})
+        names = sorted({name for column in models for name in column if name})
         if len(names) != 2:
             raise roles_of.refused(
                 part.name,
@@ -136,22 +153,31 @@ def _systems(
         return names[0], names[1]
     winners = sorted({text for text in verdicts if text and plain(text) not in TIES})
     if {plain(text) for text in winners} <= FIRST | SECOND:
-        sides = {plain(text) in FIRST: text for text in winners}
-        return _side(sides.get(True), "A"), _side(sides.get(False), "B")
+        first = [text for text in winners if plain(text) in FIRST]
+        second = [text for text in winners if plain(text) in SECOND]
+        return _side(first, "A"), _side(second, "B")
     if len(winners) != 2:
-        raise _refused(part, layout, winners[:2], winners[-1], verdicts.index(winners[-1]) + 1)
+        row = verdicts.index(winners[-1]) + 1
+        raise _refused(part, layout, winners[:2], winners[-1], row)
     return winners[0], winners[1]
 
 
-def _side(text: str | None, name: str) -> str:
-    """The name of a side: model_a as it is written, and A for a, [[A]] and the like."""
-    return name if text is None or plain(text) in PLAIN else text
+def _side(texts: Sequence[str], letter: str) -> str:
+    """The name of a side: model_a as verdicts write it, but the letter for a, [[A]] and the like.
+
+    texts: the ways to write it, of which the last one counts; empty if the side never wins.
+    """
+    if not texts or plain(texts[-1]) in PLAIN:
+        return letter
+    return texts[-1]
 
 
 def _refused(
     part: InputPart, layout: Layout, systems: Sequence[str], text: str, row: int
 ) -> InputError:
-    """The error for a cell that is no verdict."""
+    """The error for a cell that is no verdict. systems: the names that it could have. row: its
+    number, from 1.
+    """
     return roles_of.refused(
         part.name,
         "no_verdict",
@@ -163,13 +189,15 @@ def _refused(
 
 
 def columns_of(parts: Sequence[InputPart]) -> dict[str, str]:
-    """The columns of verdicts as the page lists them."""
+    """The role "verdicts" -> its columns, as the page lists them; empty for other tables."""
     layouts = [part.layout_of_verdicts for part in parts if isinstance(part, WinShares)]
-    return {"verdicts": ", ".join([layouts[0].verdict, *layouts[0].models])} if layouts else {}
+    if not layouts:
+        return {}
+    return {"verdicts": ", ".join([layouts[0].verdict, *layouts[0].models])}
 
 
 def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
-    """How verdicts were counted."""
+    """How verdicts were counted; nothing for other tables."""
     shares = [part for part in parts if isinstance(part, WinShares)]
     if shares:
         ties = sum(part.ties for part in shares)

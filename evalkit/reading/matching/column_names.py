@@ -14,6 +14,7 @@ from evalkit.reading.tables.columns import facts, refused
 NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
 USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
+# the name of a set of rows, such as valid or dev -> its split
 SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
 METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
@@ -30,9 +31,11 @@ _ID = re.compile(
 
 
 def comparable(name: str) -> str:
-    """A name in the form in which names are compared: in small letters, with words joined by
-    underscores. Of joined words, only an Id at the end is split off, as other names of systems and
-    metrics may have capitals.
+    """A name in the form in which names of systems and metrics are compared: in small letters, with
+    underscores between words.
+
+    Capitals do not separate words, as names such as AutoETS have them within a word; only Id at the
+    end does. `snake_case` separates more.
 
     >>> comparable(" Question ID"), comparable("questionId")
     ('question_id', 'question_id')
@@ -81,8 +84,9 @@ def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def snake_case(name: str) -> str:
-    """A name in the form in which usual names are compared: in small letters, all words joined by
-    underscores, without the type that some tools write behind a colon.
+    """A name in the form in which usual names of columns are compared: in small letters, with
+    underscores between words, which capitals separate too, without the type that some tools write
+    behind a colon.
 
     >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
     ['user_id', 'gold_label', 'pred_class', 'item_id']
@@ -133,14 +137,16 @@ def columns_of_systems(
                 f"systems: {where} has no system {unknown[0]!r}{hint}, it has {has}"
             )
         return {name: columns[name] for name in systems}
-    columns = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
-    if prefix in names and columns:
-        raise refused(where, "no_name", prefix=prefix, others=written([*columns]))
-    return columns
+    of_predictions = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
+    if prefix in names and of_predictions:
+        raise refused(where, "no_name", prefix=prefix, others=written([*of_predictions]))
+    return of_predictions
 
 
 def names_with_system(names: Iterable[str], role: str) -> list[str]:
-    """The names ROLE_SYSTEM among those of columns: not score_id, which is the id of a score."""
+    """The names ROLE_SYSTEM among those of columns: not score_, which names no system, nor
+    score_id, the id of a score.
+    """
     prefix = f"{role}_"
-    ids = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
-    return [name for name in names if name.startswith(prefix) and name not in ids]
+    no_systems = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
+    return [name for name in names if name.startswith(prefix) and name not in no_systems]

@@ -14,28 +14,32 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) -> str:
-    """A command as a shell takes it.
+    """The command that makes a report, quoted for a shell.
+
+    parameters: those besides `preds`, name -> value.
 
     >>> command("rating", ["a b.csv"], {"columns": "actual=y"})
     "evalkit report rating -p preds 'a b.csv' -p columns actual=y"
     """
-    named = {"preds": files[0] if len(files) == 1 else written([*files]), **parameters}
-    words = [word for name, value in named.items() for word in ("-p", name, value)]
-    return shlex.join(["evalkit", "report", report, *words])
+    preds = files[0] if len(files) == 1 else written([*files])
+    words = ["evalkit", "report", report]
+    for name, value in {"preds": preds, **parameters}.items():
+        words += ["-p", name, value]
+    return shlex.join(words)
 
 
 def call(report: str, parameters: Mapping[str, str]) -> str:
-    """A call in Python that reads a table in memory.
+    """The call in Python that makes a report of a table in memory.
 
     >>> call("rating", {"columns": "actual=y"})
     "evalkit.rating(preds=data, columns='actual=y')"
     """
-    named = [f", {name}={value!r}" for name, value in parameters.items()]
-    return f"evalkit.{report}(preds=data{''.join(named)})"
+    arguments = ["preds=data", *(f"{name}={value!r}" for name, value in parameters.items())]
+    return f"evalkit.{report}({', '.join(arguments)})"
 
 
 def listing(problem: str, entries: Sequence[str]) -> str:
@@ -50,43 +54,45 @@ def listing(problem: str, entries: Sequence[str]) -> str:
 def advised_problem(part: InputPart, report: str, problem: str) -> str:
     """A problem of missing columns with the commands that read the part; "" if none does.
 
-    If the report that was asked for could read it in several ways, there is a command for each of
-    them; else one of the closest report that reads it as it is.
+    report: the one that was asked for. If it could read the part in several ways, there is a
+    command for each of them; else one of the closest report that reads the part without a choice.
     """
-    found = ways(part)
-    ambiguous = [way for way in found if way.needs_choice and way.proposal.report == report]
+    possible = ways(part)
+    ambiguous = [way for way in possible if way.needs_choice and way.proposal.report == report]
     if ambiguous:
         calls = " or ".join(invocation(part, way) for way in ambiguous)
         return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
-    clear = [way for way in found if not way.needs_choice]
-    if not clear and layout_of(part):
+    clear = [way for way in possible if not way.needs_choice]
+    if not clear and layout_of(part):  # a table of pairwise verdicts, of which `ways` has none
         clear = [Way(Proposal("significance"), Choice(), "")]
     if not clear:
         return ""
-    closest = clear[0].proposal.report
-    reader = f"the {closest} report"
-    if closest == report:
+    closest = clear[0]
+    reader = f"the {closest.proposal.report} report"
+    if closest.proposal.report == report:
+        # it reads the part by default, so the user's parameters were in the way
         reader = f"without the other parameters {reader}"
-    return f"{problem}; {reader} reads it: {invocation(part, clear[0])}"
+    return f"{problem}; {reader} reads it: {invocation(part, closest)}"
 
 
 def invocation(part: InputPart, way: Way) -> str:
-    """The command, or for a table in memory the call."""
+    """The command that reads a part in one way, or for a table in memory the call."""
     parameters = way.choice.parameters
     if part.unnamed:
         return call(way.proposal.report, parameters)
     return command(way.proposal.report, [part.name], parameters)
 
 
-def advising(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Decorate a function of parameters so that the error for a missing column ends with a command
-    that works, if there is one, and each InputError names the files that it is about.
+def advising(make: Callable[..., Result]) -> Callable[..., Result]:
+    """Decorate a function, the first argument of which are the parameters of a report, so that the
+    error for a missing column ends with a command that works, if there is one, and each InputError
+    names the files that it is about.
     """
 
     @wraps(make)
-    def make_or_advise(p: Parameters, *others: object) -> Made:
+    def make_or_advise(p: Parameters, *arguments: object) -> Result:
         try:
-            return make(p, *others)
+            return make(p, *arguments)
         except ParameterError:  # which is about no file
             raise
         except InputError as error:
@@ -100,7 +106,7 @@ def _with_command(error: MissingColumn, p: Parameters) -> InputError:
     """The error for a missing column, with a command that reads the first table of the input; the
     error as it is if there is no such command.
     """
-    if not p.tables or isinstance(p.tables[0], Iterator):  # whose batches are read up
+    if not p.tables or isinstance(p.tables[0], Iterator):  # an iterator of batches is used up
         return error
     part = sources.parts(p.tables[0])[0]
     problem = advised_problem(part, p.report_name(), error.brief)

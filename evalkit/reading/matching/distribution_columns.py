@@ -24,20 +24,22 @@ from evalkit.numbers import listed
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.tables.columns import facts
 
-BESIDE = ("prophet", "horizon", "levels")  # what names say beside the parts of a distribution
+OTHER_USES = ("prophet", "horizon", "levels")  # of words that name no part of a distribution
+# a word, such as lo or pct -> its use: quantile, low, high, member, mean, median or deviation
 WORDS = {
     word: use
     for use, words in usual("distributions").items()
     for word in words
-    if use not in BESIDE
+    if use not in OTHER_USES
 }
 FORECASTS = ["forecast", *facts("roles")["forecast"]["usual"].split()]
 FORECASTS += facts("roles")["forecast"]["names"]
 PROPHET = 0.8  # the share of actual values that the bounds of its forecasts are to hold by default
 MEDIAN = f"{QUANTILE}0.5"
 FEWEST = 2  # quantiles or draws, which a distribution has at least
-COUNTED = 3  # percentages in a row count something, unless each has its other end
+COUNTED = 3  # numbers 1 apart, such as q1, q2, q3, from here on count something
 PLACES = 4  # decimals of a percentage, as coverage@68.2689 has them
+# Patterns of names: the word, or the level, comes last (A-lo-90, A_p10) or first (p10_A).
 _SEPARATOR = r"[ ._:/-]"
 _JOINED = [word.replace("_", _SEPARATOR) for word in sorted(WORDS, key=len, reverse=True)]
 _WORD = rf"(?P<word>{'|'.join(_JOINED)})"
@@ -55,6 +57,7 @@ _PERCENT_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??{_PERCENT}")
 _PERCENT_FIRST = re.compile(rf"{_PERCENT}{_SEPARATOR}+(?P<owner>.+)")
 _SHARE_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>0?\.\d+)")
 _SHARE_FIRST = re.compile(rf"(?P<number>0?\.\d+){_SEPARATOR}+(?P<owner>.+)")
+<<<<<<< HEAD
 _NUMBERED = re.compile(rf"(?P<stem>.*[^\W\d_]){_SEPARATOR}(?P<number>\d{{1,4}})")
 _OF_R = re.compile(r"X(\d+(\.\d+)?)\.")
 # the level before the word, as in "95% lower"; without a % only where no owner stands before it
@@ -62,11 +65,17 @@ _LEVEL_BEFORE = re.compile(
     rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>{_PERCENT_NUMBER}|(?<![\s\S])\d\d){_SEPARATOR}+{_WORD}",
     re.IGNORECASE,
 )
+=======
+_R_PERCENT = re.compile(r"X(\d+(\.\d+)?)\.")
+>>>>>>> lang
 
 
 class Marked(NamedTuple):
-    """A name that states a part of a distribution: whose it is, the use of the word, the word, the
-    number as it stands there, with a % if there is one.
+    """What the name of a column states about a distribution, such as AutoARIMA-lo-80.
+
+    owner: the system, AutoARIMA; "" if the name has none. use: of the word, a value of `WORDS`:
+    low. word: lo; "" for a level without a word. number: 80, as the name has it, with a % if there
+    is one; "" if the name has none.
     """
 
     owner: str
@@ -76,15 +85,17 @@ class Marked(NamedTuple):
 
     @property
     def states_level(self) -> bool:
-        """True for the level of a quantile or a bound; one digit may count anything."""
+        """True for the level of a quantile or a bound with more than one digit; one digit may count
+        anything.
+        """
         return self.use in ("quantile", "low", "high") and len(self.number) > 1
 
 
 def marked(name: str, names: Collection[str] = ()) -> Marked | None:
-    """What the name of a column says of a distribution; None if it says nothing of one.
+    """What the name of a column states about a distribution; None if it states nothing about one.
 
-    names: those of all columns. The owner may stand behind a level, but behind a word without one
-    only if a column has its name.
+    names: those of all columns. A word that comes first needs a number, or an owner that is the
+    name of a column: mean_A may be the mean of a feature A.
 
     >>> marked("AutoARIMA-lo-80").owner, marked("p10_A").owner, marked("yhat1 5.0%").number
     ('AutoARIMA', 'A', '5.0%')
@@ -93,10 +104,14 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
     (None, None, 'mean')
     """
+<<<<<<< HEAD
     name = _OF_R.sub(r"\1%", name.strip())
     if (match := _LEVEL_BEFORE.fullmatch(name)) and _use_of(match["word"]) in ("low", "high"):
         number = match["number"].replace(" ", "")
         return Marked(match["owner"] or "", _use_of(match["word"]), _joined(match["word"]), number)
+=======
+    name = _R_PERCENT.sub(r"\1%", name.strip())
+>>>>>>> lang
     match = _LAST.fullmatch(name)
     if match is None:
         match = _FIRST.fullmatch(name)
@@ -104,6 +119,7 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
             match = None
     if match is None:
         return _marked_by_level(name, names)
+<<<<<<< HEAD
     number = (match["number"] or "") + ("%" if match["percent"] else "")
     word = match["word"]
     return Marked(match["owner"] or "", _use_of(word), _joined(word), number)
@@ -117,29 +133,38 @@ def _joined(word: str) -> str:
 def _use_of(word: str) -> str:
     """The use of a word of a distribution, such as low."""
     return WORDS[_joined(word)]
+=======
+    number = match["number"] or ""
+    if match["percent"]:
+        number += "%"
+    word = match["word"].lower()
+    return Marked(match["owner"] or "", WORDS[word], word, number)
+>>>>>>> lang
 
 
 def _marked_by_level(name: str, names: Collection[str]) -> Marked | None:
-    """A level without a word, as `marked` returns it. The owner of a share must be a column, as the
-    names of systems may end with any number.
+    """The level of a quantile that stands in a name without a word, such as A_97.5% or A-0.9, as
+    `marked` returns it.
+
+    The owner of a share must be a column, because any number may be a version of a system.
     """
     if match := _PERCENT_LAST.fullmatch(name) or _PERCENT_FIRST.fullmatch(name):
         return Marked(match["owner"] or "", "quantile", "", f"{match['number']}%")
-    share = _SHARE_LAST.fullmatch(name)
-    owned = _SHARE_FIRST.fullmatch(name)
-    for match in (share, owned):
+    for match in (_SHARE_LAST.fullmatch(name), _SHARE_FIRST.fullmatch(name)):
         if match and (match["owner"] or "") in ("", *names):
             return Marked(match["owner"] or "", "quantile", "", match["number"])
     return None
 
 
 def percents_of(numbers: Iterable[str]) -> dict[str, float]:
-    """The percentages that the numbers beside one word stand for, if it is clear of all of them.
+    """The numbers that stand beside one word -> the percentages that they mean, without those that
+    may mean something else.
 
-    With a % they are percentages. Numbers below 1 are shares, but percentages beside higher ones.
-    Three digits are tenths of percentages if one begins with 0 and the other end of the interval is
-    there. What may be something else needs the other end too: one digit, a number below 1 beside
-    higher ones, an underscore for a point. Percentages are rounded to 4 decimals.
+    A number with a % is a percentage. Numbers below 1 are shares, unless higher ones stand beside
+    them. Three digits are tenths of a percentage if one of the numbers begins with 0 and the other
+    end of the interval, 975 for 025, is there too. The other end is also needed by one digit, by a
+    number below 1 beside higher ones, and by an underscore for a point; if it is missing for one of
+    them, only percentages with a % and tenths remain. Percentages have 4 decimals.
 
     >>> percents_of(["0.05", "0.5"]), percents_of(["025", "50", "975"])
     ({'0.05': 5.0, '0.5': 50.0}, {'025': 2.5, '50': 50.0, '975': 97.5})
@@ -147,54 +172,61 @@ def percents_of(numbers: Iterable[str]) -> dict[str, float]:
     ({'5': 5.0, '50': 50.0, '95': 95.0}, {}, {'2_5': 2.5, '97_5': 97.5})
     """
     distinct = dict.fromkeys(numbers)
-    stated = {number: float(number[:-1]) for number in distinct if number.endswith("%")}
-    tenths = [number for number in distinct if len(number) == 3 and number.isdecimal()]
-    padded = any(number.startswith("0") for number in tenths)
-    for number in tenths:
-        if padded and (number == "500" or f"{1000 - int(number):03}" in tenths):
-            stated[number] = int(number) / 10
+    percents = {number: float(number[:-1]) for number in distinct if number.endswith("%")}
+    three_digits = [number for number in distinct if len(number) == 3 and number.isdecimal()]
+    are_tenths = any(number.startswith("0") for number in three_digits)
+    for number in three_digits:
+        if are_tenths and (number == "500" or f"{1000 - int(number):03}" in three_digits):
+            percents[number] = int(number) / 10
     values = {
         number: float(number.replace("_", "."))
         for number in distinct
-        if number not in tenths and not number.endswith("%")
+        if number not in three_digits and not number.endswith("%")
     }
-    stated |= _of_values(values, beside_percentages=bool(stated))
-    rounded = {number: _rounded(percent) for number, percent in stated.items()}
+    percents |= _percents_of_values(values, beside_percentages=bool(percents))
+    rounded = {number: _rounded(percent) for number, percent in percents.items()}
     return {number: rounded[number] for number in distinct if 0 < rounded.get(number, 0) < 100}
 
 
 def _rounded(percent: float) -> float:
-    """A percentage with as many decimals as the names of metrics have; both ends of an interval are
-    rounded in the same way.
+    """A percentage with as many decimals as the names of metrics have.
+
+    The tail is rounded, so that both ends of an interval remain equally far from 0 and 100.
     """
-    outside = round(min(percent, 100 - percent), PLACES)
-    return outside if percent < 50 else round(100 - outside, PLACES)
+    tail = round(min(percent, 100 - percent), PLACES)
+    return tail if percent < 50 else round(100 - tail, PLACES)
 
 
-def _of_values(values: Mapping[str, float], *, beside_percentages: bool) -> dict[str, float]:
-    """The percentages of numbers without a %, those of three digits apart; none if one of them may
-    be no level.
+def _percents_of_values(
+    values: Mapping[str, float], *, beside_percentages: bool
+) -> dict[str, float]:
+    """Numbers as texts -> the percentages that they mean; empty if one of them may be no level.
+
+    values: the numbers without those with a % or of three digits. beside_percentages: True if there
+    are such numbers, so that these are percentages too.
     """
-    is_percentage = beside_percentages or any(value >= 1 for value in values.values())
+    are_percentages = beside_percentages or any(value >= 1 for value in values.values())
+    factor = 1 if are_percentages else 100
     percents = {
-        number: round(value if is_percentage else 100 * value, EXACT)
+        number: round(factor * value, EXACT)
         for number, value in values.items()
         if value > 0  # 0 is the minimum
     }
     levels = {50.0, *percents.values()}
-    alone = [
+    without_other_end = [
         number
         for number, percent in percents.items()
         if percent != 50 and round(100 - percent, EXACT) not in levels
     ]
     ascending = sorted(percents.values())
     steps = {high - low for low, high in pairwise(ascending)}
-    is_count = bool(alone) and len(ascending) >= COUNTED and steps == {1} and is_percentage
-    is_unclear = [
-        len(number) == 1 or "_" in number or (is_percentage and values[number] < 1)
-        for number in alone
-    ]
-    return {} if is_count or any(is_unclear) else percents
+    if without_other_end and are_percentages and len(ascending) >= COUNTED and steps == {1}:
+        return {}  # such as q1, q2, q3
+    for number in without_other_end:
+        is_small = are_percentages and values[number] < 1
+        if len(number) == 1 or "_" in number or is_small:
+            return {}
+    return percents
 
 
 def system_key(name: str) -> str:
@@ -214,9 +246,11 @@ def system_key(name: str) -> str:
 
 @dataclass
 class DistributionColumns:
-    """The columns of a distribution. system: whose it is, as its name stands in theirs. roles: role
-    -> column. point: the column that is its point forecast, the mean or else the median; "" without
-    one. rivals: role -> the columns that could all have it, of which the first is in `roles`.
+    """The columns of the distribution of one system's forecasts.
+
+    system: its name, as the names of the columns have it. roles: role -> column. point: the column
+    of the point forecast, the mean or else the median; "" without one. rivals: role -> the columns
+    that could all have it, of which the first is in `roles`; only for roles with several.
     """
 
     system: str
@@ -226,9 +260,13 @@ class DistributionColumns:
 
     @property
     def columns(self) -> set[str]:
-        """All of its columns."""
-        rivals = {name for names in self.rivals.values() for name in names}
-        return {*self.roles.values(), *rivals, *([self.point] if self.point else [])}
+        """The names of all columns that state the distribution, its point forecast among them."""
+        names = {*self.roles.values()}
+        for rivals in self.rivals.values():
+            names.update(rivals)
+        if self.point:
+            names.add(self.point)
+        return names
 
 
 class _RoleColumn(NamedTuple):
@@ -242,13 +280,13 @@ class _RoleColumn(NamedTuple):
 def distributions(
     names: Collection[str], interval_level: float | None = None
 ) -> dict[str, DistributionColumns]:
-    """The key of each system, as `system_key` makes it, -> the columns of its distribution: draws,
-    else at least two quantiles, else the standard deviation.
+    """The key of each system, as `system_key` makes it, -> the columns of its distribution: at
+    least two draws, else at least two quantiles, else the standard deviation.
 
-    names: those of columns. interval_level: the share of actual values that bounds are to hold
-    whose name states none; None: no such bounds are read, but Prophet's, which are of 80%. A lower
-    bound counts as a quantile, and only beside its upper one. Columns that name their owner come
-    before those that name none.
+    names: those of all columns. interval_level: the share of actual values that lie within bounds
+    whose names state no level, such as b_lower; None: no such bounds are read, except Prophet's,
+    which are of 80%. Bounds count as quantiles, if both the lower and the upper one are there.
+    Columns that name their owner come before those that name none.
 
     >>> distributions(["y", "a-lo-80", "a-hi-80", "a_p50", "b_lower"])["a"].roles
     {'quantile 0.5': 'a_p50', 'quantile 0.1': 'a-lo-80', 'quantile 0.9': 'a-hi-80'}
@@ -261,20 +299,25 @@ def distributions(
     for marks in by_owner.values():
         for column in _role_columns(marks, interval_level):
             by_key[system_key(column.owner)].append(column)
-    found = {key: _complete(key, columns) for key, columns in by_key.items()}
-    return {key: columns for key, columns in found.items() if columns.roles}
+    by_system = {key: _complete(key, columns) for key, columns in by_key.items()}
+    return {key: columns for key, columns in by_system.items() if columns.roles}
 
 
 def _role_columns(
     marks: Mapping[str, Marked], interval_level: float | None
 ) -> Iterator[_RoleColumn]:
-    """The columns of one owner with their roles, without those whose names do not state all that
-    these need. marks: name of a column -> what it says.
+    """The columns of one owner with their roles, without those whose names do not state what their
+    role needs: a level for a quantile, a number for a draw, no number for a moment.
+
+    marks: name of a column -> what it states. interval_level: as in `distributions`.
     """
-    numbers = defaultdict[str, list[str]](list)
+    # what a number means is decided for all numbers beside the same word: 1 is 1% beside 99
+    numbers_by_word = defaultdict[str, list[str]](list)
     for mark in marks.values():
-        numbers[mark.word].append(mark.number)
-    percents = {word: percents_of(filter(None, texts)) for word, texts in numbers.items()}
+        numbers_by_word[mark.word].append(mark.number)
+    percents = {
+        word: percents_of(filter(None, numbers)) for word, numbers in numbers_by_word.items()
+    }
     for name, mark in marks.items():
         percent = percents[mark.word].get(mark.number)
         if mark.use == "quantile" and percent is not None:
@@ -289,11 +332,15 @@ def _role_columns(
 
 
 def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterator[_RoleColumn]:
-    """The bounds of one owner as quantiles: a lower and an upper one of the same interval, whose
-    level both state; or of the levels of quantiles themselves, such as lower_5 and upper_95.
+    """The bounds of one owner as quantiles.
+
+    A lower and an upper bound with the same number belong to one interval, whose level it is:
+    lower_90 is the quantile 0.05. Without its counterpart a number is the level of the quantile
+    itself, as in lower_5 and upper_95. interval_level: as in `distributions`.
     """
     low = {name: mark for name, mark in marks.items() if mark.use == "low"}
     high = {name: mark for name, mark in marks.items() if mark.use == "high"}
+<<<<<<< HEAD
     of_low = {mark.number for mark in low.values()}
     of_high = {mark.number for mark in high.values()}
     intervals = _levels(of_low & of_high)
@@ -311,16 +358,45 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
         elif not mark.number and "" in of_low & of_high:
             unstated = _unstated_level(mark.owner, interval_level)
             quantile = None if unstated is None else _bound(unstated, mark.use)
+=======
+    low_numbers = {mark.number for mark in low.values()}
+    high_numbers = {mark.number for mark in high.values()}
+    shared_numbers = low_numbers & high_numbers
+    interval_levels = _levels(shared_numbers)
+    quantile_levels = _levels(low_numbers ^ high_numbers)
+    low_levels = {quantile_levels.get(number) for number in low_numbers}
+    high_levels = {quantile_levels.get(number) for number in high_numbers}
+    for name, mark in (low | high).items():
+        is_low = mark.use == "low"
+        level = interval_levels.get(mark.number)
+        if not mark.number and "" in shared_numbers:
+            level = _unstated_level(mark.owner, interval_level)
+        quantile = None
+        if level is not None:
+            tail = (1 - level) / 2
+            quantile = round(tail if is_low else 1 - tail, EXACT)
+        elif mark.number in quantile_levels:
+            stated = quantile_levels[mark.number]
+            is_outer = stated < 0.5 if is_low else stated > 0.5
+            opposite_levels = high_levels if is_low else low_levels
+            if is_outer and round(1 - stated, EXACT) in opposite_levels:
+                quantile = stated
+>>>>>>> lang
         if quantile is not None:
             yield _RoleColumn(f"{QUANTILE}{quantile}", mark.owner, name)
 
 
 def _levels(numbers: Collection[str]) -> dict[str, float]:
+<<<<<<< HEAD
     """The level of each number that clearly states one, as a share."""
+=======
+    """Numbers -> the shares that they mean, without those that may mean something else."""
+>>>>>>> lang
     percents = percents_of(filter(None, numbers))
     return {number: level_of(percent) for number, percent in percents.items()}
 
 
+<<<<<<< HEAD
 def _bound(level: float, use: str) -> float:
     """The level of the quantile that is a bound of the central interval of a level. use: low or
     high.
@@ -339,27 +415,46 @@ def _unstated_level(owner: str, interval_level: float | None) -> float | None:
 def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
     """What the columns of a system state: draws, else quantiles, else a normal distribution. Those
     that name their owner come first.
+=======
+def _unstated_level(owner: str, interval_level: float | None) -> float | None:
+    """The level of an interval whose bounds state none: `interval_level`, which the user sets, or
+    Prophet's default; None for other owners.
+>>>>>>> lang
     """
-    candidates = defaultdict[str, list[_RoleColumn]](list)
+    if not interval_level and owner.lower() in usual("distributions")["prophet"]:
+        interval_level = PROPHET
+    return level_of(_rounded(100 * interval_level)) if interval_level else None
+
+
+def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
+    """The distribution that the columns of a system state: draws, else quantiles, else a normal
+    distribution; without roles if they state none.
+
+    key: of the system. Of columns with one role those that name their owner come first.
+    """
+    owned = defaultdict[str, list[str]](list)
+    candidates = defaultdict[str, list[str]](list)
     for column in columns:
-        candidates[column.role].append(column)
-    possible = {
-        role: [column.name for column in same if column.owner] or [column.name for column in same]
-        for role, same in candidates.items()
-    }
-    owner = columns[-1].owner
-    system = owner if comparable(owner) == key else key
-    point = next((possible[role][0] for role in ("mean", MEDIAN) if role in possible), "")
+        candidates[column.role].append(column.name)
+        if column.owner:
+            owned[column.role].append(column.name)
+    possible = candidates | owned  # role -> columns
     members = [role for role in possible if role.startswith(MEMBER)]
     quantiles = [role for role in possible if role.startswith(QUANTILE)]
-    roles = next((roles for roles in (members, quantiles) if len(roles) >= FEWEST), [])
-    if not roles and "deviation" in possible:
+    roles: Sequence[str] = ()
+    if len(members) >= FEWEST:
+        roles = members
+    elif len(quantiles) >= FEWEST:
+        roles = quantiles
+    elif DEVIATION in possible:
         roles = [role for role in (MEAN, DEVIATION) if role in possible]
+    owner = columns[-1].owner
+    points = [possible[role][0] for role in (MEAN, MEDIAN) if role in possible]
     return DistributionColumns(
-        system,
-        {role: possible[role][0] for role in roles},
-        point if roles else "",
-        {role: possible[role] for role in roles if len(possible[role]) > 1},
+        system=owner if comparable(owner) == key else key,
+        roles={role: possible[role][0] for role in roles},
+        point=points[0] if roles and points else "",
+        rivals={role: possible[role] for role in roles if len(possible[role]) > 1},
     )
 
 
@@ -384,8 +479,9 @@ def numbered(names: Collection[str]) -> dict[str, list[str]]:
 
 
 def leveled(names: Collection[str]) -> set[str]:
-    """The columns that state a level of a quantile or a bound, clear or not: also those with one
-    digit, which may count anything, if others of the same owner and word have more.
+    """The columns whose names state the level of a quantile or a bound, even if it is not clear
+    which. Numbers of one digit, which may count anything, are levels if columns of the same owner
+    and word have longer ones.
 
     >>> sorted(leveled(["p5", "p50", "q1", "A", "low_9"]))
     ['p5', 'p50']
@@ -423,8 +519,9 @@ def described(roles: Collection[str]) -> str:
 
 
 def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:
-    """Of columns that were not read those that state a part of the distribution of a system, or of
-    the only one: quantiles, bounds, draws, and moments if it is clear whose they are.
+    """The columns among `names`, none of which was read, that state a part of the distribution of
+    one of the systems: quantiles, bounds, draws, and moments if it is clear whose they are. Columns
+    that name no owner are among them.
 
     >>> unread(["p10", "A_mean", "q1", "std"], ["A", "B"])
     ['p10', 'A_mean']
@@ -434,29 +531,32 @@ def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:
     for name in names:
         if mark := marked(name, (*names, *systems)):
             by_key[system_key(mark.owner)][name] = mark
-    found = set[str]()
+    stating = set[str]()
     for key in by_key.keys() & keys:
-        found |= _stating(by_key[key], names_owner=bool(key), is_alone=len(systems) == 1)
-    return [name for name in names if name in found]
+        stating |= _stating(by_key[key], names_owner=bool(key), is_alone=len(systems) == 1)
+    return [name for name in names if name in stating]
 
 
 def _stating(marks: Mapping[str, Marked], *, names_owner: bool, is_alone: bool) -> set[str]:
-    """Of columns of one owner those that plainly state a part of a distribution. names_owner: False
-    if their names name none. is_alone: True if there is only one system.
+    """The columns of one owner that plainly state a part of a distribution.
+
+    marks: name of a column -> what it states. names_owner: False if the names have no owner.
+    is_alone: True if there is only one system.
     """
     uses = {mark.use for mark in marks.values()}
     words_with_levels = {mark.word for mark in marks.values() if mark.states_level}
     draws = [name for name, mark in marks.items() if mark.use == "member" and mark.number]
-    found = {*draws} if len(draws) >= FEWEST else set()
+    stating = {*draws} if len(draws) >= FEWEST else set()
     for name, mark in marks.items():
         if mark.number:
             states_part = mark.word in words_with_levels
         elif mark.use in ("low", "high"):
             states_part = {"low", "high"} <= uses
-        elif mark.use in ("mean", "deviation"):  # as whose any number may be called
+        elif mark.use in ("mean", "deviation"):
+            # any column may be called mean or std: they need an owner, or the only system both
             states_part = names_owner or (is_alone and "deviation" in uses)
         else:
             states_part = False
         if states_part:
-            found.add(name)
-    return found
+            stating.add(name)
+    return stating

@@ -42,6 +42,7 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
+    samples_of,
 )
 from evalkit.reading.tables.columns import facts, is_number
 from evalkit.reading.tables.frames import canonical_label
@@ -57,7 +58,7 @@ SEPARATED = 0.7  # of the pairs of rows: from here on a score tells two labels a
 SEVERAL = 10  # values, above which numbers of 0 to 1 are scores
 TRIALS = frozenset(NAMES["uses"]["trials"])  # such as sessions: of a user, or totals
 DATES = frozenset(("date", "day", "week", "hour", "month"))
-TOTALS = 30  # from here on in all rows they are no numbers of single users
+TOTALS = 30  # numbers of trials, from which on rows are totals of groups, not single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 6
 HALF = 0.5  # of the rows, in which forecasts lie within their distributions at least
@@ -68,7 +69,7 @@ Predictions = Mapping[str | None, Mapping[str, str]]  # system -> role -> its co
 
 
 class Choice(NamedTuple):
-    """What a command says of the columns. columns: role -> column."""
+    """The parameters of a command that say which columns to read. columns: role -> column."""
 
     columns: Mapping[str, str] = {}
     systems: Sequence[str] = ()
@@ -76,21 +77,23 @@ class Choice(NamedTuple):
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters as the command line takes them."""
-        named: dict[str, Mapping[str, str] | Sequence[str]] = {
-            "columns": self.columns,
-            "systems": self.systems,
-        }
-        return {name: written(value) for name, value in named.items() if value}
+        parameters = {}
+        if self.columns:
+            parameters["columns"] = written(self.columns)
+        if self.systems:
+            parameters["systems"] = written(self.systems)
+        return parameters
 
 
 @dataclass(frozen=True)
 class Proposal:
     """How a report could read a part.
 
-    columns: role -> column. unclear: role -> the columns that fit equally well. lacking: the roles
-    for which no column fits.
-    kind: of the outcomes, for classes. positive: the class whose column is the score. metrics:
-    columns of what users did, the deciding one first.
+    columns: role -> column. predictions: the columns of each system. unclear: role -> the columns
+    that fit equally well. lacking: the roles for which no column fits, or what else the report
+    needs. kind: "binary" or "multi-class", for labels; "" otherwise. positive: the class whose
+    column of probabilities is the score; None if no class has one. metrics: columns of what users
+    did, the deciding one first.
     """
 
     report: str
@@ -128,8 +131,8 @@ class Proposal:
 
     @property
     def choices(self) -> list[Choice]:
-        """What the commands that read the part must say: one choice per command, an empty one if
-        every role is clear. There is no choice, and no command, if a role lacks a column.
+        """The choices that commands must make to read the part, one per command: an empty one if
+        every role is clear, none if a role lacks a column, as no command reads the part then.
         """
         if self.lacking:
             return []
@@ -138,7 +141,8 @@ class Proposal:
         if "systems" in self.unclear:  # a command for models alone, one for all possible columns
             possible = self.unclear["systems"]
             models = [name for name in possible if ColumnSample(name, ()).is_model]
-            return [Choice(systems=names) for names in (models, possible) if names]
+            choices = [Choice(systems=possible)]
+            return [Choice(systems=models), *choices] if models else choices
         # a command per column of the first unclear role; further roles get their first column
         first_columns = {role: columns[0] for role, columns in self.unclear.items()}
         role, columns = next(iter(self.unclear.items()))
@@ -147,8 +151,9 @@ class Proposal:
 
 @dataclass
 class Roles:
-    """The roles of a report while they are found one after the other. table: the columns without
-    a role so far.
+    """The roles of a report while they are found one after the other.
+
+    table: the columns without a role so far. columns, unclear, lacking: as in `Proposal`.
     """
 
     report: str
@@ -163,14 +168,17 @@ class Roles:
         candidates: Sequence[ColumnSample],
         guesses: Sequence[ColumnSample] = (),
     ) -> ColumnSample | None:
-        """Give a role to the only candidate; note where there is none, or are several. guesses:
-        columns that the user may have meant if there is no candidate.
+        """Give a role to the only candidate and return it. If there are several, the role is noted
+        as unclear, if there is none as lacking, and None comes back.
+
+        guesses: columns between which the user may choose if there is no candidate.
         """
         if len(candidates) == 1:
             self.columns[role] = candidates[0].name
             self.table = self.table.without(candidates)
             return candidates[0]
-        if possible := [*candidates] or [*guesses][:MOST_GUESSES]:
+        possible = candidates or guesses[:MOST_GUESSES]
+        if possible:
             self.unclear[role] = [column.name for column in possible]
         else:
             self.lacking.append(role)
@@ -182,29 +190,32 @@ class Roles:
         candidates: Sequence[ColumnSample],
         guesses: Sequence[ColumnSample] = (),
     ) -> Predictions:
-        """The predictions of a system without a name, as `take` finds their column."""
+        """Give a role to the column of the only system, as `take` does; empty if there is none."""
         column = self.take(role, candidates, guesses)
         return {} if column is None else {ONLY_SYSTEM: {role: column.name}}
 
     def take_if_any(self, role: str, candidates: Sequence[ColumnSample]) -> None:
-        """Give a role that no report needs to the only candidate, or note that several fit."""
+        """Give a role that the report does not need to the only candidate; note that the role is
+        unclear if there are several.
+        """
         if candidates:
             self.take(role, candidates)
 
     def take_id_system_and_weight(self) -> None:
-        """The columns that name rows and their systems, and weigh the rows."""
+        """Find the columns that name rows and their systems, and weigh the rows."""
         self.take_if_any("system", self.table.named("system"))
-        names_systems = "system" in self.columns or "id" in self.table.chosen
-        self.take_if_any(
-            "id",
-            [column for column in self.table.exact("id") if column.is_distinct or names_systems],
-        )
+        # an id comes once per system; else one that repeats is no id, unless the user says so
+        may_repeat = "system" in self.columns or "id" in self.table.chosen
+        ids = [column for column in self.table.exact("id") if column.is_distinct or may_repeat]
+        self.take_if_any("id", ids)
         self.take_if_any("weight", self.table.named("weight"))
 
     def proposal(self, predictions: Predictions, kind: str = "") -> Proposal:
-        """The roles as a proposal."""
-        chosen = chosen_systems(predictions, self.table.systems, self.table.part.name)
-        return Proposal(self.report, self.columns, chosen, self.unclear, self.lacking, kind)
+        """The proposal with the roles found so far, and the predictions of the systems that the
+        user names, of all systems if there are none. kind: as in `Proposal`.
+        """
+        of_systems = chosen_systems(predictions, self.table.systems, self.table.part.name)
+        return Proposal(self.report, self.columns, of_systems, self.unclear, self.lacking, kind)
 
 
 def quantifier(columns: Sequence[str]) -> str:
@@ -213,8 +224,10 @@ def quantifier(columns: Sequence[str]) -> str:
 
 
 def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str) -> Predictions:
-    """The predictions of the systems that the user names; ParameterError if there is none of a
-    name.
+    """The predictions of the systems that the user names; all of them if there are no names.
+
+    systems: the names. where: the name of the table, for errors. Raises ParameterError for a system
+    without predictions.
     """
     if not systems or ONLY_SYSTEM in predictions or not predictions:
         return predictions  # a single system has no name to choose it by
@@ -241,7 +254,11 @@ def completed(table: SampledTable) -> list[ColumnSample]:
 
 
 def label_candidates(table: SampledTable) -> list[ColumnSample]:
-    """The columns that may hold labels: by name, else by what others predict."""
+    """The columns that may hold labels: by name, else by what other columns predict.
+
+    What they predict is, in turn: a column whose name they complete, the same classes, a class per
+    column of probabilities, or, if they are probabilities by name, one of two labels.
+    """
     candidates = [
         column for column in table.columns if column.holds_labels and not column.is_bookkeeping
     ]
@@ -249,38 +266,44 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
         return by_name
     if by_completion := [column for column in completed(table) if column in candidates]:
         return by_completion
-    if len(decisions := table.named("predicted")) == 1:
+    decisions = table.named("predicted")
+    if len(decisions) == 1:
         others = [column for column in candidates if column is not decisions[0]]
-        same = [column for column in others if column.labels == decisions[0].labels]
-        if same:
-            return same
+        if same_classes := [column for column in others if column.labels == decisions[0].labels]:
+            return same_classes
+    # classes as texts only: whole numbers under the names of models may be anything else
     texts = [column for column in decided_by_models(table) if column.numbers is None]
-    if same := [column for column in candidates if is_decided(column, texts)]:
-        return same
-    if scored := [column for column in candidates if class_columns(table, column)]:
-        return scored
-    if any(column.says_prediction and column.is_share for column in table.numeric):
-        two = [column for column in candidates if len(column.labels) == 2]
-        labels = [column for column in two if column.is_flag] or two
-        scores = [column for column in table.numeric if column.says_prediction and column.is_share]
-        if len(labels) == 1 and not any(is_told_by(labels[0], score) for score in scores):
-            return []  # a flag beside a share is a guess
-        return sorted(labels, key=lambda label: -closeness(label, scores[0]))
-    return []
+    if same_classes := [column for column in candidates if is_decided(column, texts)]:
+        return same_classes
+    if with_probabilities := [column for column in candidates if class_columns(table, column)]:
+        return with_probabilities
+    scores = [column for column in table.numeric if column.says_prediction and column.is_share]
+    if not scores:
+        return []
+    of_two_labels = [column for column in candidates if len(column.labels) == 2]
+    flags = [column for column in of_two_labels if column.is_flag]
+    labels = flags or of_two_labels
+    if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in scores):
+        return []  # nothing but its two labels speaks for this column
+    return sorted(labels, key=lambda label: closeness(label, scores[0]), reverse=True)
 
 
-def is_told_by(label: ColumnSample, score: ColumnSample) -> bool:
+def has_skill(score: ColumnSample, label: ColumnSample) -> bool:
     """True if a score has skill as the probability of a label, or tells two labels apart."""
     return skill_of_score(label, score) > 0 or separation(score, label) >= SEPARATED
 
 
 def closeness(label: ColumnSample, score: ColumnSample) -> float:
-    """How well a score fits a label: its skill as a probability, of other scores how well they tell
-    two labels apart; of 0 and 1 or the like, by how much the rows with 1 score higher.
+    """How well a score fits a label; higher is better, and only comparable for the same score.
+
+    Of a probability it is the skill. Of other scores it is how well they tell two labels apart; if
+    it is known which label is positive, higher scores must go with it.
     """
     if score.is_share:
         return skill_of_score(label, score)
-    return directed_separation(score, label) if label.is_flag else separation(score, label)
+    if label.is_flag:
+        return directed_separation(score, label)
+    return separation(score, label)
 
 
 def decided_by_models(table: SampledTable) -> list[ColumnSample]:
@@ -289,15 +312,21 @@ def decided_by_models(table: SampledTable) -> list[ColumnSample]:
 
 
 def is_decided(label: ColumnSample, decisions: Sequence[ColumnSample]) -> bool:
-    """True if labels are those of the classes that models decided for, and not one of these
-    columns.
+    """True if the labels are exactly the classes that models decided for, and the column is not one
+    of the decisions.
     """
-    classes = frozenset[str]().union(*(column.labels for column in decisions))
-    return bool(decisions) and label not in decisions and label.labels == classes
+    if not decisions or label in decisions:
+        return False
+    classes = set[str]()
+    for column in decisions:
+        classes |= column.labels
+    return label.labels == classes
 
 
 def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
-    """True unless labels of more than two classes stand beside one score, which is of two."""
+    """False if labels have more than two classes, and the only predictions are scores, which two
+    classes alone can have.
+    """
     rest = table.without([label])
     if len(label.labels) <= 2 or class_columns(table, label) or decision_candidates(rest, label):
         return True
@@ -305,31 +334,33 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
-    """The columns that could be the label, if no name says which column is: of classes that models
-    decided for those with the same classes, of scores flags, and texts of two values that every
-    score tells apart. The closest to the predictions come first.
+    """The columns that could be the label if no name says which column is; the closest to the
+    predictions first.
+
+    If models decided for classes, these are the columns with the same classes. If there are scores,
+    they are flags, and texts of two values that every score tells apart.
     """
     columns = [column for column in table.columns if not column.is_bookkeeping]
     decisions = decided_by_models(table)
     if decided := [column for column in columns if is_decided(column, decisions)]:
-        return sorted(decided, key=lambda column: -agreement(column, decisions[0]))
+        return sorted(decided, key=lambda column: agreement(column, decisions[0]), reverse=True)
     flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
     if scores := table.named("score"):
-        return sorted(flags, key=lambda flag: -closeness(flag, scores[0]))
+        return sorted(flags, key=lambda flag: closeness(flag, scores[0]), reverse=True)
     shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
-    named = [column for column in shares if tells_of_prediction(column)]
-    scores = named or shares
+    named_shares = [column for column in shares if tells_of_prediction(column)]
+    scores = named_shares or shares
     if not scores:
         return []
     texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
-    known = flags if named else []
-    told = [
+    separated = [
         column
         for column in [*flags, *texts]
         if all(separation(score, column) >= SEPARATED for score in scores)
     ]
-    labels = dict.fromkeys([*known, *told])
-    return sorted(labels, key=lambda label: -closeness(label, scores[0]))
+    # a name that says prediction makes flags possible even if the scores do not tell them apart
+    labels = dict.fromkeys([*flags, *separated]) if named_shares else separated
+    return sorted(labels, key=lambda label: closeness(label, scores[0]), reverse=True)
 
 
 def agreement(first: ColumnSample, second: ColumnSample) -> float:
@@ -339,78 +370,87 @@ def agreement(first: ColumnSample, second: ColumnSample) -> float:
 
 
 def separation(score: ColumnSample, label: ColumnSample) -> float:
-    """How well scores tell two labels apart: their AUC in the direction in which it is higher, 0.5
-    if cells are empty or no two labels.
+    """How well scores tell two labels apart: their ROC AUC for the label for which it is higher;
+    0.5 if a cell is empty or there are not two labels.
     """
     auc = directed_separation(score, label)
     return max(auc, 1 - auc)
 
 
 def directed_separation(score: ColumnSample, label: ColumnSample) -> float:
-    """The AUC of scores for the last of two labels in their order, such as 1 of 0 and 1; 0.5 if
-    cells are empty or no two labels.
+    """The ROC AUC of scores for the last of two labels in the order of texts, such as 1 of 0 and 1;
+    0.5 if a cell is empty or there are not two labels. Of tied scores that of the first label is
+    taken for the higher one.
     """
     if score.numbers is None or None in label.cells or len(label.labels) != 2:
         return 0.5
-    is_first = of_first_label(label)
-    first = np.sort(score.numbers[is_first])
-    last = score.numbers[~is_first]
-    return float(np.searchsorted(first, last).mean() / len(first))
+    is_first = rows_of_first_label(label)
+    scores_of_first = np.sort(score.numbers[is_first])
+    scores_of_last = score.numbers[~is_first]
+    lower = np.searchsorted(scores_of_first, scores_of_last)  # scores of the first label below each
+    return float(lower.mean() / len(scores_of_first))
 
 
 def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence[str]) -> list[str]:
-    """Two labels, first the one whose rows have the higher scores. choice: the parameters of the
-    command by which the labels are read.
+    """Two labels, first the one whose rows have the higher mean score of the first system; in their
+    order if no scores are read.
+
+    choice: the parameters of the command that reads the labels.
     """
-    columns = {column.name: column for column in SampledTable.of(part, {}).columns}
+    columns = {column.name: column for column in samples_of(part)}
     for way in ways(part):
         if way.choice.parameters != choice or way.proposal.kind != "binary":
             continue
+        first_system = next(iter(way.proposal.predictions.values()))
+        scores = columns[first_system["score"]].numbers
+        if scores is None:
+            continue
         label = columns[way.proposal.columns["label"]]
-        scores = [columns[own["score"]].numbers for own in way.proposal.predictions.values()]
         texts = np.array([canonical_label(cell or "") for cell in label.cells])
-        if scores[0] is not None:
-            texts = texts[np.isfinite(scores[0])]
-            finite = scores[0][np.isfinite(scores[0])]
-            sums = {text: finite[texts == text].sum() for text in labels}
-            means = {text: ratio(sums[text], np.sum(texts == text)) for text in labels}
-            return sorted(labels, key=means.__getitem__, reverse=True)
+        is_finite = np.isfinite(scores)
+        means = {}
+        for text in labels:
+            rows = is_finite & (texts == text)
+            means[text] = ratio(scores[rows].sum(), np.sum(rows))
+        return sorted(labels, key=means.__getitem__, reverse=True)
     return [*labels]
 
 
-def of_first_label(label: ColumnSample) -> Bools:
-    """The rows with the first of the labels in their order."""
+def rows_of_first_label(label: ColumnSample) -> Bools:
+    """True for each row with the first of the labels in the order of texts. No cell is empty."""
     labels = np.array([canonical_label(cell) for cell in label.texts])
     is_first: Bools = labels == min(label.labels)
     return is_first
 
 
 def actual_candidates(table: SampledTable) -> list[ColumnSample]:
-    """The columns that may hold actual values: by name, else by the only forecast."""
+    """The columns that may hold actual values: by name, else by what the forecasts are near to."""
     by_name = table.named("actual")
     if by_name and (not is_usual_name(table, by_name[0]) or are_predicted(table, by_name)):
         return by_name
     if by_forecasts := candidates_by_forecasts(table):
         return by_forecasts
+    # a usual name that nothing predicts counts less than what models could forecast
     return [] if actual_guesses(table) else by_name
 
 
 def is_usual_name(table: SampledTable, actual: ColumnSample) -> bool:
-    """True if the name of actual values is neither the role's own, nor named by the user, so that
-    it may be something else: y beside x and z is a coordinate.
+    """True if neither the user nor a name that the report declares says that a column holds actual
+    values, so that it may hold something else: y beside x and z is a coordinate.
     """
     declared = ("actual", *facts("roles")["actual"]["names"])
     return "actual" not in table.chosen and actual.snake_case_name not in declared
 
 
 def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bool:
-    """True unless no column that is named as predictions, or after a model, is near one of these,
-    although such columns exist.
+    """True if a column that is named as a prediction, or after a model, is near one of the
+    candidates; also if there is no such column.
     """
     named = [column for column in table.numeric if column.is_model or column.says_prediction]
     predictions = [column for column in named if column not in candidates]
-    near = (is_near(column, other) for column in candidates for other in predictions)
-    return not predictions or any(near)
+    if not predictions:
+        return True
+    return any(is_near(actual, prediction) for actual in candidates for prediction in predictions)
 
 
 def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
@@ -422,15 +462,13 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
     forecasts = table.named("forecast") or [
         column for column in table.numeric if column.says_prediction and not column.is_share
     ]
-    amounts = [
-        column
-        for column in table.columns
-        if is_like(column.snake_case_name, AMOUNTS)
-        and forecasts
-        and is_forecast(column, forecasts[0])
-    ]
-    others = [column for column in [*table.numeric, *amounts] if column not in forecasts]
-    near = [column for column in others if forecasts and is_near_all(column, forecasts)]
+    if not forecasts:
+        return []
+    # counts and other amounts are bookkeeping, unless they are what is forecast
+    amounts = [column for column in table.columns if is_like(column.snake_case_name, AMOUNTS)]
+    forecast_amounts = [column for column in amounts if is_forecast(column, forecasts[0])]
+    possible = [column for column in [*table.numeric, *forecast_amounts] if column not in forecasts]
+    near = [column for column in possible if is_near_all(column, forecasts)]
     if len(near) == 1:
         return [column for column in near if is_forecast(column, forecasts[0])]
     near.sort(key=lambda column: skill(column, forecasts[0]), reverse=True)
@@ -439,17 +477,19 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
 
 def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     """The columns that all columns named after a model, such as ols, naive and AR9, could forecast,
-    the one that they are nearest to first.
+    the one with the best forecast first.
 
     They are guesses because the columns of models could also hold values per unit.
     """
-    forecasts = [column for column in table.columns if column.numbers is not None]
-    forecasts = [column for column in forecasts if column.names_forecaster or column.names_model]
+    numbers = [column for column in table.columns if column.numbers is not None]
+    forecasts = [column for column in numbers if column.is_model]
     if not forecasts:
         return []
-    others = [column for column in table.columns if column not in forecasts and is_measured(column)]
-    possible = [column for column in others if all(may_forecast(column, one) for one in forecasts)]
-    return sorted(possible, key=lambda column: -max(skill(column, one) for one in forecasts))
+    others = [column for column in numbers if column not in forecasts and is_measured(column)]
+    possible = [
+        actual for actual in others if all(may_forecast(actual, forecast) for forecast in forecasts)
+    ]
+    return sorted(possible, key=lambda actual: -max(skill(actual, one) for one in forecasts))
 
 
 def is_measured(column: ColumnSample) -> bool:
@@ -458,8 +498,8 @@ def is_measured(column: ColumnSample) -> bool:
 
 
 def may_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
-    """True for forecasts that are correlated with the actual values, have skill, or at least their
-    mean and more than a correlation by chance.
+    """True for forecasts that are correlated with the actual values, or have skill, or have about
+    their mean and a correlation that is hardly one by chance.
     """
     if is_forecast(actual, column) or skill(actual, column) > 0:
         return True
@@ -475,18 +515,25 @@ def may_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
 
 
 def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
-    """Class -> its column of probabilities, which share a beginning and an end and sum to 1; empty
-    without them. Columns of 0 and 1 that repeat the label are no probabilities.
+    """Class -> its column of probabilities; empty without such columns.
+
+    Their names differ only in the class, and they sum to 1. Columns of 0 and 1 that repeat the
+    label are no probabilities.
     """
-    others = {column.name.lower(): column for column in table.columns if column is not label}
     classes = sorted(label.labels)
-    for name in others if len(classes) > 1 else ():
-        start, first, end = name.partition(classes[0].lower())
+    if len(classes) < 2:
+        return {}
+    others = {column.name.lower(): column for column in table.columns if column is not label}
+    for name in others:
+        # the column of the first class shows how the names of the other classes must look
+        start, first_class, end = name.partition(classes[0].lower())
+        if not first_class:
+            continue
         names = [f"{start}{text.lower()}{end}" for text in classes]
         columns = [others[name] for name in names if name in others]
         if len(columns) < len(classes) or are_indicators(columns, label, classes):
             continue
-        if first and sum_to_one(columns):
+        if sum_to_one(columns):
             return {text: column.name for text, column in zip(classes, columns, strict=True)}
     return {}
 
@@ -508,27 +555,31 @@ def are_indicators(
 
 
 def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
-    """The only column of predictions, if its name ends with the negative class: prob_0."""
+    """The only column of predictions, if its name ends with the negative class, such as prob_0:
+    read as the score of the positive class, it would be upside down. Empty otherwise.
+    """
     negative = label.labels - {POSITIVE_OF.get(label.labels)}
-    worded = [column for column in table.numeric if column.says_prediction]
-    ends = [column for column in worded if column.snake_case_name.rpartition("_")[2] in negative]
-    return ends if len(worded) == len(negative) == 1 else []
+    named = [column for column in table.numeric if column.says_prediction]
+    if len(named) != 1 or len(negative) != 1:  # two classes remain if none is known as positive
+        return []
+    return [column for column in named if column.snake_case_name.rpartition("_")[2] in negative]
 
 
 def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
-    """True if numbers of 0 to 1 sum to 1 in almost every row."""
+    """True if numbers from 0 on sum to 1 in at least 95 % of the rows."""
     numbers = [column.numbers for column in columns if column.numbers is not None]
     if len(numbers) < len(columns) or any(column.finite.min() < 0 for column in columns):
         return False
-    return bool(np.mean(np.abs(np.sum(numbers, axis=0) - 1) <= TOTAL) >= 0.95)
+    sums = np.sum(numbers, axis=0)
+    return bool(np.mean(np.abs(sums - 1) <= TOTAL) >= 0.95)
 
 
 def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
-    """The columns that are the probability of the other class of one of these, although their names
-    say that they hold something else: pos beside neg.
+    """The columns that hold 1 minus one of the shares, although their names are those of
+    bookkeeping: pos beside neg is not a position.
     """
     others = [column for column in table.columns if column not in table.numeric and column.is_share]
-    return [one for one in others if any(sum_to_one([one, share]) for share in shares)]
+    return [column for column in others if any(sum_to_one([column, share]) for share in shares)]
 
 
 def are_distinct(*columns: ColumnSample) -> bool:
@@ -538,20 +589,22 @@ def are_distinct(*columns: ColumnSample) -> bool:
 
 
 def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
-    """True if each value of a column comes once with each of the other."""
-    pairs = len(first.labels) * len(second.labels)
-    return pairs == len(first.cells) > FEW and are_distinct(first, second)
+    """True if each value of a column comes once with each of the other, as each day does with each
+    arm in a table of daily totals.
+    """
+    combinations = len(first.labels) * len(second.labels)
+    return combinations == len(first.cells) > FEW and are_distinct(first, second)
 
 
 def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
-    """True if the middle of a column of numbers lies within the range of the actual ones."""
+    """True if the median of a column of numbers lies within the range of the actual values."""
     if not (len(actual.finite) and len(column.finite)):
         return False
     return bool(actual.finite.min() <= np.median(column.finite) <= actual.finite.max())
 
 
 def is_near_all(actual: ColumnSample, columns: Sequence[ColumnSample]) -> bool:
-    """True if columns of numbers lie within the range of the actual ones."""
+    """True if the median of each column lies within the range of the actual values."""
     return all(is_near(actual, column) for column in columns)
 
 
@@ -567,13 +620,13 @@ def correlation(first: ColumnSample, second: ColumnSample) -> float:
 
 
 def is_forecast(actual: ColumnSample, column: ColumnSample) -> bool:
-    """True if numbers near the actual ones are correlated with them."""
+    """True if the numbers are near the actual values and correlated with them."""
     return is_near(actual, column) and correlation(actual, column) >= CORRELATED
 
 
 def skill(actual: ColumnSample, column: ColumnSample) -> float:
-    """By which share the squared error of forecasts is lower than that of the mean of the actual
-    values; below 0 if it is higher, negative infinity without two different actual values.
+    """The R² of a column as forecasts: 1 − mean squared error / variance of the actual values;
+    below 0 if their mean is a better forecast, negative infinity if it is undefined.
     """
     if actual.numbers is None or column.numbers is None:
         return -np.inf
@@ -583,41 +636,45 @@ def skill(actual: ColumnSample, column: ColumnSample) -> float:
         return -np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         errors = values - column.numbers[pairs]
-        share = 1 - np.mean(errors**2) / values.var()
-    return float(share) if np.isfinite(share) else -np.inf
+        r_squared = 1 - np.mean(errors**2) / values.var()
+    return float(r_squared) if np.isfinite(r_squared) else -np.inf
 
 
 def skill_of_score(label: ColumnSample, score: ColumnSample) -> float:
-    """The skill of scores as the probability of one of two labels, of the two the higher one;
-    negative infinity if cells are empty or no two labels.
+    """The Brier skill score of scores as the probability of one of two labels, of the one for which
+    it is higher; negative infinity if a cell is empty or there are not two labels.
     """
     if score.numbers is None or None in label.cells or len(label.labels) != 2:
         return -np.inf
-    is_first = of_first_label(label)
+    is_first = rows_of_first_label(label)
+    is_last = ~is_first
     with np.errstate(over="ignore"):
-        errors = [np.nanmean((score.numbers - flags) ** 2) for flags in (is_first, ~is_first)]
+        errors = [np.nanmean((score.numbers - outcome) ** 2) for outcome in (is_first, is_last)]
     return float(1 - min(errors) / is_first.var())
 
 
 def predictions_by_system(role: str, columns: Sequence[str]) -> Predictions:
-    """The column of each system, which is called by what differs between their names."""
+    """System -> its column. A system is called by what differs between the names of the columns.
+
+    role: that of the columns, such as "score".
+    """
     systems = zip(differing(columns), columns, strict=True)
     return {system: {role: column} for system, column in systems}
 
 
 def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
-    """The systems of columns whose names begin, or end, with the same word of a prediction; empty
-    unless there are two.
+    """System -> its column, if the names of columns begin, or else end, with the same word of a
+    prediction, such as pred_lgb and pred_xgb; empty unless there are two.
     """
-    for place in (0, -1):
-        groups: dict[str, list[str]] = {}
+    for position in (0, -1):
+        groups: dict[str, list[str]] = {}  # word -> columns
         for column in columns:
             words = column.snake_case_name.split("_")
-            if len(words) > 1 and words[place] in WORDS:
-                groups.setdefault(words[place], []).append(column.name)
+            if len(words) > 1 and words[position] in WORDS:
+                groups.setdefault(words[position], []).append(column.name)
         for names in groups.values():
             systems = predictions_by_system(role, names)
-            if len(systems) == len(names) > 1:
+            if len(systems) == len(names) > 1:  # each has a name of its own
                 return systems
     return {}
 
@@ -625,36 +682,37 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
 def predictions_of(
     roles: Roles, role: str, fitting: Sequence[ColumnSample], *, any_name: bool
 ) -> Predictions:
-    """The column of predictions of each system, where names tell systems apart; else the only one.
+    """The column of predictions of each system, if names tell systems apart; else the only one, or
+    a note in `roles` that the role is unclear or lacking.
 
-    fitting: the columns that may be predictions by their cells. any_name: they are, whatever their
-    names, if no name of a column says that it holds predictions.
+    fitting: the columns that may be predictions by their cells. any_name: True if they are
+    predictions whatever their names, unless the names of other columns say so.
     """
     table = roles.table
     if role in table.chosen:
         return {ONLY_SYSTEM: {role: table.chosen[role]}}
     if table.systems and {*table.systems} <= {column.name for column in table.columns}:
         return {name: {role: name} for name in table.systems}
-    named = [
+    named_by_role = [
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
     ]
-    worded = [column for column in table.numeric if column.says_prediction]
+    named = [column for column in table.numeric if column.says_prediction]
     is_wide = "system" not in roles.columns
-    by_role = names_with_system([column.name for column in worded], role)
-    if is_wide and (systems := by_affix(role, worded)):
+    if is_wide and (systems := by_affix(role, named)):
         return systems
-    if is_wide and len(by_role) == 1 and not named:
-        return {by_role[0].removeprefix(f"{role}_"): {role: by_role[0]}}
-    candidates = named or worded
+    with_system = names_with_system([column.name for column in named], role)
+    if is_wide and len(with_system) == 1 and not named_by_role:
+        return {with_system[0].removeprefix(f"{role}_"): {role: with_system[0]}}
+    candidates = named_by_role or named
     models = [column for column in fitting if column.names_model and column not in candidates]
-    systems_as_columns: Sequence[ColumnSample] = ()
+    column_per_system: Sequence[ColumnSample] = ()
     if len(candidates) == 1 and models:
-        systems_as_columns = [*candidates, *models]  # such as rf beside proba
+        column_per_system = [*candidates, *models]  # such as rf beside proba
     elif not candidates and any_name:
         candidates = [*fitting]
-        systems_as_columns = candidates
-    if is_wide and len(systems_as_columns) > 1:
-        return predictions_by_system(role, [column.name for column in systems_as_columns])
+        column_per_system = candidates
+    if is_wide and len(column_per_system) > 1:
+        return predictions_by_system(role, [column.name for column in column_per_system])
     return roles.take_prediction(role, candidates, fitting)
 
 
@@ -662,8 +720,9 @@ def predictions_of(
 
 
 def classification(table: SampledTable, kind: str | None = None) -> Proposal:
-    """The labels, and scores, probabilities of classes, or predicted classes. kind: as the user
-    wants it.
+    """The labels, and scores, probabilities of classes, or predicted classes.
+
+    kind: "binary" or "multi-class", if the user says so.
     """
     roles = Roles("classification", table)
     roles.take_id_system_and_weight()
@@ -674,8 +733,8 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     decisions = decision_candidates(roles.table, label)
     if class_to_column := class_columns(roles.table, label):
         return with_class_columns(roles, class_to_column, decisions, kind)
-    unfit = score_of_negative_class(roles.table, label)
-    roles.table = roles.table.without([*decisions, *unfit])
+    reversed_score = score_of_negative_class(roles.table, label)
+    roles.table = roles.table.without([*decisions, *reversed_score])
     shares = [column for column in roles.table.numeric if column.is_share]
     shares += complements(shares, roles.table)
     features = [column for column in roles.table.numeric if column not in shares]
@@ -683,7 +742,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     scores = roles.table.named("score")
     named = [column for column in shares if column in scores or tells_of_prediction(column)]
-    if features or decisions:  # of which shares may be features too
+    if features or decisions:  # beside features a share may be one of them
         skilled = [column for column in probabilities if skill_of_score(label, column) > 0]
         probabilities = [column for column in probabilities if column in (*named, *skilled)]
         if named:
@@ -702,10 +761,13 @@ def tells_of_prediction(column: ColumnSample) -> bool:
 
 
 def note_guesses(roles: Roles, predictions: Predictions, fitting: Sequence[ColumnSample]) -> None:
-    """Note that systems are unclear if they are all columns that fit, and the user names none."""
-    columns = {column for own in predictions.values() for column in own.values()}
-    if fitting and {column.name for column in fitting} == columns and not roles.table.systems:
-        roles.unclear["systems"] = [column.name for column in fitting]
+    """Note that the systems are unclear if they were chosen by their cells alone: they are all
+    columns that fit, and the user names none.
+    """
+    names = [column.name for column in fitting]
+    predicting = {name for columns in predictions.values() for name in columns.values()}
+    if names and {*names} == predicting and not roles.table.systems:
+        roles.unclear["systems"] = names
 
 
 def with_class_columns(
@@ -714,8 +776,10 @@ def with_class_columns(
     decisions: Sequence[ColumnSample],
     kind: str | None,
 ) -> Proposal:
-    """The proposal for a column of probabilities per class: of two classes one of which is named as
-    positive, its column is the score. kind: of the outcomes, as the user wants it.
+    """The proposal for a column of probabilities per class. Of two classes, one of which is called
+    1, true or yes, the column of this one is the score.
+
+    kind: as in `classification`.
     """
     positive = [name for name in class_to_column if name.lower() in POSITIVE]
     if len(class_to_column) == 2 and positive and kind != "multi-class":
@@ -728,8 +792,8 @@ def with_class_columns(
 
 
 def decision_candidates(table: SampledTable, label: ColumnSample) -> list[ColumnSample]:
-    """The columns that hold predicted classes: labels, under the name of a prediction, of a model
-    or of a system that the user names.
+    """The columns that hold predicted classes: they hold classes of the label, under the name of a
+    prediction, of a model or of a system that the user names.
     """
     named = [*table.named("predicted"), *decided_by_models(table)]
     named += [column for column in table.columns if column.name in table.systems]
@@ -738,14 +802,18 @@ def decision_candidates(table: SampledTable, label: ColumnSample) -> list[Column
 
 
 def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]) -> Proposal:
-    """The proposal for predicted classes; 0 and 1 are decisions for the positive of two classes."""
-    is_flag = label.labels <= {"0", "1"}
-    role, kind = ("score", "binary") if is_flag else ("predicted", "multi-class")
+    """The proposal for predicted classes; 0 and 1 are scores, decisions for the positive class."""
+    role = "predicted"
+    kind = "multi-class"
+    if label.labels <= {"0", "1"}:
+        role = "score"
+        kind = "binary"
+    unnamed = [column for column in decisions if not column.names_model]
     if roles.table.systems and {*roles.table.systems} <= {column.name for column in decisions}:
         predictions: Predictions = {name: {role: name} for name in roles.table.systems}
-    elif by_word := by_affix(role, decisions):
-        predictions = by_word
-    elif len(decisions) > 1 and sum(not column.names_model for column in decisions) < 2:
+    elif systems := by_affix(role, decisions):
+        predictions = systems
+    elif len(decisions) > 1 and len(unnamed) <= 1:  # models, and perhaps one column for another
         predictions = predictions_by_system(role, [column.name for column in decisions])
     else:
         predictions = roles.take_prediction(role, decisions)
@@ -753,63 +821,79 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
 
 
 def rating(table: SampledTable, interval_level: float | None = None) -> Proposal:
-    """The actual values and the forecasts, with the distributions that all systems state. Owners of
-    distributions are the systems only if nothing else is a forecast.
+    """The actual values and the forecasts, with the distributions that all systems state.
 
-    interval_level: as in `distributions`.
+    The point forecasts are columns that state no distribution, such as A beside A-lo-90. Only if
+    there is none are they the means or medians of distributions. interval_level: as in
+    `distributions`.
     """
     if levels_in_rows(table):
         return Proposal("rating", lacking=["one column per quantile"])
+<<<<<<< HEAD
     found = distributions([column.name for column in table.columns], interval_level)
     found |= draws_around_their_centre(table)
     points = without_distributions(table, found)
+=======
+    stated = distributions([column.name for column in table.columns], interval_level)
+    points = without_distributions(table, stated)
+>>>>>>> lang
     proposal = point_rating(points)
-    if not found:
+    if not stated:
         return proposal
-    owners = [column.name for column in points.numeric if system_key(column.name) in found]
+    # columns whose names are those of systems with a distribution
+    owners = [column.name for column in points.numeric if system_key(column.name) in stated]
     if names_forecasts(points) or (owners and proposal.is_complete):
-        return with_distributions(table, proposal, found)
+        return with_distributions(table, proposal, stated)
     if owners and not table.systems:
-        # columns that fit as well as an owner may be further systems
-        if {name for names in proposal.unclear.values() for name in names} <= {*owners}:
+        unclear = {name for names in proposal.unclear.values() for name in names}
+        if unclear <= {*owners}:  # else columns that fit as well may be further systems
             proposal = point_rating(replace(points, systems=owners))
-        return with_distributions(table, proposal, found)
-    by_system = {columns.system: columns.point for columns in found.values() if columns.point}
-    named = [name for name in table.systems or by_system if name in by_system]
-    if "" in found and not (table.systems and len(named) == len(table.systems)):
-        return of_only_system(table, found)
-    if len(named) < len(table.systems) or not named:
-        return with_distributions(table, proposal, found)
-    medians = [by_system[name] for name in named]
+        return with_distributions(table, proposal, stated)
+    point_of_system = {
+        distribution.system: distribution.point
+        for distribution in stated.values()
+        if distribution.point
+    }
+    systems = [name for name in table.systems or point_of_system if name in point_of_system]
+    are_all_named = bool(table.systems) and len(systems) == len(table.systems)
+    if "" in stated and not are_all_named:
+        return of_only_system(table, stated)
+    if not systems or len(systems) < len(table.systems):
+        return with_distributions(table, proposal, stated)
+    stated_points = [point_of_system[name] for name in systems]
     if proposal.is_complete and not table.systems:
-        others = [
+        # two readings: the points of distributions, or columns without one
+        other_points = [
             column for columns in proposal.predictions.values() for column in columns.values()
         ]
-        return replace(proposal, predictions={}, unclear={"systems": [*medians, *others]})
-    shown = without_distributions(table, found, medians)
-    proposal = point_rating(replace(shown, systems=medians))
+        possible = [*stated_points, *other_points]
+        return replace(proposal, predictions={}, unclear={"systems": possible})
+    with_points = without_distributions(table, stated, stated_points)
+    proposal = point_rating(replace(with_points, systems=stated_points))
     predictions: Predictions = {
-        name: proposal.predictions[median]
-        for name, median in zip(named, medians, strict=True)
-        if median in proposal.predictions
+        name: proposal.predictions[point]
+        for name, point in zip(systems, stated_points, strict=True)
+        if point in proposal.predictions
     }
-    return with_distributions(table, replace(proposal, predictions=predictions), found)
+    return with_distributions(table, replace(proposal, predictions=predictions), stated)
 
 
 def levels_in_rows(table: SampledTable) -> str:
-    """The column that says of each row which quantile it holds; "" without one, or if the user says
-    what it is.
+    """The column with the level of the quantile that each row holds, in tables with a row per
+    quantile; "" without one, or if the user gives it a role.
     """
     for column in table.columns:
         name = column.snake_case_name
-        is_chosen = column.name in table.chosen.values()
-        if is_chosen or name not in usual("distributions")["levels"]:
+        if name not in usual("distributions")["levels"] or column.name in table.chosen.values():
             continue
-        says_level = name in ("quantile_level", "output_type_id")  # others may be any number
         numbers = {float(text) for text in {*column.texts} if is_number(text)}
-        levels = {number for number in numbers if 0 < number < (100 if says_level else 1)}
-        repeats = says_level or 2 * len(levels) <= len(column.cells)
-        if len(levels) > 1 and repeats and (says_level or levels == numbers):
+        if name in ("quantile_level", "output_type_id"):
+            levels = {number for number in numbers if 0 < number < 100}
+            holds_levels = True
+        else:  # quantile and tau may be any numbers: all must be levels that repeat
+            levels = {number for number in numbers if 0 < number < 1}
+            holds_levels = levels == numbers and 2 * len(levels) <= len(column.cells)
+        if holds_levels and len(levels) > 1:
             return column.name
     return ""
 
@@ -833,8 +917,8 @@ def draws_around_their_centre(table: SampledTable) -> dict[str, DistributionColu
 
 
 def names_forecasts(points: SampledTable) -> bool:
-    """True if the name of a column says that it is a point forecast, or the user does; that of a
-    model says so too. points: the columns that state no distribution.
+    """True if a column is a point forecast by its name, or because the user says so; the name of a
+    model is enough. points: the columns that state no distribution.
     """
     if "forecast" in points.chosen or points.named("forecast"):
         return True
@@ -845,13 +929,16 @@ def names_forecasts(points: SampledTable) -> bool:
 
 
 def without_distributions(
-    table: SampledTable, found: Mapping[str, DistributionColumns], points: Sequence[str] = ()
+    table: SampledTable, stated: Mapping[str, DistributionColumns], points: Sequence[str] = ()
 ) -> SampledTable:
-    """The table without the columns that state distributions, or a level of one, but those that the
-    user names or that are point forecasts. points: the latter.
+    """The table without the columns that state distributions, or a level of one; those that the
+    user names and those in `points`, the point forecasts, stay.
+
+    stated: what `distributions` returns for the table.
     """
-    stated = {name for columns in found.values() for name in columns.columns}
+    stating = {name for distribution in stated.values() for name in distribution.columns}
     names = [column.name for column in table.columns]
+<<<<<<< HEAD
     stated |= leveled(names)
     stated -= {columns.point for columns in found.values() if is_ensemble(columns.roles)}
     # bounds are no forecasts either where their level is not stated: any will do here
@@ -859,106 +946,137 @@ def without_distributions(
         stated |= columns.columns - {columns.point}
     stated -= {*table.chosen.values(), *table.systems, *points}
     return table.without([column for column in table.columns if column.name in stated])
+=======
+    stating |= leveled(names)
+    # bounds without a level are no forecasts either: with any level they are found as bounds
+    for distribution in distributions(names, interval_level=PROPHET).values():
+        stating |= distribution.columns - {distribution.point}
+    stating -= {*table.chosen.values(), *table.systems, *points}
+    return table.without([column for column in table.columns if column.name in stating])
+>>>>>>> lang
 
 
-def of_only_system(table: SampledTable, found: Mapping[str, DistributionColumns]) -> Proposal:
-    """The proposal for a distribution whose columns name no system, and that no point forecast
-    stands beside: that is its mean or median; draws have theirs once they are read.
+def of_only_system(table: SampledTable, stated: Mapping[str, DistributionColumns]) -> Proposal:
+    """The proposal for a distribution whose columns name no system, without a point forecast beside
+    it: its mean or median is the forecast. The median of draws is computed once they are read.
+
+    stated: as in `without_distributions`; it has the key "".
     """
-    columns = found[""]
-    point = columns.point
-    if not point and is_ensemble(columns.roles):
-        point = next(iter(columns.roles.values()))  # stands for their median, which is no column
+    distribution = stated[""]
+    point = distribution.point
+    if not point and is_ensemble(distribution.roles):
+        point = next(iter(distribution.roles.values()))  # a draw, in place of their median
     if not point:
-        return with_distributions(table, point_rating(without_distributions(table, found)), found)
+        proposal = point_rating(without_distributions(table, stated))
+        return with_distributions(table, proposal, stated)
     chosen = {**table.chosen, "forecast": point}
-    shown = without_distributions(table, found, [point])
-    proposal = point_rating(replace(shown, chosen=chosen))
-    proposal = with_distributions(table, proposal, found)
-    if not columns.point and proposal.predictions:
-        return replace(proposal, predictions={ONLY_SYSTEM: columns.roles})
+    with_point = without_distributions(table, stated, [point])
+    proposal = point_rating(replace(with_point, chosen=chosen))
+    proposal = with_distributions(table, proposal, stated)
+    if not distribution.point and proposal.predictions:
+        # the draw only found the actual values
+        return replace(proposal, predictions={ONLY_SYSTEM: distribution.roles})
     return proposal
 
 
 def with_distributions(
-    table: SampledTable, proposal: Proposal, found: Mapping[str, DistributionColumns]
+    table: SampledTable, proposal: Proposal, stated: Mapping[str, DistributionColumns]
 ) -> Proposal:
-    """The proposal with the columns of distributions that every system has, by their roles: at
-    least two quantiles or draws, or a standard deviation, which fit the forecasts.
+    """The proposal with the columns of distributions, by their roles, if the systems share enough
+    roles: two quantiles or draws, or the standard deviation. They must fit the forecasts.
+
+    stated: as in `without_distributions`.
     """
     by_name = {column.name: column for column in table.columns}
     is_alone = len(proposal.predictions) == 1
-    by_system: dict[str | None, Mapping[str, str]] = {}
+    by_system: dict[str | None, Mapping[str, str]] = {}  # system -> role -> column
     for system, columns in proposal.predictions.items():
-        possible = distributions_of(system, columns["forecast"], found, is_alone=is_alone)
-        forecast = by_name.get(columns["forecast"])
-        fits = bool(possible) and forecast is not None
         by_system[system] = {}
-        if fits and forecast is not None and states(possible[0], by_name, forecast):
+        possible = distributions_of(system, columns["forecast"], stated, is_alone=is_alone)
+        forecast = by_name.get(columns["forecast"])
+        if possible and forecast is not None and fits(possible[0], by_name, forecast):
             by_system[system] = possible[0].roles
+<<<<<<< HEAD
     every = [*by_system.values()]
     shared = [role for role in every[0] if all(role in roles for roles in every)] if every else []
     if not is_stated_by(shared):
+=======
+    if not by_system:
         return proposal
-    predictions = {
-        system: {**columns, **{role: by_system[system][role] for role in shared}}
-        for system, columns in proposal.predictions.items()
-    }
+    first, *others = by_system.values()
+    shared = [role for role in first if all(role in roles for roles in others)]
+    if DEVIATION not in shared and len(shared) < FEWEST:
+>>>>>>> lang
+        return proposal
+    predictions = {}
+    for system, columns in proposal.predictions.items():
+        shared_columns = {role: by_system[system][role] for role in shared}
+        predictions[system] = {**columns, **shared_columns}
     return replace(proposal, predictions=predictions)
 
 
 def distributions_of(
     system: str | None,
     forecast: str,
-    found: Mapping[str, DistributionColumns],
+    stated: Mapping[str, DistributionColumns],
     *,
     is_alone: bool,
 ) -> list[DistributionColumns]:
-    """The distributions that may be those of a system, the likeliest first. forecast: its column.
-    is_alone: True if there is no other system, so that columns need not name it.
+    """The distributions that may be those of a system, the likeliest first: by its name, by that of
+    the column of its forecasts, or without an owner.
+
+    is_alone: True if there is no other system, to which columns without an owner could belong.
     """
     keys = [system_key(system or ""), system_key(forecast), ""]
-    return [found[key] for key in keys if key in found and (key or is_alone)]
+    return [stated[key] for key in keys if key in stated and (key or is_alone)]
 
 
-def states(
+def fits(
     distribution: DistributionColumns, by_name: Mapping[str, ColumnSample], forecast: ColumnSample
 ) -> bool:
-    """True if columns state the distribution of forecasts by their cells: of at least half of the
-    rows the forecast lies within them, widened by their width at either end, or within one standard
-    deviation of the mean, and the centre rises and falls with the forecasts. Standard deviations
-    are hardly negative, and of two columns with one role both say the same.
+    """True if columns state the distribution of forecasts by their cells.
+
+    In at least half of the rows the forecast lies within them, widened by their width at either
+    end, or within one standard deviation of the mean; and their centre is correlated with the
+    forecasts. At most 10 % of the standard deviations are negative, and columns with the same role
+    hold the same.
     """
-    for names in distribution.rivals.values():
-        if any(by_name[name].cells != by_name[names[0]].cells for name in names):
+    for rivals in distribution.rivals.values():
+        if any(by_name[name].cells != by_name[rivals[0]].cells for name in rivals):
             return False
     by_role = {role: by_name[name] for role, name in distribution.roles.items()}
     if forecast.numbers is None or any(column.numbers is None for column in by_role.values()):
         return True  # reading refuses the cells that are no numbers
-    deviations = by_role[DEVIATION].finite if DEVIATION in by_role else np.zeros(1)
-    if (deviations < 0).sum() > UNREADABLE * len(deviations):
-        return False
+    if DEVIATION in by_role:
+        deviations = by_role[DEVIATION].finite
+        if (deviations < 0).sum() > UNREADABLE * len(deviations):
+            return False
     cells = np.array([forecast.numbers, *(column.numbers for column in by_role.values())], float)
-    forecasts, *stated = cells[:, np.isfinite(cells).all(axis=0)]
-    numbers = dict(zip(by_role, stated, strict=True))
+    forecasts, *parts = cells[:, np.isfinite(cells).all(axis=0)]  # rows without an empty cell
+    numbers = dict(zip(by_role, parts, strict=True))
     with np.errstate(over="ignore", invalid="ignore"):
         if DEVIATION in numbers:
             centre = numbers.get(MEAN, forecasts)
-            low, high = centre, centre
             width = np.abs(numbers[DEVIATION])
+            low = centre - width
+            high = centre + width
         else:
-            low, high = np.min(stated, axis=0), np.max(stated, axis=0)
-            centre, width = np.mean(stated, axis=0), high - low
-        is_inside = (low - width <= forecasts) & (forecasts <= high + width)
+            centre = np.mean(parts, axis=0)
+            least = np.min(parts, axis=0)
+            largest = np.max(parts, axis=0)
+            width = largest - least
+            low = least - width
+            high = largest + width
+        is_inside = (low <= forecasts) & (forecasts <= high)
         if is_inside.sum() < HALF * len(forecasts):
             return False
         if len(forecasts) <= FEW or centre.std() == 0 or forecasts.std() == 0:
-            return True
-        return not np.corrcoef(centre, forecasts)[0, 1] < CORRELATED
+            return True  # without a correlation
+        return not np.corrcoef(centre, forecasts)[0, 1] < CORRELATED  # True for NaN
 
 
 def point_rating(table: SampledTable) -> Proposal:
-    """The actual values and the forecasts, without distributions."""
+    """The actual values and the point forecasts, without distributions."""
     roles = Roles("rating", table)
     roles.take_id_system_and_weight()
     actual_is_named = bool(roles.table.named("actual"))  # while it is still in the table
@@ -975,13 +1093,15 @@ def point_rating(table: SampledTable) -> Proposal:
     )
     rivals = rivals_of(models, fitting, partial(skill, actual)) if models else fitting
     has_features = len(roles.table.numeric) > len(fitting)
-    if has_features:
+    if has_features:  # which may be correlated with the actual values too
         fitting = rivals
     predictions = predictions_of(roles, "forecast", fitting, any_name=actual_is_named)
-    others = [column for column in fitting if column not in models]
-    is_unclear = len(near) > len(fitting)
     if models:
-        is_unclear = bool(others) and (has_features or len(rivals) < len(fitting))
+        # others may be features: if there are some, or if models are much nearer
+        has_others = any(column not in models for column in fitting)
+        is_unclear = has_others and (has_features or len(rivals) < len(fitting))
+    else:
+        is_unclear = len(near) > len(fitting)
     if is_unclear and not says_prediction:
         note_guesses(roles, predictions, fitting)
     return roles.proposal(predictions)
@@ -992,49 +1112,53 @@ def rivals_of(
     fitting: Sequence[ColumnSample],
     skill_of: Callable[[ColumnSample], float],
 ) -> list[ColumnSample]:
-    """The columns of models, and of others those about as near to what is predicted as the worst of
-    these: a feature may be correlated with it, but is hardly as near.
+    """The columns of models, and of the other fitting ones those with less than twice the squared
+    error of the worst model: a feature may be correlated with what is predicted, but is hardly as
+    near.
+
+    models: at least one. skill_of: the skill of a column, 1 − squared error / variance.
     """
-    worst = min(map(skill_of, models))
-    least = max(0, 1 - RIVAL * (1 - worst))
-    return [column for column in fitting if column in models or skill_of(column) > least]
+    worst_skill = min(map(skill_of, models))
+    least_skill = max(0, 1 - RIVAL * (1 - worst_skill))
+    return [column for column in fitting if column in models or skill_of(column) > least_skill]
 
 
 def validation(table: SampledTable) -> Proposal:
     """The label or the actual values, the scores and the folds."""
     roles = Roles("validation", table)
-    # there may be hundreds of holdouts
+    # the exact name first, whatever its cells: there may be hundreds of holdouts
     roles.take("fold", roles.table.exact("fold") or roles.table.named("fold"))
     for role in ("group", "time", "repeat"):
         roles.take_if_any(role, roles.table.exact(role))
-    roles.take_if_any("id", roles.table.named("id"))  # several folds may test it
+    roles.take_if_any("id", roles.table.named("id"))  # it may repeat, if several folds test a row
     chosen = dict(table.chosen)
     if "label" in chosen:
         chosen["actual"] = chosen["label"]  # as the rating report calls what is predicted
-    rest = replace(roles.table, chosen=chosen)
-    outcomes = classification(rest)
+    table_of_outcomes = replace(roles.table, chosen=chosen)
+    outcomes = classification(table_of_outcomes)
     predictions = outcomes.predictions
     if not (outcomes.is_complete and outcomes.kind == "binary"):
-        outcomes = point_rating(rest)
+        outcomes = point_rating(table_of_outcomes)
         forecasts = outcomes.predictions.items()
-        predictions = {name: {"score": columns["forecast"]} for name, columns in forecasts}
+        predictions = {system: {"score": columns["forecast"]} for system, columns in forecasts}
     columns = {**roles.columns, **outcomes.columns}
     if "actual" in columns:
         columns["label"] = columns.pop("actual")
-    columns.pop("weight", None)  # which this report does not take
-    columns.pop("forecast", None)  # which it takes as the score
+    columns.pop("weight", None)  # this report has no weights
+    columns.pop("forecast", None)  # it is the score of `predictions`
     return Proposal(
         "validation",
         columns,
         predictions,
-        {**roles.unclear, **outcomes.unclear},
-        [*roles.lacking, *outcomes.lacking],
+        unclear={**roles.unclear, **outcomes.unclear},
+        lacking=[*roles.lacking, *outcomes.lacking],
     )
 
 
 def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
-    """Queries and their items with grades, ordered by the scores of systems or by a rank. graded:
-    the table holds the judgements too.
+    """Queries and their items, ordered by the scores of systems or by a rank, with grades.
+
+    graded: False if the grades are in another table.
     """
     roles = Roles("ranking", table)
     systems = roles.table.named("system")
@@ -1042,19 +1166,18 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
         return roles.proposal({})
-    if not are_distinct(query, item):
-        systems = systems or [
-            column for column in roles.table.texts if are_distinct(column, query, item)
-        ]
+    if not systems and not are_distinct(query, item):  # several systems retrieved an item
+        systems = [column for column in roles.table.texts if are_distinct(column, query, item)]
     roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:
-        grades = roles.table.named("grade")
-        rest = [column for column in roles.table.numeric if column not in rank]
-        low = [column for column in rest if column.is_whole and column.finite.min() >= 0]
-        roles.take(
-            "grade", grades or [column for column in low if column.finite.max() <= MOST_GRADES]
-        )
+        numbers = [column for column in roles.table.numeric if column not in rank]
+        like_grades = [
+            column
+            for column in numbers
+            if column.is_whole and 0 <= column.finite.min() <= column.finite.max() <= MOST_GRADES
+        ]
+        roles.take("grade", roles.table.named("grade") or like_grades)
     roles.table = roles.table.without(rank)
     scores = [] if rank else roles.table.numeric
     # the query and the item say that this is a ranked list, so that scores need no name
@@ -1066,8 +1189,8 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
 
 
 def judgements(table: SampledTable) -> Proposal:
-    """The relevant items of queries: with grades, or, if no other column could hold them, without,
-    as held-out items are.
+    """The judged items of queries with their grades; without grades if no column could hold them,
+    as all held-out items are relevant.
     """
     roles = Roles("ranking", table)
     query = roles.take("query", roles.table.named("query"))
@@ -1080,33 +1203,38 @@ def judgements(table: SampledTable) -> Proposal:
 
 def judging(table: SampledTable) -> list[ColumnSample]:
     """The columns that may judge rows, whatever they are called: numbers, texts that repeat, and
-    splits, of which only one was held out.
+    columns of several splits, of which only one was held out.
     """
     free = [column for column in table.columns if not column.is_bookkeeping]
+    may_judge = [column for column in free if column.numbers is not None or column in table.texts]
     splits = [column for column in table.columns if "split" in uses_of(column.name)]
-    several = [column for column in splits if len(column.labels) > 1 and column not in free]
-    numbers = [column for column in free if column.numbers is not None or column in table.texts]
-    return numbers + several
+    may_judge += [column for column in splits if len(column.labels) > 1 and column not in free]
+    return may_judge
 
 
 def users(table: SampledTable) -> Proposal:
-    """The users of an A/B test and their arms; what they did is no answer to a prediction."""
+    """The users of an A/B test, their arms, and the columns of what they did.
+
+    Tables of totals, and of answers to predictions, lack users.
+    """
     roles = Roles("interleaving", table)
     arm = roles.take("arm", roles.table.named("arm"))
     roles.take_if_any("user", roles.table.named("user"))
-    counts = [column.finite for column in roles.table.columns if column.snake_case_name in TRIALS]
-    is_of_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in counts)
-    is_of_totals |= arm is not None and any(
-        is_crossed(column, arm) for column in roles.table.columns if column.words & DATES
-    )
-    if is_of_totals and "user" not in roles.columns:
+    columns = roles.table.columns
+    trials = [column.finite for column in columns if column.snake_case_name in TRIALS]
+    holds_totals = any(len(numbers) and numbers.min() >= TOTALS for numbers in trials)
+    if arm is not None:
+        dates = [column for column in columns if column.words & DATES]
+        holds_totals |= any(is_crossed(date, arm) for date in dates)
+    if holds_totals and "user" not in roles.columns:
         roles.lacking.append("users behind totals")
+    # an arm alone is that of a test only if its values name a control
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
     if not is_test or any(column.snake_case_name in ANSWERS for column in table.columns):
         roles.lacking.append("users")
-    numbers = [column for column in roles.table.columns if column.measures_users]
-    flags = [column.name for column in numbers if column.labels <= {"0", "1", "false", "true"}]
-    names = [*flags[:1], *(column.name for column in numbers)]
+    measures = [column for column in columns if column.measures_users]
+    flags = [column.name for column in measures if column.labels <= {"0", "1", "false", "true"}]
+    names = [*flags[:1], *(column.name for column in measures)]  # a conversion decides
     return replace(roles.proposal({}), metrics=tuple(dict.fromkeys(names)))
 
 
@@ -1121,9 +1249,9 @@ REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
 
 
 class Way(NamedTuple):
-    """A way to read a part: a complete proposal, and what a command must say for it.
+    """A way to read a part: a complete proposal, and the choice that a command must make for it.
 
-    ambiguity: why it must say so, as a refusal says it; "" if nothing must be said.
+    ambiguity: why it must choose, as a refusal says it; "" if the choice is empty.
     """
 
     proposal: Proposal
@@ -1145,17 +1273,18 @@ class Way(NamedTuple):
 def ways(part: InputPart) -> list[Way]:
     """The ways to read a part: the closest report first, and those that need a choice last."""
     table = SampledTable.of(part, {})
-    found = []
+    possible = []
     for propose in REPORTS.values():
         first = propose(table)
         for choice in first.choices:
-            chosen = propose(SampledTable.of(part, choice.columns, choice.systems))
-            for systems in chosen.choices:
-                both = Choice(choice.columns, systems.systems or choice.systems)
-                complete = propose(SampledTable.of(part, both.columns, both.systems))
-                if complete.is_complete:
-                    found.append(Way(complete, both, first.ambiguity))
+            # once the columns are chosen, the systems may still be unclear
+            second = propose(SampledTable.of(part, choice.columns, choice.systems))
+            for second_choice in second.choices:
+                both = Choice(choice.columns, second_choice.systems or choice.systems)
+                proposal = propose(SampledTable.of(part, both.columns, both.systems))
+                if proposal.is_complete:
+                    possible.append(Way(proposal, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
-    if any(way.forecasts_ratings for way in found) and not table.named("rank"):
-        found.sort(key=lambda way: way.proposal.report == "ranking")
-    return sorted(found, key=lambda way: way.needs_choice)
+    if any(way.forecasts_ratings for way in possible) and not table.named("rank"):
+        possible.sort(key=lambda way: way.proposal.report == "ranking")
+    return sorted(possible, key=lambda way: way.needs_choice)

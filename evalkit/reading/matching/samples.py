@@ -1,4 +1,4 @@
-"""The first rows of a part, column by column: what a name and the cells say that a column is."""
+"""The first rows of a part, column by column: what a column may hold by its name and cells."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 NO_NUMBER = "nan"
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
-WORDS = frozenset(usual("predictions")["words"])
+WORDS = frozenset(usual("predictions")["words"])  # of names of columns that hold predictions
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
@@ -34,18 +34,19 @@ POSITIVE_OF = {
 }
 ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
-# words that values per unit have no use for
+# the words of predictions that columns of values per unit never have; these may have score
 PREDICTED = frozenset(usual("predictions")["plain"])
 FORECASTERS = frozenset(usual("systems")["forecasters"])
 MODELS = FORECASTERS | {*usual("systems")["models"]}
 QUALITIES = frozenset(usual("systems")["qualities"])  # words beside those of models
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
-BEFORE = frozenset(usual("bookkeeping")["before"])
-NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}
+BEFORE = frozenset(usual("bookkeeping")["before"])  # words for values from before a test
+NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}  # uses of columns
 
 
 def _number(text: str) -> float:
+    """The number that a cell holds, 1 and 0 for true and false; NaN for other texts."""
     try:
         return TRUTH[text] if text in TRUTH else float(text)
     except ValueError:
@@ -61,7 +62,7 @@ class ColumnSample:
 
     @cached_property
     def snake_case_name(self) -> str:
-        """The name as usual names are compared."""
+        """The name in small letters, with underscores between its words."""
         return snake_case(self.name)
 
     @cached_property
@@ -76,25 +77,30 @@ class ColumnSample:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The distinct texts, each in one form."""
+        """The distinct texts, with labels such as 1 and 1.0 as one."""
         return frozenset(map(canonical_label, {*self.texts}))
 
     @cached_property
     def numbers(self) -> Floats | None:
-        """The cells as numbers, NaN where a cell is empty; None if they are no numbers."""
+        """The cells as numbers, NaN where a cell is empty or holds none; None if too many hold
+        none.
+        """
         cells = [NO_NUMBER if cell is None else cell for cell in self.cells]
         try:
             numbers = np.array([float(cell) for cell in cells])
         except ValueError:
             numbers = np.array([_number(cell) for cell in cells])
-        read = np.isfinite(numbers).sum()
-        return numbers if read and read >= READABLE * len(self.texts) else None
+        readable = np.isfinite(numbers).sum()
+        if readable == 0 or readable < READABLE * len(self.texts):
+            return None
+        return numbers
 
     @cached_property
     def finite(self) -> Floats:
-        """The numbers without the empty cells."""
-        numbers = np.array([]) if self.numbers is None else self.numbers
-        finite: Floats = numbers[np.isfinite(numbers)]
+        """The numbers without NaN and infinities; empty if the column holds no numbers."""
+        if self.numbers is None:
+            return np.array([])
+        finite: Floats = self.numbers[np.isfinite(self.numbers)]
         return finite
 
     @property
@@ -121,31 +127,38 @@ class ColumnSample:
     @cached_property
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
-        running = self.is_whole and self.is_distinct and len(self.cells) > FEW
-        return running or (self.snake_case_name not in WORDS and is_bookkeeping(self.name))
+        is_plain_prediction = self.snake_case_name in WORDS  # p, which also names bookkeeping
+        return self.numbers_rows or (not is_plain_prediction and is_bookkeeping(self.name))
+
+    @property
+    def numbers_rows(self) -> bool:
+        """True for whole numbers that all differ, as the numbers of rows do."""
+        return self.is_whole and self.is_distinct and len(self.cells) > FEW
 
     @property
     def says_prediction(self) -> bool:
-        """True if a word of the name says that it holds predictions; f1_score is a metric."""
+        """True if a word of the name says that it holds predictions, unless the name is that of a
+        metric, such as f1_score.
+        """
         is_metric = self.snake_case_name in METRICS - WORDS
         return bool(self.words & WORDS) and not is_metric
 
     @property
     def names_forecaster(self) -> bool:
-        """True if a word of the name is a model that forecasts a series, such as AR9."""
+        """True if a word of the name is a model for time series, such as AR9."""
         return any(word.rstrip("0123456789") in FORECASTERS for word in self.words)
 
     @property
     def names_model(self) -> bool:
-        """True if all words of the name are those of models, such as rf or random_forest_2; a tree
-        cover is a feature.
+        """True if all words of the name are those of models, such as rf or random_forest_2;
+        tree_cover is a feature.
         """
         words = {word.rstrip("0123456789") for word in self.words} - {""}
         return bool(words & MODELS) and words <= MODELS | QUALITIES
 
     @property
     def is_model(self) -> bool:
-        """True if the name is that of a model, also of one that forecasts a series."""
+        """True if the name is that of a model, of time series or of other data."""
         return self.names_model or self.names_forecaster
 
     @property
@@ -156,28 +169,33 @@ class ColumnSample:
 
     @property
     def holds_labels(self) -> bool:
-        """True for texts or whole numbers of which each comes several times."""
+        """True for at most 50 texts or whole numbers, of which each comes twice on average, unless
+        there are only two.
+        """
         classes = len(self.labels)
         is_repeated = classes <= 2 or 2 * classes <= len(self.cells)
         is_fraction = self.numbers is not None and not self.is_whole
         return 0 < classes <= MOST_CLASSES and is_repeated and not is_fraction
 
     def is_completed_by(self, other: "ColumnSample") -> bool:
-        """True if another name is this one with a word of a prediction before or after it."""
+        """True if the name of the other column is this one with a word of a prediction before or
+        after it: churn_score completes is_churn.
+        """
         name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
-        rest = f"_{other.snake_case_name}_".replace(f"_{name}_", "_", 1)
-        return rest != f"_{other.snake_case_name}_" and bool(WORDS & {*rest.split("_")})
+        completed = f"_{other.snake_case_name}_"
+        added = completed.replace(f"_{name}_", "_", 1)
+        return added != completed and bool(WORDS & {*added.split("_")})
 
     @property
     def measures_users(self) -> bool:
-        """True for numbers of every user that may be what the users did in a test, and are nothing
-        of before it.
+        """True if each user has a number, and these may be what users did in a test, not what they
+        did before it.
         """
         if self.words & BEFORE or uses_of(self.name) & NO_METRICS:
             return False
-        complete = len(self.finite) == len(self.cells) and len({*self.texts}) > 1
-        running = self.is_whole and self.is_distinct and len(self.cells) > FEW
-        return complete and not running
+        is_complete = len(self.finite) == len(self.cells)
+        is_constant = len({*self.texts}) <= 1
+        return is_complete and not is_constant and not self.numbers_rows
 
     def is_like(self, other: "ColumnSample") -> bool:
         """True if each value goes with one value of the other column, and conversely."""
@@ -186,20 +204,21 @@ class ColumnSample:
 
 
 def _ranks(column: ColumnSample) -> bool:
+    """True for whole numbers from 1 on."""
     return column.is_whole and bool(column.finite.min() >= 1)
 
 
 def _repeats(column: ColumnSample) -> bool:
-    """A few rows may all differ."""
+    """True if a text comes twice, or the rows are so few that all may differ."""
     return len({*column.texts}) < len(column.cells) or len(column.cells) <= FEW
 
 
 def _grades(column: ColumnSample) -> bool:
-    """Grades may be empty, which are unjudged items."""
+    """True for few different numbers; unjudged items have empty cells."""
     return column.numbers is not None and len(column.labels) <= MOST_CLASSES
 
 
-# What the cells of a role must be
+# `fits` of a role in roles.toml -> what its cells must be
 FITS: Mapping[str, Callable[[ColumnSample], bool]] = {
     "arms": lambda column: 2 <= len(column.labels) <= FEW,
     "few": lambda column: 2 <= len(column.labels) <= MOST_CLASSES,
@@ -224,7 +243,7 @@ def samples_of(part: InputPart) -> Sequence[ColumnSample]:
 
 @dataclass(frozen=True, eq=False)
 class SampledTable:
-    """The columns of a part that have no use so far, with their first cells.
+    """The columns of a part that have no role or other use so far, with their first cells.
 
     chosen: role -> column, as the user names them. systems: those that the user names.
     """
@@ -242,7 +261,7 @@ class SampledTable:
         systems: Sequence[str] = (),
         used: Collection[str] = (),
     ) -> "SampledTable":
-        """The columns of a part but those with another use."""
+        """The columns of a part without those with another use. used: the latter."""
         columns = [column for column in samples_of(part) if column.name not in used]
         return cls(part, columns, chosen, systems)
 
@@ -251,31 +270,28 @@ class SampledTable:
         return replace(self, columns=[column for column in self.columns if column not in columns])
 
     def exact(self, role: str) -> list[ColumnSample]:
-        """The column that the user names for a role, else the one of its name."""
+        """The column that the user names for a role, else the one with the role's name; at most
+        one.
+        """
         name = self.chosen.get(role, role)
         return [column for column in self.columns if column.name == name]
 
     def named(self, role: str) -> list[ColumnSample]:
         """The columns whose cells fit a role and whose names are the surest for it: the role's own
-        name, else those that a report declares for it, else a usual one, else for what is
-        predicted a word such as true. Several of them fit equally.
+        name, else one that a report declares for it, else a usual one, else for what is predicted a
+        word such as true. If there are several, they fit equally.
         """
         if role in self.chosen:
             return self.exact(role)
         about = facts("roles")[role]
-        others = {*self.chosen.values()}
-        free = [column for column in self.columns if column.name not in others]
+        chosen_columns = {*self.chosen.values()}
+        free = [column for column in self.columns if column.name not in chosen_columns]
         fits = FITS[about.get("fits", "text")]
-
-        def fitting(names: Collection[str]) -> list[ColumnSample]:
-            """The columns of these names whose cells fit."""
-            return [column for column in free if column.snake_case_name in names and fits(column)]
-
-        if by_role := fitting([role]):
+        if by_role := _fitting(free, [role], fits):
             return without_copies(by_role)
-        if by_declared := fitting(about["names"]):
+        if by_declared := _fitting(free, about["names"], fits):
             return by_declared
-        if by_usual := fitting(about.get("usual", "").split()):
+        if by_usual := _fitting(free, about.get("usual", "").split(), fits):
             return without_copies(by_usual)
         if role in ("label", "actual"):
             return [column for column in free if column.words & ANSWER_WORDS and fits(column)]
@@ -288,16 +304,29 @@ class SampledTable:
 
     @property
     def numeric(self) -> list[ColumnSample]:
-        """The columns of numbers that may be predictions."""
+        """The columns of numbers that may be predictions: no bookkeeping, and not chosen for a
+        role.
+        """
         numbers = [column for column in self.columns if column.numbers is not None]
-        others = {*self.chosen.values()}
+        chosen_columns = {*self.chosen.values()}
         return [
-            column for column in numbers if not column.is_bookkeeping and column.name not in others
+            column
+            for column in numbers
+            if not column.is_bookkeeping and column.name not in chosen_columns
         ]
 
 
+def _fitting(
+    columns: Sequence[ColumnSample], names: Collection[str], fits: Callable[[ColumnSample], bool]
+) -> list[ColumnSample]:
+    """The columns with one of these names whose cells fit."""
+    return [column for column in columns if column.snake_case_name in names and fits(column)]
+
+
 def without_copies(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
-    """The columns without those that say the same as the first one, such as ids beside texts."""
+    """The columns without those whose values go with those of the first one, such as texts beside
+    their ids. columns: at least one.
+    """
     first, *rest = columns
     return [first, *(column for column in rest if not column.is_like(first))]
 
@@ -306,20 +335,23 @@ SEPARATOR = re.compile(r"([_\-. :/]+)")
 
 
 def differing(names: Sequence[str]) -> list[str]:
-    """The names without the words that all begin or end with.
+    """The names without the words at the beginning and at the end that all of them share; of a
+    single name all of it.
 
     >>> differing(["prob_logit", "prob_forest"]), differing(["lgb_pred", "xgb_pred"])
     (['logit', 'forest'], ['lgb', 'xgb'])
     """
     if len(names) < 2:
         return [*names]
-    words = [SEPARATOR.split(name) for name in names]
-    shortest = min(map(len, words)) - 1
-    start = stop = 0
-    while start < shortest and len({name[start] for name in words}) == 1:
+    split_names = [SEPARATOR.split(name) for name in names]  # every second piece is a separator
+    most = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
+    start = 0
+    while start < most and len({pieces[start] for pieces in split_names}) == 1:
         start += 1
-    while stop < shortest - start and len({name[-1 - stop] for name in words}) == 1:
-        stop += 1
+    end = 0
+    while end < most - start and len({pieces[-1 - end] for pieces in split_names}) == 1:
+        end += 1
+    # a separator is left out only with its word
     start -= start % 2
-    stop -= stop % 2
-    return ["".join(name[start : len(name) - stop]) for name in words]
+    end -= end % 2
+    return ["".join(pieces[start : len(pieces) - end]) for pieces in split_names]

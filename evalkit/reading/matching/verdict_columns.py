@@ -13,7 +13,7 @@ _WORDS = usual("verdicts")
 WINNERS, TIES, FIRST, SECOND, OF_ONE = (
     frozenset(_WORDS[name]) for name in ("winners", "ties", "first", "second", "of_one")
 )
-VERDICTS = WINNERS.union(_WORDS["columns"])
+VERDICTS = WINNERS.union(_WORDS["columns"])  # names of the column of verdicts
 PLAIN = frozenset(("a", "b"))  # names of sides that could also name something else
 _MODELS = rf"({'|'.join(USES['system'])})_?"
 FIRST_NAMES = re.compile(_MODELS + "(a|1|left|first)")
@@ -21,7 +21,9 @@ SECOND_NAMES = re.compile(_MODELS + "(b|2|right|second)")
 
 
 def plain(text: str) -> str:
-    """A verdict as it is compared: in small letters, without brackets and blanks."""
+    """A verdict in the form in which verdicts are compared: in small letters, with underscores
+    between words, without brackets.
+    """
     return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
@@ -35,34 +37,40 @@ class Layout(NamedTuple):
 
 
 def layout_of(part: InputPart) -> Layout | None:
-    """The columns of a table of verdicts by their names and first cells; None if it is none, if two
-    columns could hold the verdicts, or if other columns hold values.
+    """The columns of a table of verdicts by their names and first cells; None for another table, if
+    two columns could hold the verdicts, or if other columns hold values, unless columns name the
+    models.
     """
+    # TREC text has other columns; the first cells of a table on a Spark cluster are not at hand
     if part.layout is not None or part.cluster_session is not None:
         return None
     table = SampledTable.of(part, {})
     models = _model_columns(part)
-    found = [
+    verdicts = [
         column.name
         for column in table.columns
         if column.name not in models and _holds_verdicts(column, of_models=bool(models))
     ]
-    if len(found) != 1:
+    if len(verdicts) != 1:
         return None
-    values = [column for column in table.numeric if column.name not in (*found, *models)]
-    return Layout(found[0], models) if models or not values else None
+    values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
+    if values and not models:
+        return None
+    return Layout(verdicts[0], models)
 
 
 def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
-    """True if cells name the better of two systems, by its side or by its name. of_models: other
-    columns name both.
+    """True if cells name the better of two systems, by its side or by its name. of_models: True if
+    other columns name both systems of a row, which are more than two in all.
     """
     texts = {plain(text) for text in column.texts}
     winners = texts - TIES
     name = column.snake_case_name
-    if not winners or column.numbers is not None or winners & OF_ONE:
+    judges_one_system = bool(winners & OF_ONE)  # such as passed and failed
+    if not winners or column.numbers is not None or judges_one_system:
         return False
     if winners <= FIRST | SECOND:
+        # a and b alone may be the arms of a test: then ties or the column's name must tell
         return name in VERDICTS or bool(texts & TIES or winners - PLAIN)
     return name in WINNERS and (of_models or len(winners) <= 2)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
 from evalkit.system import progress
 
-Kept = TypeVar("Kept")
+Summary = TypeVar("Summary")
 HEAD = 2**14  # rows that tell about where numbers lie
 SEEN = 10_000  # rows of one id that are looked at
 ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
@@ -31,7 +31,9 @@ ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
-    """A part, its columns by role, its selection, and its system if no column names it."""
+    """A part, its columns by role, its selection (`chosen`), and its system if no column names
+    it.
+    """
 
     part: InputPart
     layout: aligned.ColumnLayout
@@ -40,19 +42,25 @@ class TablePart:
 
     def system_in(self, engine: Engine) -> str:
         """The SQL of the system that a row belongs to."""
-        return (
-            engine.dialect.quote("system")
-            if "system" in self.layout.fields
-            else engine.dialect.literal(self.system)
-        )
+        if "system" in self.layout.fields:
+            return engine.dialect.quote("system")
+        return engine.dialect.literal(self.system)
+
+
+class FoundRow(NamedTuple):
+    """A row that meets a condition: its system, its part and number for errors, and a value."""
+
+    system: str
+    place: str
+    value: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """A table in an engine, DuckDB or Spark, that is read in blocks.
 
-    query: of all rows, with the names of the schema. counts: rows of each part. rows: of the
-    requested systems. slices: the labels of the groups of each segment column.
+    query: of all rows, with the names of the schema. counts: the number of rows of each part. rows:
+    the number of rows of the requested systems. slices: segment column -> the labels of its slices.
     """
 
     engine: Engine
@@ -117,71 +125,74 @@ class Blocks:
     def ids_held(self) -> int:
         """The largest number of ids whose hashes are kept to find duplicates.
 
-        It is 0 if systems are paired, and for a cluster, which would send the hashes repeatedly.
+        It is 0 if systems are paired, and on a cluster, which would send the hashes repeatedly.
         """
-        return self.engine.reading.ids if self.engine.dialect.row_number and not self.paired else 0
+        is_cluster = not self.engine.dialect.row_number
+        return 0 if is_cluster or self.paired else self.engine.reading.ids
 
     def texts(self, role: str) -> dict[str, int]:
         """The distinct texts of a role, such as labels or predicted classes, and the number of rows
         of each.
         """
-        names = (
-            [role]
-            if role in self.schema.shared
-            else [column.name_in_table for column in self.schema.own[role]]
-        )
-        found: dict[str, int] = {}
+        names = [role]
+        if role not in self.schema.shared:
+            names = [column.name_in_table for column in self.schema.predictions[role]]
+        counts: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
             for row in self.ask(f"{name} AS text, count(*) AS n", f"GROUP BY {name}").to_pylist():
                 if row["text"] is None:
                     self._refuse_first()
-                found[row["text"]] = found.get(row["text"], 0) + row["n"]
-        return dict(sorted(found.items()))
+                counts[row["text"]] = counts.get(row["text"], 0) + row["n"]
+        return dict(sorted(counts.items()))
 
     def grouped(self, segments: Sequence[str], unit: str | None) -> "Blocks":
         """The table with its slices, and its units if there are few.
 
         Raises InputError for a row without a unit, ParameterError for too many slices.
         """
-        most, slices, labels = self.engine.reading, list[Segment](), {}
-        wanted = {
-            short: most.units if short == "unit" else most.values
-            for short in short_names(segments, unit)
-        }
-        known = {
-            name: distinct(self.engine, self.query, name, size) for name, size in wanted.items()
-        }
+        limits = self.engine.reading
+        slices = list[Segment]()
+        labels = {}
         for i, column in enumerate(segments):
-            found = known[f"segment{i}"]
-            if len(found.values) > most.values:
-                text = (
-                    f"segments: {column!r} has more than {most.values:,} distinct values, too many "
-                    f"to group"
+            texts = distinct(self.engine, self.query, f"segment{i}", limits.values)
+            if len(texts.values) > limits.values:
+                raise ParameterError(
+                    f"segments: {column!r} has more than {limits.values:,} distinct values, too "
+                    f"many to group"
                 )
-                raise ParameterError(text)
-            parts = tables.groups(found.values, found.rows)
-            slices.append(Segment(tuple(found.values), parts.of))
-            labels[column] = parts.labels
-        if unit and known["unit"].empty:
-            raise self.no_unit(unit, known["unit"].empty)
-        few = len(known["unit"].values) if unit and len(known["unit"].values) <= most.units else 0
-        schema = replace(self.schema, segments=tuple(slices), parted=few > 0, units=few)
+            groups = tables.groups(texts.values, texts.rows)
+            slices.append(Segment(tuple(texts.values), groups.of))
+            labels[column] = groups.labels
+        few_units = 0
+        if unit:
+            units = distinct(self.engine, self.query, "unit", limits.units)
+            if units.empty:
+                raise self.no_unit(unit, units.empty)
+            if len(units.values) <= limits.units:
+                few_units = len(units.values)
+        schema = replace(
+            self.schema, segments=tuple(slices), units_split=few_units > 0, units=few_units
+        )
         return replace(self, schema=schema, slices=labels)
 
     def no_unit(self, unit: str, rows: int, id: str | None = None) -> InputError:
-        """The error for rows without a unit. id: that of the first one, if systems are joined."""
+        """The error for rows without a unit. rows: their number. id: that of the first one, if
+        systems are joined.
+        """
         literal = self.engine.dialect.literal
         condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(aligned.NONE)}"
-        condition += f" AND id = {literal(id)}" if id is not None else ""
-        empty = self.where(condition, "1", 1, None if id is None else self.systems[0])
-        return aligned.empty_unit(empty[0][1] if empty else self.name, unit, rows)
+        system = None
+        if id is not None:
+            condition += f" AND id = {literal(id)}"
+            system = self.systems[0]
+        empty = self.where(condition, "1", 1, system)
+        return aligned.empty_unit(empty[0].place if empty else self.name, unit, rows)
 
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. of: the number of each text."""
         numbers = Segment(tuple(of), np.array(list(of.values())))
-        return replace(
-            self, schema=replace(self.schema, coded={**self.schema.coded, role: numbers})
-        )
+        coded = {**self.schema.coded, role: numbers}
+        return replace(self, schema=replace(self.schema, coded=coded))
 
     def head(self) -> list[Block]:
         """Some first rows of each requested system, to estimate the range of the numbers."""
@@ -189,24 +200,28 @@ class Blocks:
             table = self.engine.table(self._query(None, f"LIMIT {HEAD}"))
             if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
-            of = tables.indices_among(table["system"], self.systems)
-            alone = replace(self.schema, paired=False, systems=self.systems[:1])
+            number = tables.indices_among(table["system"], self.systems)
+            of_one_system = replace(self.schema, paired=False, systems=self.systems[:1])
             return [
-                alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))
+                of_one_system.block(table.take(np.flatnonzero(number == i)))
+                for i in range(len(self.systems))
             ]
 
-    def total(self, of: Callable[[Block], Kept]) -> Kept:
-        """The sum of the summaries of all blocks, in their order. Raises InputError for invalid
-        input.
+    def total(self, of: Callable[[Block], Summary]) -> Summary:
+        """The sum of the summaries of all blocks, in their order. of: summarises a block. Raises
+        InputError for invalid input.
         """
-        by, work = self._together(by_unit=True), Reduced(self.schema, of)
-        then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
+        column = self._together(by_unit=True)
+        # rows of a unit are sorted by what metrics use: the order of the input does not matter
+        sort_columns: list[str] = []
+        if column == "unit":
+            sort_columns = [*map(self.engine.dialect.quote, self.schema.measured)]
         with self._refusing():
-            query = replace(self._query(by), rows=self.rows, then=then)
-            whole: Kept | None = self.engine.total(query, work)
-        if whole is None:
+            query = replace(self._query(column), rows=self.rows, then=sort_columns)
+            total: Summary | None = self.engine.total(query, Reduced(self.schema, of))
+        if total is None:
             raise self.twice() or aligned.no_common_ids(self.systems)
-        return whole
+        return total
 
     def again(self, rows: int) -> Iterator[Block]:
         """The rows, read another time, in the order of the input unless systems are paired.
@@ -214,10 +229,11 @@ class Blocks:
         rows: the number of rows read before. The engine may be closed. Raises InputError if the
         input has changed.
         """
-        by, schema = self._together(by_unit=False), replace(self.schema, parted=True, numbered=True)
+        schema = replace(self.schema, units_split=True, numbered=True)
+        query = self._query(self._together(by_unit=False))
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
             done = 0
-            for table in engine.stream(self._query(by)):
+            for table in engine.stream(query):
                 block = schema.block(table, done)
                 done += len(block)
                 yield block
@@ -230,15 +246,13 @@ class Blocks:
         """Raise InputError if not all rows were used: duplicate ids, ids in several units, or a
         changed input.
 
-        repeated: the number of rows whose id occurred before, None if it is unknown.
+        rows: the number of rows that were used. repeated: the number of rows whose id occurred
+        before, None if it is unknown.
         """
-        if (
-            self.paired
-            and self._together(by_unit=True) == "unit"
-            and rows * len(self.systems) != self.rows
-        ):
-            apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
-            if self.id_having(apart) is not None or self.twice():
+        is_by_unit = self._together(by_unit=True) == "unit"
+        if self.paired and is_by_unit and rows * len(self.systems) != self.rows:
+            in_several_units = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
+            if self.id_having(in_several_units) is not None or self.twice():
                 raise self.refuse()
         if repeated != 0 and not self.paired:
             self.refuse_id_twice()
@@ -249,9 +263,10 @@ class Blocks:
 
     def refuse_id_twice(self) -> None:
         """Raise InputError if an id occurs in two rows."""
-        if (id := self.id_having("count(*) > 1")) is not None:
-            _, place, _ = self._having(id, "1")[1]
-            raise aligned.repeated_id(place, id, None if self.wide else self.systems[0])
+        id = self.id_having("count(*) > 1")
+        if id is not None:
+            second = self._having(id, "1")[1]
+            raise aligned.repeated_id(second.place, id, None if self.wide else self.systems[0])
 
     def id_having(self, condition: str) -> str | None:
         """The first id whose rows together meet the condition; None if there is none."""
@@ -260,17 +275,15 @@ class Blocks:
 
     def twice(self) -> InputError | None:
         """The error for the first id that a system has twice; None if there is none."""
-        first = self.ask(
+        repeated = self.ask(
             "id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1"
-        )
-        for again in first.to_pylist():
-            places = [
-                place
-                for system, place, _ in self._having(again["id"], "1")
-                if system == again["system"]
-            ]
-            return aligned.repeated_id(places[1], again["id"], again["system"])
-        return None
+        ).to_pylist()
+        if not repeated:
+            return None
+        id = repeated[0]["id"]
+        system = repeated[0]["system"]
+        places = [row.place for row in self._having(id, "1") if row.system == system]
+        return aligned.repeated_id(places[1], id, system)
 
     def refuse(self) -> InputError:
         """The error for duplicate ids of a system, or rows that do not agree, once a block has
@@ -280,64 +293,70 @@ class Blocks:
             return error
         layout = self.pieces[0].layout
         for role, field in layout.shared_fields.items():
-            at = self.short(role)
-            if (
-                id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")
-            ) is not None:
-                rows = sorted(self._having(id, cell(self.engine, role)))
-                said = [
-                    (place, value if field.is_number else field.normalise(value))
-                    for _, place, value in rows
-                ]
-                place, value = next((place, value) for place, value in said if value != said[0][1])
-                return aligned.disagreement(place, field.column, id, said[0][1], value)
+            column = self.short(role)
+            differs = f"count(*) = {len(self.systems)} AND min({column}) <> max({column})"
+            id = self.id_having(differs)
+            if id is None:
+                continue
+            rows = sorted(self._having(id, cell(self.engine, role)))
+            values = [row.value if field.is_number else field.normalise(row.value) for row in rows]
+            other = next(i for i, value in enumerate(values) if value != values[0])
+            place = rows[other].place
+            return aligned.disagreement(place, field.column, id, values[0], values[other])
         return changed(self.name)
 
-    def _having(self, id: str, value: str) -> list[tuple[str, str, Any]]:
-        """System, place and value of the rows with an id, in the order of the parts."""
+    def _having(self, id: str, value: str) -> list["FoundRow"]:
+        """The rows of the requested systems with an id, in the order of the parts. value: as in
+        `where`.
+        """
         rows = self.where(f"id = {self.engine.dialect.literal(id)}", value, SEEN)
-        return [row for row in rows if self.wide or row[0] in self.systems]
+        return [row for row in rows if self.wide or row.system in self.systems]
 
     def where(
-        self, condition: str, value: str, most: int, wanted: str | None = None
-    ) -> list[tuple[str, str, Any]]:
-        """System, place and value of the first rows of each part that meet a condition."""
+        self, condition: str, value: str, most: int, system: str | None = None
+    ) -> list["FoundRow"]:
+        """The first rows of each part that meet a condition, at most `most` per part.
+
+        condition, value: SQL with the roles as columns; the value is what comes back. system: the
+        one that the rows must belong to; None for any.
+        """
         rows = []
         for piece in self.pieces:
-            system = piece.system_in(self.engine)
-            own = (
-                f"{system} = {self.engine.dialect.literal(wanted)}"
-                if wanted is not None
-                else "true"
-            )
-            cells = f"{system} AS system, {value} AS value"
-            for row in self.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
-                rows.append((row["system"], piece.part.place(row["n"]), row["value"]))
+            system_of_row = piece.system_in(self.engine)
+            is_of_system = "true"
+            if system is not None:
+                is_of_system = f"{system_of_row} = {self.engine.dialect.literal(system)}"
+            cells = f"{system_of_row} AS system, {value} AS value"
+            condition_in_full = f"{condition} AND {is_of_system}"
+            for row in self.engine.where(piece.chosen, condition_in_full, cells, most):
+                place = piece.part.place(row["n"])
+                rows.append(FoundRow(row["system"], place, row["value"]))
         return rows
 
     def _together(self, *, by_unit: bool) -> str | None:
-        """The column whose equal values must be in one block."""
+        """The column whose equal values must be in one block; None without one. by_unit: True if
+        the rows of a unit must be, unless units may be split.
+        """
         schema = self.schema
-        return (
-            "unit"
-            if by_unit and schema.unit and not schema.parted
-            else "id"
-            if schema.paired
-            else None
-        )
+        if by_unit and schema.unit and not schema.units_split:
+            return "unit"
+        return "id" if schema.paired else None
 
     def _query(self, by: str | None, rest: str = "") -> Query:
-        columns = dict.fromkeys(
-            [*self.schema.columns, *(name for name in (by, self.schema.names) if name)]
-        )
-        return replace(
-            self.query.around(", ".join(map(self.engine.dialect.quote, columns)), rest), by=by
-        )
+        """The query of the columns that are read. by: the column whose equal values come together;
+        None for no such column. rest: what follows the FROM clause.
+        """
+        columns = dict.fromkeys(self.schema.columns)
+        for name in (by, self.schema.names):
+            if name:
+                columns[name] = None
+        cells = ", ".join(map(self.engine.dialect.quote, columns))
+        return replace(self.query.around(cells, rest), by=by)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Around reading: what a block refused becomes the error that names the file, the row and
-        the value.
+        """A context in which blocks are read: what a block refuses becomes the error that names the
+        file, the row and the value.
         """
         try:
             yield
@@ -349,6 +368,7 @@ class Blocks:
                 piece.part.check(piece.chosen)
 
     def _refuse_first(self) -> None:
+        """Raise InputError for the first value of all parts that breaks a rule, if there is one."""
         for piece in self.pieces:
             refuse_first(self.engine, piece)
 
@@ -365,18 +385,15 @@ def refuse_first(engine: Engine, piece: TablePart) -> None:
 def pieces_of(
     engine: Engine, parts: Sequence[InputPart], layouts: Sequence[aligned.ColumnLayout]
 ) -> list[TablePart]:
-    """The parts, with the selection that the engine reads of each."""
+    """The parts, each with the selection that the engine reads."""
+    names = [""] * len(parts)
+    if not layouts[0].systems:
+        names = aligned.system_names(parts, layouts[0])
     pieces = []
-    names = [""] * len(parts) if layouts[0].systems else aligned.system_names(parts, layouts[0])
     for i, (part, layout, name) in enumerate(zip(parts, layouts, names, strict=True)):
-        pieces.append(
-            TablePart(
-                part,
-                layout,
-                part.select(*columns_by_type(layout.fields), engine.dialect, frame=f"frame{i}"),
-                name,
-            )
-        )
+        columns = columns_by_type(layout.fields)
+        selection = part.select(columns.texts, columns.numbers, engine.dialect, frame=f"frame{i}")
+        pieces.append(TablePart(part, layout, selection, name))
     return pieces
 
 
@@ -389,38 +406,40 @@ def union(
 ) -> Query:
     """All rows of the requested systems with the column names of a block.
 
-    If rows of other systems are between them and there are no ids, `ROW_NUMBER` is the number of
-    each row among all.
+    In a long table without ids, `ROW_NUMBER` is the number of each row among those of all systems.
     """
     dialect = engine.dialect
     layout = pieces[0].layout
-    named = {key: key for key in layout.fields if key != "system" and not key.startswith(ATTRIBUTE)}
-    named |= {short: f"{ATTRIBUTE}{name}" for short, name in short_names(segments, unit).items()}
-    cells = [f"{cell(engine, key)} AS {dialect.quote(name)}" for name, key in named.items()]
-    each = [", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces]
-    every = Query.over([piece.chosen for piece in pieces], each)
+    roles = {key: key for key in layout.fields if key != "system" and not key.startswith(ATTRIBUTE)}
+    for short, name in short_names(segments, unit).items():
+        roles[short] = f"{ATTRIBUTE}{name}"
+    cells = [f"{cell(engine, role)} AS {dialect.quote(name)}" for name, role in roles.items()]
+    cells_of_pieces = [
+        ", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces
+    ]
+    query = Query.over([piece.chosen for piece in pieces], cells_of_pieces)
     if layout.systems:
-        return every
+        return query
     if dialect.row_number and "id" not in layout.fields:
-        every = every.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
-    return every.around("*", f"WHERE system IN ({', '.join(map(dialect.literal, schema.systems))})")
+        query = query.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
+    systems = ", ".join(map(dialect.literal, schema.systems))
+    return query.around("*", f"WHERE system IN ({systems})")
 
 
 def cell(engine: Engine, role: str) -> str:
     """The SQL of a column; an empty cell of an attribute is a value of its own."""
-    named = engine.dialect.quote(role)
-    return (
-        f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})"
-        if role.startswith(ATTRIBUTE)
-        else named
-    )
+    quoted = engine.dialect.quote(role)
+    if not role.startswith(ATTRIBUTE):
+        return quoted
+    return f"COALESCE({quoted}, {engine.dialect.literal(aligned.NONE)})"
 
 
 def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
-    """The short names of the columns for segments and for the unit."""
-    return {f"segment{i}": name for i, name in enumerate(segments)} | (
-        {"unit": unit} if unit else {}
-    )
+    """The name in queries -> the column, of the columns of segments and of the unit."""
+    names = {f"segment{i}": name for i, name in enumerate(segments)}
+    if unit:
+        names["unit"] = unit
+    return names
 
 
 def changed(name: str) -> InputError:
@@ -434,15 +453,15 @@ def blocks_of(
     systems: Sequence[str] = (),
     segments: Sequence[str] = (),
     unit: str | None = None,
-    said: Sequence[str] | None = None,
+    used_roles: Sequence[str] | None = None,
     sizes: Sequence[Mapping[str, int]] | None = None,
 ) -> Blocks:
     """The table of parts in sequence before its groups are known: a unit may have rows in any
     block.
 
-    systems: the requested ones. said: the roles of predictions that are used, all if none is named.
-    sizes: for each part the rows of each system, if known. Raises InputError for systems that
-    cannot be compared.
+    systems: the requested ones. segments, unit: the columns that the user names. used_roles: the
+    roles of predictions that metrics use; None for all. sizes: for each part the number of rows of
+    each system, if they are known. Raises InputError for systems that cannot be compared.
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
@@ -462,14 +481,14 @@ def blocks_of(
             for role, field in layout.shared_fields.items()
             if not role.startswith(ATTRIBUTE)
         },
-        own=layout.predictions,
-        said=tuple(said or layout.predictions),
+        predictions=layout.predictions,
+        used_roles=tuple(used_roles or layout.predictions),
         paired=not layout.systems and len(names) > 1,
         id=id,
         names=row_names,
         numbered=bool(id or engine.dialect.row_number),
         unit=unit is not None,
-        parted=unit is not None,
+        units_split=unit is not None,
     )
     return Blocks(
         engine=engine,
@@ -485,8 +504,8 @@ def blocks_of(
 
 
 def _sizes(engine: Engine, piece: TablePart) -> dict[str, int]:
-    """The rows of each system of a part; raises InputError if there are none, or one has no
-    system.
+    """System -> the number of its rows in a part. Raises InputError for a part without rows, and
+    for a row without a system.
     """
     system = piece.system_in(engine)
     size = {
@@ -519,8 +538,8 @@ class DistinctTexts:
 
 
 def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
-    """The distinct texts of a column of a query's result; if there are more than `most`, one more
-    than `most`.
+    """The distinct texts of a column of a query's result; if there are more than `most`, so many
+    and one more of them.
     """
     empty = f"{column} = {engine.dialect.literal(aligned.NONE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"

@@ -18,19 +18,17 @@ from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
 
-# how the roles of shared columns begin that are not the truth
-METRIC_COLUMN, ATTRIBUTE, WEIGHT = (
-    "metric_column ",
-    "attribute ",
-    "weight",
-)
+# roles of shared columns that are not the truth, or how they begin
+METRIC_COLUMN = "metric_column "
+ATTRIBUTE = "attribute "
+WEIGHT = "weight"
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A segment column: its distinct values in order, and the number of each one's slice.
+    """A segment column: its distinct values in order, and for each the number of its slice (`of`).
 
-    Or a column of classes: its distinct texts, and the number of each one's class.
+    Or a column of classes: its distinct texts, and for each the number of its class.
     """
 
     values: tuple[str, ...]
@@ -41,20 +39,21 @@ class Segment:
 class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
-    shared: the columns that all systems share: actual values (roles without a prefix), weight,
-    further columns. own: role of a prediction -> its columns, one per system, or one for the system
-    of the row. said: the roles in `own` that metrics use. paired: the systems' rows are joined on
-    the id. coded: role of text -> the code of each text. segments: for each segment column its
-    texts and their slices. unit: rows are clustered. parted: there are few `units`, whose rows may
-    be in any block. id: the id of the rows. names: the column that names rows; None if they are
-    numbered during reading (`numbered`). drawn: a sample is drawn, by the hash of the whole row if
-    nothing names it.
+    shared: role -> column, of the columns that all systems share: actual values (roles without a
+    prefix), weight, further columns. predictions: role of a prediction -> its columns, one per
+    system, or one for the system of the row. used_roles: the roles of predictions that metrics use.
+    paired: True if the systems' rows are joined on the id. id: the column of ids; None without one.
+    names: the column that names rows; None if they are numbered during reading (`numbered`). coded:
+    role of text -> the number of each text. segments: for each segment column its texts and their
+    slices. unit: True if rows are clustered. units_split: True if the rows of a unit may be in
+    several blocks. units: the number of units, if it is small enough to hold one value per unit;
+    else 0. drawn: True if a sample is drawn, by the hash of the whole row if nothing names it.
     """
 
     systems: tuple[str, ...]
     shared: Mapping[str, rules.Field]
-    own: Mapping[str, Sequence[rules.RoleColumn]]
-    said: tuple[str, ...]
+    predictions: Mapping[str, Sequence[rules.RoleColumn]]
+    used_roles: tuple[str, ...]
     paired: bool
     id: rules.Field | None
     names: str | None = None
@@ -62,7 +61,7 @@ class Schema:
     coded: Mapping[str, Segment] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     unit: bool = False
-    parted: bool = False
+    units_split: bool = False
     units: int = 0
     drawn: bool = True
 
@@ -78,56 +77,66 @@ class Schema:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        own = [column.name_in_table for columns in self.own.values() for column in columns]
-        last = [role for role in self.shared if role not in self.truth]
-        return [*self.truth, *last, *own]
+        predictions = [
+            column.name_in_table for columns in self.predictions.values() for column in columns
+        ]
+        others = [role for role in self.shared if role not in self.truth]
+        return [*self.truth, *others, *predictions]
 
     @property
     def columns(self) -> list[str]:
         """The columns of the query that are read."""
-        return [*self.measured, *(["id"] if self.id else []), *self.repeated]
+        id = ["id"] if self.id else []
+        return [*self.measured, *id, *self.repeated]
 
     @property
     def repeated(self) -> list[str]:
         """The columns of the query whose texts a page repeats."""
-        groups = [f"segment{i}" for i in range(len(self.segments))]
-        return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
+        names = ["system"] if self.paired else []
+        names += [f"segment{i}" for i in range(len(self.segments))]
+        if self.unit:
+            names.append("unit")
+        return names
 
     def block(self, table: Any, before: int = 0) -> Block:
-        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for invalid
-        values.
+        """The rows of an Arrow table. before: the number of rows that came earlier. Raises
+        BrokenRule for invalid values.
         """
         texts = self._texts(table)
         slices = self._slices(table)
         shared = {
             role: self._numbers(role, column, table[role]) for role, column in self.shared.items()
         }
-        own = {
-            role: [
+        of_systems = {}  # role -> the predictions of each system
+        for role, columns in self.predictions.items():
+            of_systems[role] = [
                 self._numbers(role, column.field, table[column.name_in_table]) for column in columns
             ]
-            for role, columns in self.own.items()
-        }
-        if self.paired:
+        if self.paired:  # of each id one row with the predictions of all systems
             rows = _paired(texts["id"], texts.pop("system"), self.systems)
             if self.unit:
                 _agreed(of_texts(texts["unit"]), rows)
             texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
             slices = [_agreed(column, rows) for column in slices]
             shared = {role: _agreed(values, rows) for role, values in shared.items()}
-            own = {role: [*values[rows].T] for role, (values,) in own.items()}
+            of_systems = {role: [*values[rows].T] for role, (values,) in of_systems.items()}
         truth = [shared[role] for role in self.truth]
-        predictions = {role: np.array(values) for role, values in own.items()}
-        said = [predictions[role] for role in self.said]
-        beside = {
+        predictions = {role: np.array(values) for role, values in of_systems.items()}
+        used = [predictions[role] for role in self.used_roles]
+        others = {role: predictions[role] for role in predictions if role not in self.used_roles}
+        metric_columns = {
             role.removeprefix(METRIC_COLUMN): values
             for role, values in shared.items()
             if role.startswith(METRIC_COLUMN)
         }
         weight = shared.get(WEIGHT)
-        hashed = [*truth, *chain(*said), *([] if weight is None else [weight]), *beside.values()]
-        for role, values in own.items():
-            hashed += values if predictive.is_role(role) and role not in self.said else []
+        hashed = [*truth, *chain(*used)]
+        if weight is not None:
+            hashed.append(weight)
+        hashed += metric_columns.values()
+        for role in others:
+            if predictive.is_role(role):
+                hashed += of_systems[role]
         key = self._key(texts, hashed)
         id = None
         if self.id and not self.paired:
@@ -135,26 +144,24 @@ class Schema:
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
-                predictions=said[0] if len(said) == 1 else np.stack(said, axis=1),
+                predictions=used[0] if len(used) == 1 else np.stack(used, axis=1),
                 weight=weight,
                 key=key,
                 id=id,
                 clustered=self.unit,
-                units_split=self.parted,
+                units_split=self.units_split,
                 key_hashes_row=not (self.unit or self.id),
                 slices=slices,
-                shared_columns=beside,
-                system_columns={
-                    role: predictions[role] for role in self.own if role not in self.said
-                },
+                shared_columns=metric_columns,
+                system_columns=others,
                 names=self._names(table, texts, before),
                 units=texts.get("unit"),
             )
         )
 
     def _texts(self, table: Any) -> dict[str, Any]:
-        """The texts that name rows, systems and units; Refused where an id is empty, or a text
-        longer than a page can repeat.
+        """The texts that name rows, systems and units. Raises BrokenRule for an empty id, or a text
+        that is too long for a page.
         """
         if any(rules.is_long(table[name]).any() for name in self.repeated):
             raise rules.BrokenRule("a text is too long")
@@ -165,13 +172,19 @@ class Schema:
         return texts
 
     def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
-        """A column that keeps its rules, as numbers."""
+        """The values of a column as numbers, those of its texts if it is coded. Raises BrokenRule
+        for an invalid value.
+        """
         values: np.ndarray = field.check(_whole(column), None)
         coded = self.coded.get(role)
-        return values if coded is None else coded.of[tables.indices_among(values, coded.values)]
+        if coded is None:
+            return values
+        return coded.of[tables.indices_among(values, coded.values)]
 
     def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
-        """The names of the rows: their ids, a column of numbers, or these as they are counted."""
+        """The names of the rows: their ids, a column of numbers, or their numbers as they are read;
+        None if rows have no order.
+        """
         if self.names == "id":
             return texts["id"]
         if self.names:
@@ -179,7 +192,7 @@ class Schema:
         return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
 
     def _key(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
-        """A hash of each row's unit or id, or of its numbers; one for all where no sample is
+        """A hash of each row's unit or id, or of its numbers; one for all rows if no sample is
         drawn.
         """
         for name in ("unit", "id"):
@@ -190,6 +203,9 @@ class Schema:
         return np.broadcast_to(np.uint64(0), len(numbers[0]))
 
     def _slices(self, table: Any) -> list[Ints]:
+        """For each segment column the number of each row's slice, from 1, counted over all
+        columns.
+        """
         slices = list[Ints]()
         start = 1
         for i, segment in enumerate(self.segments):
@@ -200,12 +216,14 @@ class Schema:
 
 
 def _whole(column: Any) -> Any:
-    """A column of an Arrow table as one array, which is not copied if it is one."""
+    """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:
-    """What systems share, which must be one value for each row."""
+    """The values that systems share, one per row. rows: as `_paired` returns them. Raises
+    BrokenRule if systems have different values.
+    """
     first = values[rows[:, 0]]
     if np.any(values[rows] != first[:, None]):
         raise rules.BrokenRule("what systems share differs")
@@ -213,8 +231,8 @@ def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:
 
 
 def _sorted(block: Block) -> Block:
-    """The block with the rows of each unit together, as engines have them but where units share a
-    hash of theirs.
+    """The block with the rows of each unit together. Engines have them so already, unless two units
+    have the same hash.
     """
     if not block.clustered or block.units_split:
         return block
@@ -224,10 +242,10 @@ def _sorted(block: Block) -> Block:
 
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
-    """The rows of each id that every system has, one column per system; Refused where a system has
-    an id again.
+    """The rows of each id that every system has, one column per system. column: the system of each
+    row. Raises BrokenRule if a system has an id twice.
     """
-    key = tables.encode(ids)[0]
+    key = tables.encode(ids).code
     pairing = tables.pair_rows(key, tables.indices_among(column, systems), len(systems))
     if pairing.repeated_row is not None:
         raise rules.BrokenRule("an id stands twice")
@@ -236,11 +254,17 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The result of `of` for the rows of a table, None if none of its rows is in every system."""
+    """A function of Arrow tables, which an engine can send to its workers.
+
+    of: what it computes from the block of a table.
+    """
 
     schema: Schema
     of: Callable[[Block], Any]
 
     def __call__(self, table: Any, before: int = 0) -> Any:
+        """The result for the rows of a table; None if no id is in every system. before: the number
+        of rows that came earlier.
+        """
         block = self.schema.block(table, before)
         return self.of(block) if len(block) else None

@@ -25,21 +25,22 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Selection
 
-# of a system and a label that are looked at: of two classes and labels, of several
-LABELS, GROUPS = (
-    10_000,
-    2**20,
-)
-LABEL, WEIGHT = "label", "weight"
-Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
+# most pairs of a system and a label that are counted: of two classes and labels, of several classes
+LABELS = 10_000
+GROUPS = 2**20
+LABEL = "label"
+WEIGHT = "weight"
+# the rows of one system and label: their number "n", "min ROLE" and "max ROLE" of each number, and
+# "parted", how many weights are no whole numbers
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """A table of labels and predictions in an engine, and the counts of each part.
 
-    names: the classes in order; of two classes the positive one is last, and "" stands for one that
-    never occurs; or the labels.
+    profiles: for each part its rows by system and label. names: the classes in order, or the
+    labels; of two classes the positive one is last, and "" stands for one that never occurs.
     """
 
     table: blocks.Blocks
@@ -56,14 +57,14 @@ class Predictions:
         profiles = [_profile(engine, piece, most) for piece in pieces]
         if predicted.positive is not None:
             outcomes.check_positive(predicted.kind)
-        sizes = [Counter[str]() for _ in profiles]
-        for size, row in (
-            (size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows
-        ):
-            size[row["system"]] += row["n"]
-        table = blocks.blocks_of(
-            engine, pieces, predicted.systems, segments, unit, sizes=sizes
-        ).grouped(segments, unit)
+        sizes = []  # of each part the number of rows by system
+        for rows in profiles:
+            size = Counter[str]()
+            for row in rows:
+                size[row["system"]] += row["n"]
+            sizes.append(size)
+        table = blocks.blocks_of(engine, pieces, predicted.systems, segments, unit, sizes=sizes)
+        table = table.grouped(segments, unit)
         weight = table.schema.shared.get("weight")
         if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
             raise outcomes.no_weight(pieces[0].part.name, weight.column)
@@ -77,144 +78,162 @@ class Predictions:
     @cached_property
     def requested(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
-        each = (
+        return [
             (piece, row)
             for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
             for row in rows
-        )
-        return [
-            (piece, row)
-            for piece, row in each
             if self.table.wide or row["system"] in self.table.systems
         ]
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
-        own = [row for _, row in self.requested if self.table.wide or row["system"] == system]
+        rows = [row for _, row in self.requested if self.table.wide or row["system"] == system]
         key = self._key(system, role)
-        return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
+        return min(row[f"min {key}"] for row in rows), max(row[f"max {key}"] for row in rows)
 
     def _key(self, system: str, role: str) -> str:
+        """The name in queries of the column of a system's role."""
         number = self.table.systems.index(system) if self.table.wide else 0
-        return self.table.schema.own[role][number].name_in_table
+        return self.table.schema.predictions[role][number].name_in_table
 
     @property
     def scored(self) -> bool:
         """True if systems have scores, not only a predicted class."""
-        return "predicted" not in self.table.schema.said
+        return "predicted" not in self.table.schema.used_roles
 
     @cached_property
     def outside(self) -> str:
         """The first score outside 0..1, as text; "" if there is none."""
-        t, said = self.table, self.table.schema.said if self.scored else ()
-        for role, name in ((role, name) for role in said for name in t.systems):
-            low, high = self.ends(name, role)
-            if low < 0 or high > 1:
-                at = t.engine.dialect.quote(self._key(name, role))
-                _, place, value = t.where(
-                    f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name
-                )[0]
-                return outcomes.outside(
-                    name, value, place, t.schema.own[role][0].field.column if len(said) > 1 else ""
-                )
+        if not self.scored:
+            return ""
+        schema = self.table.schema
+        for role in schema.used_roles:
+            for system in schema.systems:
+                low, high = self.ends(system, role)
+                if low < 0 or high > 1:
+                    column = ""
+                    if len(schema.used_roles) > 1:  # of several classes
+                        column = schema.predictions[role][0].field.column
+                    return self._first_outside(system, role, column)
         return ""
+
+    def _first_outside(self, system: str, role: str, column: str) -> str:
+        """The first score of a role outside 0..1, as text. column: as in `outcomes.outside`."""
+        score = self.table.engine.dialect.quote(self._key(system, role))
+        is_outside = f"({score} < 0 OR {score} > 1)"
+        row = self.table.where(is_outside, score, 1, None if self.table.wide else system)[0]
+        return outcomes.outside(system, row.value, row.place, column)
 
     def precision(self, system: str) -> list[rules.Precision]:
         """The float type of each role of a system that is used: the widest of the parts that have
         some.
         """
-        each = zip(self.table.pieces, self.profiles, strict=True)
-        held = [
+        pieces = [
             piece
-            for piece, rows in each
+            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
             if self.table.wide or any(row["system"] == system for row in rows)
         ]
-        keys = [self._key(system, role) for role in self.table.schema.said]
-        return [
-            rules.widest(
-                rules.precision_of(piece.part, piece.layout.fields[key].column) for piece in held
+        precisions = []
+        for role in self.table.schema.used_roles:
+            key = self._key(system, role)
+            precisions.append(
+                rules.widest(
+                    rules.precision_of(piece.part, piece.layout.fields[key].column)
+                    for piece in pieces
+                )
             )
-            for key in keys
-        ]
+        return precisions
 
     @cached_property
     def scale(self) -> float | None:
         """The unit in which weights are counted; None without weights."""
         if "weight" not in self.table.schema.shared:
             return None
-        every = [row for rows in self.profiles for row in rows]
-        most, n = max(row[f"max {WEIGHT}"] for row in every), sum(row["n"] for row in every)
-        return grid.scale_of(most, n, integers=not any(row["parted"] for row in every))
+        rows = [row for rows_of_part in self.profiles for row in rows_of_part]
+        largest = max(row[f"max {WEIGHT}"] for row in rows)
+        number = sum(row["n"] for row in rows)
+        return grid.scale_of(largest, number, integers=not any(row["parted"] for row in rows))
 
     @property
     def squares(self) -> float:
         """The unit in which squared weights are counted, so that their sums are whole numbers."""
         if self.scale is None:
             return 1.0
-        most, n = (
-            max(row[f"max {WEIGHT}"] for _, row in self.requested),
-            sum(row["n"] for _, row in self.requested),
-        )
-        return grid.scale_of(most**2, n, integers=self.scale == 1 and n * most**2 < 2**62)
+        largest = max(row[f"max {WEIGHT}"] for _, row in self.requested)
+        number = sum(row["n"] for _, row in self.requested)
+        are_whole = self.scale == 1 and number * largest**2 < 2**62
+        return grid.scale_of(largest**2, number, integers=are_whole)
 
     def only(self, kept: Sequence[int]) -> "Predictions":
-        """The table with only these classes, the only ones that occur in rows that count."""
-        t, names = self.table, tuple(self.names[i] for i in kept)
+        """The table with some of the classes. kept: their numbers; others have no row that
+        counts.
+        """
+        t = self.table
+        names = tuple(self.names[i] for i in kept)
         if len(names) < 2:
             raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], names[0])
-        number = np.zeros(len(self.names), np.int64)
-        number[list(kept)] = np.arange(len(kept))
-        coded = {role: replace(of, of=number[of.of]) for role, of in t.schema.coded.items()}
+        new_number = np.zeros(len(self.names), np.int64)
+        new_number[list(kept)] = np.arange(len(kept))
+        coded = {
+            role: replace(classes, of=new_number[classes.of])
+            for role, classes in t.schema.coded.items()
+        }
         return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
 def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row]:
-    """Rows by system, and by label where there is one, with the ends of each number; InputError for
-    a wrong value.
+    """The rows of a part by system, and by label if there is one. Raises InputError for a wrong
+    value.
 
-    most: of systems and labels that are looked at.
+    most: pairs of a system and a label that are counted.
     """
-    fields, quote, system = piece.layout.fields, engine.dialect.quote, piece.system_in(engine)
-    numbers = [role for role, field in fields.items() if field.is_number]
-    ends = [
-        f"{of}({quote(role)}) AS {quote(f'{of} {role}')}"
-        for role in numbers
-        for of in ("min", "max")
-    ]
-    parted = (
-        [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
-    )
-    label = [quote(LABEL)] if LABEL in fields else []
-    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
-    by = [*label, *([system] if "system" in fields else [])]
-    stored = piece.part.known_rows is not None and engine.dialect.row_number is not None
-    if stored and by == label and not parted:
-        rows = _stated(engine, piece.chosen, [f"{system} AS system", *ends], label)
+    fields = piece.layout.fields
+    quote = engine.dialect.quote
+    system = piece.system_in(engine)
+    label = quote(LABEL) if LABEL in fields else ""
+    cells = [f"{system} AS system"]
+    for role, field in fields.items():
+        if field.is_number:
+            cells.append(f"min({quote(role)}) AS {quote(f'min {role}')}")
+            cells.append(f"max({quote(role)}) AS {quote(f'max {role}')}")
+    # a stored table states the ends of its numbers, in DuckDB, but not how its rows are grouped
+    is_stored = piece.part.known_rows is not None and engine.dialect.row_number is not None
+    if is_stored and "system" not in fields and WEIGHT not in fields:
+        rows = _stated(engine, piece.chosen, cells, label)
         if rows:
             return rows
-    grouping = f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}"
+    if label:
+        cells.append(f"{label} AS label")
+    if WEIGHT in fields:
+        cells.append(f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted")
+    groups = [label] if label else []
+    if "system" in fields:
+        groups.append(system)
+    grouping = f"LIMIT {most}"
+    if groups:
+        grouping = f"GROUP BY {', '.join(groups)} {grouping}"
     return checked(engine, piece.chosen, fields, cells, grouping)
 
 
-def _stated(
-    engine: Engine, chosen: Selection, cells: Sequence[str], label: Sequence[str]
-) -> Sequence[Row]:
-    """The rows of `_profile` for at most two labels, the first with the number of all rows.
+def _stated(engine: Engine, chosen: Selection, cells: Sequence[str], label: str) -> Sequence[Row]:
+    """The rows of `_profile` for at most two labels, the first of them with the number of all rows,
+    and the others with 0; empty if it takes `_profile` to count them, or to name a wrong value.
 
-    DuckDB takes the ends of numbers from what a Parquet file states of them. Values that break a
-    rule are found block by block; there is no row if it would take `_profile` to name the first.
+    DuckDB takes the ends of numbers from what a Parquet file states of them. Other values that
+    break a rule are found block by block. label: the SQL of the label; "" without one.
     """
-    whole = profile(engine, chosen, cells)[0]
-    ends = [end for name, end in whole.items() if name != "system"]
+    all_rows = profile(engine, chosen, cells)[0]
+    ends = [end for name, end in all_rows.items() if name != "system"]
     if any(end is None or not np.isfinite(end) for end in ends):
         return []
     if not label:
-        return [whole]
-    distinct = Query.of(chosen, f"DISTINCT {label[0]} AS label", "LIMIT 3")
+        return [all_rows]
+    distinct = Query.of(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
     texts = engine.table(distinct)["label"].to_pylist()
     if None in texts or len(texts) > 2:
         return []
-    return [whole | {"label": text, "n": 0 if i else whole["n"]} for i, text in enumerate(texts)]
+    first, *others = [all_rows | {"label": text} for text in texts]
+    return [first, *(row | {"n": 0} for row in others)]
 
 
 def read(
@@ -227,51 +246,62 @@ def read(
 # Two classes --------------------------------------------------------------------------------------
 
 
-def _of_two(found: Predictions, predicted: OutcomeTable) -> Predictions:
+def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
+    """The table with the label as a number, 1 for the positive one: the role "hit"."""
     predicted.refuse_scores_of_both_classes()
-    t, label = found.table, found.table.schema.shared["label"]
-    ends = {name: found.ends(name, "score") for name in t.systems}
-    for name, (low, high) in ends.items():
+    t = predictions.table
+    for name in t.systems:
+        low, high = predictions.ends(name, "score")
+        # scores that never fall below 0.5 may be the confidence in a predicted class
         if low >= 0.5 and high <= 1:
-            outcomes.refuse_column_of_predicted_classes(t.others, name, found.where)
-    labels = _labels(found)
-    positive, negative = outcomes.two_labels(labels, predicted.positive_label, found.where)
-    hits = sorted(
-        {row["label"] for _, row in found.requested if label.normalise(row["label"]) == positive}
-    )
-    hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
+            outcomes.refuse_column_of_predicted_classes(t.others, name, predictions.where)
+    labels = _labels(predictions)
+    pair = outcomes.two_labels(labels, predicted.positive_label, predictions.where)
+    label = t.schema.shared["label"]
+    texts = {row["label"] for _, row in predictions.requested}
+    # a label may be written in several ways, such as 1 and 1.0
+    positive = [text for text in sorted(texts) if label.normalise(text) == pair.positive]
+    is_hit = "false"
+    if positive:
+        is_hit = f"label IN ({', '.join(map(t.engine.dialect.literal, positive))})"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
-    query = t.query.around(f"*, CAST(CASE WHEN {hit} THEN 1 ELSE 0 END AS TINYINT) AS hit")
+    query = t.query.around(f"*, CAST(CASE WHEN {is_hit} THEN 1 ELSE 0 END AS TINYINT) AS hit")
     t = replace(t, query=query, schema=replace(t.schema, shared=shared))
-    return replace(found, table=t, names=(negative, positive))
+    return replace(predictions, table=t, names=(pair.negative, pair.positive))
 
 
-def _labels(found: Predictions) -> outcomes.LabelTexts:
+def _labels(predictions: Predictions) -> outcomes.LabelTexts:
     """The labels of the requested systems."""
-    field = found.table.schema.shared["label"]
+    field = predictions.table.schema.shared["label"]
     rows = Counter[str]()
-    for _, row in found.requested:
+    for _, row in predictions.requested:
         rows[field.normalise(row["label"])] += row["n"]
-    texts = sorted({row["label"] for _, row in found.requested})
-    return _label_texts(found.table, "label", texts, rows)
+    texts = sorted({row["label"] for _, row in predictions.requested})
+    return _label_texts(predictions.table, "label", texts, rows)
 
 
 def _label_texts(
     t: blocks.Blocks, role: str, texts: Sequence[str], rows: Mapping[str, int]
 ) -> outcomes.LabelTexts:
-    """The texts of a role as they are written, and the rows of each as it is compared."""
+    """The distinct texts of a role. texts: as they are written. rows: the number of rows of each,
+    in the form in which texts are compared.
+    """
     field = _field(t, role)
-    at = t.engine.dialect.quote(
-        role if role in t.schema.shared else t.schema.own[role][0].name_in_table
-    )
+    name = role
+    if role not in t.schema.shared:
+        name = t.schema.predictions[role][0].name_in_table
+    column = t.engine.dialect.quote(name)
 
     def first_cell(wanted: Sequence[str]) -> outcomes.LabelCell:
+        """The first cell with one of these texts, which are in the form in which they are
+        compared.
+        """
         literals = [
             t.engine.dialect.literal(text) for text in texts if field.normalise(text) in wanted
         ]
-        _, place, text = t.where(f"{at} IN ({', '.join(literals)})", at, 1)[0]
-        return outcomes.LabelCell(place, field.normalise(text))
+        row = t.where(f"{column} IN ({', '.join(literals)})", column, 1)[0]
+        return outcomes.LabelCell(row.place, field.normalise(row.value))
 
     return outcomes.LabelTexts(field.column, dict(sorted(rows.items())), first_cell)
 
@@ -280,7 +310,7 @@ def _label_texts(
 
 
 SCORE = 64  # bytes that a score needs while its block is reduced
-BESIDE = 4  # as much as so many scores is needed by labels, the places of rows and their bins
+BESIDE = 4  # labels, the places of rows and their bins need as much memory as so many scores
 MOST = 4_096  # distinct texts of a column of classes
 
 
@@ -290,35 +320,47 @@ def of_width(reading: Reading, columns: int) -> Reading:
     The smallest shard of a wide table has fewer rows, the largest one of a narrow table more: the
     fewer shards, the less there is to merge.
     """
-    times = (columns + BESIDE) * SCORE / USUAL.reading.row
-    fewer = max(1.0, times)
-    shard, worker = int(reading.shard / fewer), int(reading.worker / fewer)
-    return replace(reading, row=int(reading.row * times), shard=shard, worker=worker)
+    width = (columns + BESIDE) * SCORE / USUAL.reading.row  # of a row, 1 for the usual one
+    shrinkage = max(1.0, width)
+    return replace(
+        reading,
+        row=int(reading.row * width),
+        shard=int(reading.shard / shrinkage),
+        worker=int(reading.worker / shrinkage),
+    )
 
 
-def _of_classes(found: Predictions, predicted: OutcomeTable) -> Predictions:
-    t = found.table
-    texts = {"label": sorted({row["label"] for _, row in found.requested})}
-    answers = outcomes.LabelTexts("", {}, lambda _: outcomes.LabelCell("", ""))
-    if "predicted" in t.schema.own:
+def _of_classes(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
+    """The table with labels, and predicted classes, as numbers of classes."""
+    t = predictions.table
+    texts = {"label": sorted({row["label"] for _, row in predictions.requested})}
+    decisions = outcomes.LabelTexts("", {}, lambda _: outcomes.LabelCell("", ""))  # none
+    if "predicted" in t.schema.predictions:
         texts["predicted"] = list(t.texts("predicted"))
     _refuse_many(t, texts)
     if "predicted" in texts:
-        plain = _field(t, "predicted").normalise
-        rows = dict.fromkeys(map(plain, texts["predicted"]), 1)
-        answers = _label_texts(t, "predicted", texts["predicted"], rows)
-    roles = outcomes.score_roles([role for role in t.schema.own if role != "predicted"], t.name)
-    names = outcomes.classes_of(_labels(found), answers, roles, found.where)
-    for role, several in texts.items():
-        t = t.coded(role, {text: names.index(_field(t, role).normalise(text)) for text in several})
-    said = tuple(roles[name] for name in names) if roles else ("predicted",)
-    return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
+        normalise = _field(t, "predicted").normalise
+        rows = dict.fromkeys(map(normalise, texts["predicted"]), 1)  # how many is not needed
+        decisions = _label_texts(t, "predicted", texts["predicted"], rows)
+    roles = [role for role in t.schema.predictions if role != "predicted"]
+    role_of_class = outcomes.score_roles(roles, t.name)
+    names = outcomes.classes_of(_labels(predictions), decisions, role_of_class, predictions.where)
+    for role, texts_of_role in texts.items():
+        normalise = _field(t, role).normalise
+        t = t.coded(role, {text: names.index(normalise(text)) for text in texts_of_role})
+    used_roles = ("predicted",)
+    if role_of_class:
+        used_roles = tuple(role_of_class[name] for name in names)
+    schema = replace(t.schema, used_roles=used_roles)
+    return replace(predictions, table=replace(t, schema=schema), names=names)
 
 
 def _refuse_many(t: blocks.Blocks, texts: Mapping[str, Sequence[str]]) -> None:
-    """Raise InputError for more classes than are counted in blocks."""
-    for role, several in texts.items():
-        if len(several) > MOST:
+    """Raise InputError for more classes than are counted in blocks. texts: role -> its distinct
+    texts.
+    """
+    for role, texts_of_role in texts.items():
+        if len(texts_of_role) > MOST:
             column = _field(t, role).column
             raise InputError(
                 f"{t.name}: {column} has more than {MOST:,} classes; that needs rows in memory"
@@ -327,18 +369,22 @@ def _refuse_many(t: blocks.Blocks, texts: Mapping[str, Sequence[str]]) -> None:
 
 def _field(t: blocks.Blocks, role: str) -> rules.Field:
     """The column of the labels, or of the predicted classes."""
-    return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0].field
+    return t.schema.shared[role] if role in t.schema.shared else t.schema.predictions[role][0].field
 
 
 # Several labels, and any of them ------------------------------------------------------------------
 
 
+def _of_labels(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
+    """The table with the names of the labels, each of which has a role "p NAME"."""
+    roles = predictions.table.schema.used_roles
+    return replace(predictions, names=tuple(role[2:] for role in roles))
+
+
 KINDS: Mapping[str, Callable[[Predictions, OutcomeTable], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
-    "multi-label": lambda found, _: replace(
-        found, names=tuple(role[2:] for role in found.table.schema.said)
-    ),
+    "multi-label": _of_labels,
 }
 
 

@@ -20,13 +20,15 @@ from evalkit.parameters.kinds import did_you_mean, written
 
 @cache
 def facts(name: str) -> dict[str, Any]:
-    """The content of a table beside the modules of reading; in a Spark worker it is no file."""
+    """The content of a TOML file in the folder of reading; `pkgutil` also finds it in the archive
+    that Spark sends to its workers.
+    """
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
 SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
 
-# roles whose column is no other's; a name, such as a user, may say more than one thing
+# roles whose column has no second role; a column of names, such as users, may have two
 MEASURED = ("label", "score", "actual", "forecast", "predicted", "value", "rank")
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {
@@ -47,13 +49,18 @@ SUMMARY = (
 
 
 def sentence(why: str, **named: Any) -> str:
-    """A sentence of refusals.toml with its facts filled in."""
+    """A sentence of refusals.toml with its gaps filled in.
+
+    why: the name of the sentence. named: name of a gap -> what stands there.
+    """
     text: str = facts("refusals")[why]
     return text.format(**named)
 
 
 def refused(where: str, why: str, **named: Any) -> InputError:
-    """The error of a table, or of a row of it, with the sentence that says why."""
+    """The error for a table, or a row of it, with a sentence of refusals.toml. where: the name of
+    the table or row. why, named: as in `sentence`.
+    """
     return InputError(f"{where}: {sentence(why, **named)}")
 
 
@@ -63,8 +70,8 @@ def is_number(text: str) -> bool:
 
 
 def like_data(names: Iterable[str]) -> bool:
-    """True if a first line looks like a row of data: it holds numbers other than 1, 2, 3, … in a
-    row.
+    """True if a first line looks like a row of data, not like a header: it holds numbers, unless
+    they are several whole numbers 1 apart, as years are.
 
     >>> (
     ...     like_data(["q1", "0.5", "0.3"]),
@@ -74,14 +81,16 @@ def like_data(names: Iterable[str]) -> bool:
     (True, False, False)
     """
     numbers = [name for name in names if is_number(name)]
-    if not numbers or not all(name.isdecimal() for name in numbers):
-        return bool(numbers)
-    return any(int(b) - int(a) != 1 for a, b in itertools.pairwise(numbers)) or len(numbers) == 1
+    if not all(name.isdecimal() for name in numbers):
+        return True
+    steps = [int(after) - int(before) for before, after in itertools.pairwise(numbers)]
+    return len(numbers) == 1 or any(step != 1 for step in steps)
 
 
 def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
-    """The addition to an error about columns if the first line looks like a row of data; else
-    "".
+    """The addition to an error about columns if the first line looks like a row of data; else "".
+
+    names: the first line. role, column: which role to name, by which position, in the example.
     """
     return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
 
@@ -91,17 +100,17 @@ def refuse_data(names: Iterable[str], where: str) -> None:
     name.
     """
     names = list(names)
-    usual = any(
-        name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names
-    )
-    if like_data(names) and not usual:
+    plain = [name.strip().lower() for name in names]
+    has_usual_name = any(name in KNOWN or name.endswith("id") for name in plain)
+    if like_data(names) and not has_usual_name:
         raise refused(where, "data_first", no_header=NO_HEADER, names=listed(map(repr, names)))
 
 
 class MissingColumn(InputError):
     """A role without a column, or with several possible ones.
 
-    reasons: which roles these are, with their usual names. brief: the same without these.
+    where: the name of the table. reasons: which roles these are, with their usual names. brief:
+    where, and the reasons without usual names. advice: the end of the error.
     """
 
     def __init__(self, where: str, reasons: str, brief: str, advice: str) -> None:
@@ -171,10 +180,12 @@ class RoleMapping:
         self,
         lacking: Sequence[tuple[str, ...]],
         unclear: Mapping[str, Sequence[str]],
-        per_system: str = "",
+        per_system_role: str = "",
     ) -> InputError:
-        """The error for roles without a column (of a tuple: none has one), and for what is
-        ambiguous or absent.
+        """The error for roles without a column, and for those with several possible ones.
+
+        lacking: the former, each as a tuple of alternatives. unclear: role -> its possible columns.
+        per_system_role: as in `resolve`.
         """
         reasons = [
             f"columns {' and '.join(map(repr, columns))} could both be the {role}"
@@ -183,28 +194,29 @@ class RoleMapping:
         reasons += [
             f"no column {name!r} ({parameter})" for name, parameter in self.missing_columns.items()
         ]
-        chosen = {role: columns[0] for role, columns in unclear.items()}
+        first_columns = {role: columns[0] for role, columns in unclear.items()}
         if not lacking:
-            advice = f"; say which: columns={written(chosen)!r}"
+            advice = f"; say which: columns={written(first_columns)!r}"
             unclear_roles = "; ".join(reasons)
             return MissingColumn(self.where, unclear_roles, unclear_roles, advice)
+        roles = ", the ".join(" or ".join(choice) for choice in lacking)
+        brief = "; ".join([*reasons, f"no column for the {roles}"])
         usual = " and for ".join(" or ".join(map(_usual, choice)) for choice in lacking)
-        brief = [*reasons, f"no column for the {', the '.join(map(' or '.join, lacking))}"]
-        reasons.append(f"no column for {usual}")
+        in_full = "; ".join([*reasons, f"no column for {usual}"])
         near = {role: _near(role, self.all_columns) for role, *_ in lacking}
         hint = no_header(self.all_columns, lacking[0][0])
         if not hint and all(near.values()):
-            hint = f"; set columns={written({**chosen, **near})!r}"
+            hint = f"; set columns={written({**first_columns, **near})!r}"
         elif not hint:
-            hint = f"; {_other_names(per_system, lacking)}"
+            hint = f"; {_other_names(per_system_role, lacking)}"
         inventory = f"; it has {listed(map(repr, self.all_columns))}"
-        return MissingColumn(self.where, "; ".join(reasons), "; ".join(brief), inventory + hint)
+        return MissingColumn(self.where, in_full, brief, inventory + hint)
 
 
-def _other_names(per_system: str, lacking: Sequence[tuple[str, ...]]) -> str:
-    """The advice to name columns that no name tells."""
+def _other_names(per_system_role: str, lacking: Sequence[tuple[str, ...]]) -> str:
+    """The advice to name columns with other names than usual ones."""
     advice = "if other columns are meant, name them with columns"
-    if (per_system,) in lacking:
+    if (per_system_role,) in lacking:
         return f"{advice}, or with systems where each system has one"
     return advice
 
@@ -269,9 +281,14 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
 def _missing_columns_error(
     absent: Mapping[str, str], names: Sequence[str], where: str
 ) -> ParameterError:
-    """The error for columns that parameters name and the table lacks, with the nearest names."""
+    """The error for columns that parameters name and the table lacks, with the nearest names.
+
+    absent: column -> the parameter that names it. names: the columns of the table.
+    """
     near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
-    hint = no_header(names) or (f"; did you mean {' and '.join(map(repr, near))}?" if near else "")
+    hint = no_header(names)
+    if near and not hint:
+        hint = f"; did you mean {' and '.join(map(repr, near))}?"
     column = "column" if len(absent) == 1 else "columns"
     parameters = ", ".join(dict.fromkeys(absent.values()))
     lacks = " and ".join(map(repr, absent))
@@ -281,23 +298,27 @@ def _missing_columns_error(
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
-    """The names that match, in their order; a * stands for any text. Raises ParameterError for one
-    without a match.
+    """The names that match one of the patterns `wanted`, in which a * stands for any text; in the
+    order of the names. Raises ParameterError for a pattern that matches none.
+
+    where: the name of the table. parameter: the one that holds the patterns.
 
     >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
     ['x1', 'x2']
     """
-    names, matches = list(names), set[str]()
+    names = list(names)
+    matches = set[str]()
     for glob in wanted:
         pattern = re.compile(".*".join(map(re.escape, glob.split("*"))), re.DOTALL)
-        matches |= {name for name in names if pattern.fullmatch(name)} or {
-            require(names, glob, where, parameter)
-        }
+        matching_names = {name for name in names if pattern.fullmatch(name)}
+        if not matching_names:
+            raise _missing_columns_error({glob: parameter}, names, where)
+        matches |= matching_names
     return [name for name in names if name in matches]
 
 
 def unlike(where: str, first: str, lacking: Sequence[str]) -> InputError:
-    """The error for a part that lacks columns of the first one."""
+    """The error for a part, `where`, that lacks columns of the part `first`."""
     names = listed(map(repr, lacking))
     return InputError(f"{where}: must have the columns of {first}, it lacks {names}")
 
@@ -312,6 +333,7 @@ def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> Inpu
 
 
 def _usual(role: str) -> str:
+    """A role with the usual names of its column, for errors."""
     return f"the {role} ({', '.join(SYNONYMS.get(role, (role,)))})"
 
 
@@ -325,9 +347,14 @@ def _near(role: str, names: Iterable[str]) -> str:
 def listed(
     names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join
 ) -> str:
-    """The names separated by commas, at most the first `most`."""
+    """The names separated by commas: at most the first `most`, and how many more there are.
+
+    join: makes one text of the names, in place of commas.
+    """
     names = list(names)
-    return join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    if len(names) <= most:
+        return join(names)
+    return f"{join(names[:most])} and {len(names) - most} more"
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
@@ -352,17 +379,22 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
 
     named: the parameter by which the user can name the systems instead, for the message.
     """
-    first = dict[str, str]()
+    first_name = dict[str, str]()  # a name in small letters -> the first name that is written so
     for name in names:
         plain = " ".join(name.split()).casefold()
         if plain in NO_NAMES:
             raise InputError(sentence("nameless", column=column, name=name, named=named))
-        if (other := first.setdefault(plain, name)) != name:
+        other = first_name.setdefault(plain, name)
+        if other != name:
             raise InputError(sentence("alike", column=column, other=other, name=name, named=named))
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
-    """Raise ParameterError for a role that does not exist."""
+    """Raise ParameterError for a role that does not exist, and for a column of measurements that
+    has two roles.
+
+    chosen: role -> the column that the user names for it. roles: those that exist.
+    """
     roles = list(roles)
     for role in chosen:
         if role not in roles:
@@ -371,7 +403,7 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             )
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
-        # a grade may stand in another file
-        roles = [role for role, other in chosen.items() if other == name and role != "grade"]
-        if len(roles) > 1:
-            raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(roles)}")
+        # the grade may be the column of this name in another file
+        same = [role for role, column in chosen.items() if column == name and role != "grade"]
+        if len(same) > 1:
+            raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(same)}")

@@ -20,7 +20,7 @@ BEGINS = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\{\s*"([^"\\]|\\.)*"
 
 
 def is_of_lists(data: Mapping[Any, Any]) -> bool:
-    """True for {query: {item: score}}; a query may have no item, but not all."""
+    """True for {query: {item: score}}; queries may be without items, but not all of them."""
     if not all(isinstance(items, Mapping) for items in data.values()):
         return False
     scores = [score for items in data.values() for score in items.values()]
@@ -29,12 +29,13 @@ def is_of_lists(data: Mapping[Any, Any]) -> bool:
 
 def as_columns(lists: Mapping[Any, Mapping[Any, float]]) -> dict[str, list[Any]]:
     """The columns query, item and score of {query: {item: score}}; ids are texts."""
-    rows = [
-        (str(query), str(item), score)
-        for query, items in lists.items()
-        for item, score in items.items()
-    ]
-    return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for query, items in lists.items():
+        for item, score in items.items():
+            columns["query"].append(str(query))
+            columns["item"].append(str(item))
+            columns["score"].append(score)
+    return columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,17 +46,20 @@ class ListDocument(File):
 
     @property
     def known_rows(self) -> int:
+        """The number of rows."""
         return len(self.table)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The table in memory, under the name `frame`."""
         return frame, {frame: self.table}
 
 
 def opened(path: Path, where: str) -> ListDocument | None:
-    """The document in a file, None if it holds another one. Raises InputError for an id that
-    comes twice in an object, of which a parser would keep the last.
+    """The document in a file; None if the file holds something else. where: what errors call it.
+    Raises InputError for an id that comes twice in an object, of which a parser would keep the
+    last.
     """
     if plain(path).suffix.lower() != ".json":
         return None
@@ -84,8 +88,8 @@ class TwiceError(ValueError):
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these pairs; raises TwiceError if two have one key."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         keys = [key for key, _ in pairs]
         raise TwiceError(next(key for key in keys if keys.count(key) > 1))
-    return found
+    return document

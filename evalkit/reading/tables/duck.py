@@ -93,15 +93,18 @@ class Dialect:
         sources are.
         """
         value = self.plain(name, kind)
-        truth = f"json_type({self.quote(name)}) = 'BOOLEAN'"
-        return f"if({truth}, if({value} = 'true', '1', '0'), {value})" if kind == "JSON" else value
+        if kind != "JSON":
+            return value
+        is_truth = f"json_type({self.quote(name)}) = 'BOOLEAN'"
+        return f"if({is_truth}, if({value} = 'true', '1', '0'), {value})"
 
 
 class _SparkDialect(Dialect):
-    """Where Spark's SQL differs."""
+    """Spark's SQL, where it differs."""
 
     row_number = None
-    string, real = "STRING", "NOT isnan({0})"
+    string = "STRING"
+    real = "NOT isnan({0})"
     texts = re.compile(r"(STRING|CHAR|VARCHAR).*")
     numbers = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL|BOOLEAN|VOID).*")
     no_ids = re.compile(r"(FLOAT|DOUBLE|DECIMAL|BINARY|ARRAY|MAP|STRUCT|VARIANT).*", re.DOTALL)
@@ -110,11 +113,15 @@ class _SparkDialect(Dialect):
         return "`" + name.replace("`", "``") + "`"
 
     def literal(self, text: object) -> str:
-        """By its bytes: what a backslash means is a setting of the session."""
+        """A text as an SQL literal, by its bytes: what a backslash means is a setting of the
+        session.
+        """
         return f"CAST(X'{str(text).encode().hex()}' AS STRING)"
 
     def finite(self, name: str) -> str:
-        """NaN is larger than any number."""
+        """A condition that is false for NaN, which is larger than any number in Spark, and for
+        infinite numbers.
+        """
         return f"abs({self.quote(name)}) <= 1.7976931348623157e308"
 
     def bytes(self, name: str) -> str:
@@ -129,15 +136,15 @@ class _SparkDialect(Dialect):
             return f"CAST({value} AS DOUBLE)"
         # Neither CAST, which gives NULL where ANSI mode is off, nor TRY_CAST, which takes "1d": the
         # text must match.
-        before, after = map(
-            self.literal, REFUSED.format(f"{where}: {name} must be a number, got '\0'").split("\0")
-        )
+        message = REFUSED.format(f"{where}: {name} must be a number, got '\0'")
+        before, after = map(self.literal, message.split("\0"))  # the cell stands between them
         refusal = f"CAST(raise_error(concat({before}, left({value}, 80), {after})) AS DOUBLE)"
         matches = self.matches(f"lower(trim({value}))", NUMBER)
         return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal})"
 
 
-DUCKDB, SPARK = Dialect(), _SparkDialect()
+DUCKDB = Dialect()
+SPARK = _SparkDialect()
 
 
 # DuckDB as a reader of files ----------------------------------------------------------------------
@@ -170,6 +177,7 @@ NO_PARQUET = "must be a complete Parquet file, but it has other content or is tr
 
 
 def no_parquet(where: str) -> InputError:
+    """The error for a file, `where`, that is no complete Parquet file."""
     return InputError(f"{where}: {NO_PARQUET}")
 
 
@@ -179,12 +187,16 @@ def pattern(path: Path) -> str:
 
 
 def sql(query: str, where: str, **frames: Any) -> Any:
-    """The query's result as an Arrow table; DuckDB's errors become one line with the file's
-    name.
+    """The query's result as an Arrow table; DuckDB's errors become one line with the file's name.
+
+    where: the name of the file. frames: name in the query -> an Arrow table.
     """
-    with asked(
-        connection(), query, frames, lambda message: InputError(f"{where}: {tidy(message)}")
-    ) as relation:
+
+    def refused(message: str) -> InputError:
+        """The error for DuckDB's message."""
+        return InputError(f"{where}: {tidy(message)}")
+
+    with asked(connection(), query, frames, refused) as relation:
         return relation.to_arrow_table()
 
 
@@ -192,7 +204,11 @@ def sql(query: str, where: str, **frames: Any) -> Any:
 def asked(
     connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]
 ) -> Iterator[Any]:
-    """A context for the use of a query's result. refused: turns DuckDB's message into an error."""
+    """A context in which a query's result, a relation of DuckDB, is used.
+
+    connected: a connection. frames: name in the query -> a table. refused: turns DuckDB's message
+    into an error.
+    """
     import duckdb
 
     cursor = connected.cursor()
@@ -209,13 +225,16 @@ def asked(
 
 
 def tidy(message: str) -> str:
-    """DuckDB's message on a bad file in one line: what is wrong, what is there, on which line."""
+    """DuckDB's message on a bad file in one line: what is wrong, what is there, on which line.
+
+    It is the sentence of duckdb_messages.toml for the message, else the message's first line.
+    """
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
     for known in facts("duckdb_messages")["messages"]:
         if match := re.search(known["pattern"], message, re.DOTALL):
-            said: str = known["says"]
-            return said.format(
-                *(group[:80] for group in match.groups()), where=where, no_parquet=NO_PARQUET
-            )
-    return " ".join(message.split("\n")[0].split()).split("Error: ", 1)[-1]
+            cells = [group[:80] for group in match.groups()]
+            text: str = known["says"]
+            return text.format(*cells, where=where, no_parquet=NO_PARQUET)
+    first_line = " ".join(message.split("\n")[0].split())
+    return first_line.split("Error: ", 1)[-1]

@@ -65,27 +65,28 @@ class TextFile(File):
 
     @property
     def rows(self) -> int:
+        """An estimate of the number of rows, from the lines at the beginning."""
         first = start(self.path)
+        if not first:
+            return 0
         size = self.stamp[0] * (PACKING if self._packed else 1)
-        return int(size / len(first) * max(first.count(b"\n"), 1)) if first else 0
+        return int(size / len(first) * max(first.count(b"\n"), 1))
 
     @property
     def most_rows(self) -> float:
+        """An upper bound on the number of rows; infinity for a packed file."""
         return math.inf if self._packed else self.stamp[0] / SHORTEST
 
     @property
     def _packed(self) -> bool:
+        """True if the file is compressed."""
         return self.path.suffix.lower() in PACKED
 
 
 # Parquet ------------------------------------------------------------------------------------------
 
-MICROSECONDS = {
-    "s": "* 1000000",
-    "ms": "* 1000",
-    "us": "",
-    "ns": "// 1000",
-}  # in SQL, of a duration of Arrow
+# unit of a duration of Arrow -> the SQL that makes microseconds of it
+MICROSECONDS = {"s": "* 1000000", "ms": "* 1000", "us": "", "ns": "// 1000"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,14 +101,14 @@ class Parquet(File):
             names = _metadata(path).schema.to_arrow_schema().names
         if "" in names:  # DuckDB names what has no name
             with _whole(path):
-                names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)[
-                    "column_name"
-                ].to_pylist()
+                described = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)
+                names = described["column_name"].to_pylist()
         columns = tuple(filterfalse(PANDAS_INDEX.fullmatch, names))
         return cls(name=where, columns=columns, path=path, stamp=stamp(path))
 
     @property
     def known_rows(self) -> int:
+        """The number of rows, which the file states."""
         with _whole(self.path):
             return int(_metadata(self.path).num_rows)
 
@@ -119,13 +120,18 @@ class Parquet(File):
 
     @property
     def stored_types(self) -> Mapping[str, str]:
+        """Column -> Arrow's name of its type."""
         return {field.name: str(field.type) for field in self.schema}
 
     @property
     def directions(self) -> Mapping[str, str]:
+        """Metric -> which values are better, if the file states it."""
         return directions(self.schema)
 
     def explain(self, selection: Selection) -> None:
+        """Raise InputError for a text that is no number, else for a column of texts that are not
+        UTF-8, else for a broken file.
+        """
         super().explain(selection)
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -142,8 +148,8 @@ class Parquet(File):
         raise duck.no_parquet(self.name) from None
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
-        """The columns; of many rows one by one, as those of one answer are held twice until all are
-        whole.
+        """The columns by role. Those of many rows are read one by one: the columns of one query are
+        held twice until each is one array.
         """
         if self.rows <= USUAL.reading.rows:
             return super().load(text, numbers)
@@ -158,49 +164,53 @@ class Parquet(File):
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
         """The file, with intervals for durations, which DuckDB takes for whole numbers."""
-        source, quote = _parquet(self.path), duck.DUCKDB.quote
-        units = {
-            name: kind[len("duration[") : -1]
-            for name, kind in self.stored_types.items()
-            if kind.startswith("duration")
-        }
-        cells = [
-            f"to_microseconds({quote(name)} {MICROSECONDS[unit]}) AS {quote(name)}"
-            for name, unit in units.items()
-        ]
-        return f"(SELECT * REPLACE ({', '.join(cells)}) FROM {source})" if cells else source, {}
+        source = _parquet(self.path)
+        cells = []
+        for name, kind in self.stored_types.items():
+            if kind.startswith("duration"):
+                unit = kind[len("duration[") : -1]
+                column = duck.DUCKDB.quote(name)
+                cells.append(f"to_microseconds({column} {MICROSECONDS[unit]}) AS {column}")
+        if cells:
+            source = f"(SELECT * REPLACE ({', '.join(cells)}) FROM {source})"
+        return source, {}
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Around reading a Parquet file: what Arrow raises of a broken one; a name that is not UTF-8 is
-    a ValueError.
+    """A context in which a Parquet file is read: what Arrow raises for a broken file becomes an
+    InputError.
     """
     import pyarrow as pa
 
     try:
         yield
+    # a ValueError for a column's name that is not UTF-8
     except (pa.ArrowException, ValueError, OSError):
         raise duck.no_parquet(shown(path)) from None
 
 
 def _parquet(path: Path) -> str:
+    """The SQL that reads a Parquet file."""
     return f"read_parquet({duck.pattern(path)}, hive_partitioning=false)"
 
 
 def _metadata(path: Path) -> Any:
+    """What a Parquet file states of itself."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(path)
 
 
 def directions(schema: Any) -> Mapping[str, str]:
-    """Which values of each metric are better, for a file of units that evalkit wrote."""
-    about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
-    parameters = about.get("parameters", {})
+    """Metric -> which values are better, in a file of units that evalkit wrote; empty for other
+    files. schema: that of Arrow.
+    """
+    report = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
+    parameters = report.get("parameters", {})
     return {
         row["metric"]: lookup.recorded(row, row["metric"], parameters)
-        for row in about.get("metrics", [])
+        for row in report.get("metrics", [])
     }
 
 
@@ -208,12 +218,15 @@ def directions(schema: Any) -> Mapping[str, str]:
 
 TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
-# Grouped thousands, as one and all cells of a column have them.
-GROUPED, POINT = r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)", "%.%"
-BARE = r"[-+]?[1-9]\d{1,2}"  # a cell beside them that has no group to part
-COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
-# Numbers with a decimal comma and without groups, and those with a point.
-WITH_COMMA, WITH_POINT = r"\s*[-+]?\d*,\d+\s*", r"\s*[-+]?\d*[.]\d+\s*"
+# SQL patterns of cells with a point, and with a comma
+POINT = "%.%"
+COMMA = "%,%"
+# regular expressions of cells
+GROUPED = r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)"  # whole numbers with points between thousands
+BARE = r"[-+]?[1-9]\d{1,2}"  # a number beside them that is too small to have a point
+COMMAS = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?"  # numbers with decimal commas, perhaps grouped
+WITH_COMMA = r"\s*[-+]?\d*,\d+\s*"  # a number with a decimal comma, not grouped
+WITH_POINT = r"\s*[-+]?\d*[.]\d+\s*"  # a number with a decimal point, not grouped
 WHOLE = r"\s*[-+]?\d+\s*"
 THOUSANDS = r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*"  # groups of English: 1,234 may be one
 FEWEST_COMMAS = 2  # cells of a file that can only be decimals: a single one may be a slip
@@ -221,10 +234,10 @@ FEWEST_COMMAS = 2  # cells of a file that can only be decimals: a single one may
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Csv(TextFile):
-    """A table. own: the file's own columns, in its order. heads: True if its first line holds their
-    names.
+    """A table with a delimiter.
 
-    Without names they are called 1, 2, 3, …
+    own: the columns of the file itself, without those that its folders stand for, in its order.
+    heads: True if its first line holds their names; else they are called 1, 2, 3, …
     """
 
     own: tuple[str, ...]
@@ -255,7 +268,7 @@ class Csv(TextFile):
     def comma_columns(self) -> frozenset[str]:
         """The columns of numbers of a file that writes decimals with a comma, by its first rows.
 
-        None if the comma is the delimiter, if a column writes decimals with a point, or if the
+        Empty if the comma is the delimiter, if a column writes decimals with a point, or if the
         commas may group thousands.
         """
         if self.delimiter == ",":
@@ -276,73 +289,85 @@ class Csv(TextFile):
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The file, with points for decimal commas."""
         table = self._table({*numbers} - self.comma_columns)
-        read = [name for name in self.own if name in self.comma_columns and name in columns]
-        if not read:
+        with_commas = [name for name in self.own if name in self.comma_columns and name in columns]
+        if not with_commas:
             return table, {}
-        pointed = []
-        for name in map(duck.DUCKDB.quote, read):
+        cells = []
+        for name in map(duck.DUCKDB.quote, with_commas):
             is_decimal = f"regexp_full_match({name}, '{WITH_COMMA}')"
-            pointed.append(f"if({is_decimal}, replace({name}, ',', '.'), {name}) AS {name}")
-        return f"(SELECT * REPLACE ({', '.join(pointed)}) FROM {table})", {}
+            cells.append(f"if({is_decimal}, replace({name}, ',', '.'), {name}) AS {name}")
+        return f"(SELECT * REPLACE ({', '.join(cells)}) FROM {table})", {}
 
     def _table(self, numbers: Collection[str]) -> str:
         """The SQL that reads the file; these columns as doubles, the others as texts."""
-        types = ", ".join(
-            f"{duck.DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'"
-            for n in self.own
-        )
-        form = (
-            f"header={self.heads}, auto_detect=false, delim={duck.DUCKDB.literal(self.delimiter)}"
-        )
+        types = []
+        for name in self.own:
+            kind = "DOUBLE" if name in numbers else "VARCHAR"
+            types.append(f"{duck.DUCKDB.literal(name)}: '{kind}'")
+        delimiter = duck.DUCKDB.literal(self.delimiter)
+        form = f"header={self.heads}, auto_detect=false, delim={delimiter}"
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
-        return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})"
+        columns = f"columns={{{', '.join(types)}}}"
+        return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, {columns})"
 
     def explain(self, selection: Selection) -> None:
-        """Raise the error for a column that is read as text too; for others DuckDB itself names the
-        line.
+        """Raise the error for a column of numbers that is read as text; for others DuckDB itself
+        names the line.
         """
         texts = self.comma_columns.union(selection.text.values())
         if not texts.isdisjoint(selection.numbers.values()):
             super().explain(selection)
 
     def check(self, selection: Selection) -> None:
-        """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside
+        """Raise InputError if a column of numbers seems to group thousands by points: 1.234 beside
         decimal commas, or beside 645.
         """
         if self.comma_columns:
-            read = {*selection.text.values(), *selection.numbers.values()}
-            self._refuse_points(self.comma_columns & read)
+            selected = {*selection.text.values(), *selection.numbers.values()}
+            self._refuse_points(self.comma_columns & selected)
             return
         if self.delimiter != ",":
             self._refuse_groups([*selection.numbers.values()])
-        others = [name for name in self.own if name not in selection.numbers.values()]
-        if self.delimiter != ";" or not others:
+        if self.delimiter == ";":
+            self._refuse_groups_beside_commas(selection)
+
+    def _refuse_groups_beside_commas(self, selection: Selection) -> None:
+        """Raise InputError for a column of numbers that are all grouped by points, if the numbers
+        of another column have decimal commas.
+        """
+        selected = dict.fromkeys(selection.numbers.values())
+        numbers = [name for name in selected if name in self.own]
+        others = [name for name in self.own if name not in numbers]
+        if not others:
             return
-        forms = dict.fromkeys(others, (COMMAS, COMMA)) | {
-            name: (GROUPED, POINT) for name in selection.numbers.values() if name in self.own
-        }
-        cells = (
-            f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, "
-            f"'{form}')), '', NULL)"
-            for name, (form, mark) in (
-                (duck.DUCKDB.quote(name), form) for name, form in forms.items()
-            )
-        )
+        cells = [self._cell_of_form(name, COMMAS, COMMA) for name in others]
+        cells += [self._cell_of_form(name, GROUPED, POINT) for name in numbers]
         source, frames = self._source((), (), "")
-        found = (
-            duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
-            .to_pydict()
-            .values()
-        )
-        seen = {name: cell for name, (cell,) in zip(forms, found, strict=True) if cell is not None}
-        commas = [name for name in others if name in seen]
-        for name in selection.numbers.values():
-            if name in seen and commas:
-                other = {"other": commas[0], "cell": seen[commas[0]]}
+        answer = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
+        values = [column[0] for column in answer.to_pydict().values()]
+        cell_of_column = dict(zip([*others, *numbers], values, strict=True))
+        with_commas = [name for name in others if cell_of_column[name] is not None]
+        for name in numbers:
+            if with_commas and cell_of_column[name] is not None:
                 raise roles_of.refused(
-                    self.name, "decimal_commas", column=name, got=seen[name], **other
+                    self.name,
+                    "decimal_commas",
+                    column=name,
+                    got=cell_of_column[name],
+                    other=with_commas[0],
+                    cell=cell_of_column[with_commas[0]],
                 )
+
+    def _cell_of_form(self, name: str, form: str, mark: str) -> str:
+        """The SQL of a cell of a column that is like `mark`; NULL if there is none, or if a cell
+        does not have the form.
+        """
+        column = duck.DUCKDB.quote(name)
+        cell = f"max({column}) FILTER ({column} LIKE '{mark}')"
+        have_form = f"bool_and(regexp_full_match({column}, '{form}'))"
+        return f"{cell} || if({have_form}, '', NULL)"
 
     def _refuse_points(self, names: Collection[str]) -> None:
         """Raise InputError for a cell with a point in a column of decimal commas: 1.234 may be a
@@ -351,59 +376,71 @@ class Csv(TextFile):
         table = self._table(())
         for name in sorted(names):
             column = duck.DUCKDB.quote(name)
-            query = f"SELECT max({column}) FILTER ({column} LIKE '{POINT}') AS cell"
-            largest_comma = f"max({column}) FILTER ({column} LIKE '{COMMA}') AS other"
-            found = duck.sql(f"{query}, {largest_comma} FROM {table}", self.name).to_pydict()
-            (got,) = found["cell"]
-            if got is not None:
-                (cell,) = found["other"]
+            with_point = f"max({column}) FILTER ({column} LIKE '{POINT}') AS with_point"
+            with_comma = f"max({column}) FILTER ({column} LIKE '{COMMA}') AS with_comma"
+            query = f"SELECT {with_point}, {with_comma} FROM {table}"
+            cells = duck.sql(query, self.name).to_pylist()[0]
+            if cells["with_point"] is not None:
                 raise roles_of.refused(
-                    self.name, "decimal_commas", column=name, got=got, other=name, cell=cell
+                    self.name,
+                    "decimal_commas",
+                    column=name,
+                    got=cells["with_point"],
+                    other=name,
+                    cell=cells["with_comma"],
                 )
 
     def _refuse_groups(self, names: Sequence[str]) -> None:
         """Raise InputError for columns of numbers whose points all stand before three digits: 645
-        beside 1.070, or, in a file without another point, 1.070 alone beside semicolons.
+        beside 1.070, or, in a file with semicolons and without another point, 1.070 alone.
+
+        names: the columns of numbers.
         """
         cells = {name: [cell for cell in texts if cell] for name, texts in self.head.items()}
-        pointed = {name: [cell for cell in texts if "." in cell] for name, texts in cells.items()}
+        with_point = {
+            name: [cell for cell in texts if "." in cell] for name, texts in cells.items()
+        }
         is_grouped = re.compile(GROUPED).fullmatch
-        are_grouped = all(is_grouped(cell) for texts in pointed.values() for cell in texts)
+        are_all_grouped = all(is_grouped(cell) for texts in with_point.values() for cell in texts)
         for name in names:
-            bare = [cell for cell in cells.get(name, ()) if re.fullmatch(BARE, cell)]
-            is_sure = bool(bare) or (are_grouped and self.delimiter == ";")
-            if is_sure and pointed.get(name) and all(map(is_grouped, cells[name])):
-                got = pointed[name][0]
+            if not with_point.get(name) or not all(map(is_grouped, cells[name])):
+                continue
+            has_bare = any(re.fullmatch(BARE, cell) for cell in cells[name])
+            if has_bare or (are_all_grouped and self.delimiter == ";"):
+                got = with_point[name][0]
                 whole = got.replace(".", "")
                 raise roles_of.refused(self.name, "groups", column=name, got=got, whole=whole)
 
 
 def _cells_with(form: str, cells: Mapping[str, Sequence[str]]) -> Counter[str]:
-    """The number of cells of this form by column, of the columns that have one."""
+    """Column -> the number of its cells of this form, of the columns that have one. cells: column
+    -> its cells.
+    """
     has_form = re.compile(form).fullmatch
     numbers = {name: sum(map(bool, map(has_form, texts))) for name, texts in cells.items()}
     return Counter({name: number for name, number in numbers.items() if number})
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
-    """Raise InputError for a last line of totals, whose first cell is a word such as Total, and no
-    other one's.
+    """Raise InputError for a last line of totals, whose first cell is a word such as Total, unless
+    the line before it has the same word.
     """
-    if path.suffix.lower() not in PACKED:
-        with path.open("rb") as file:
-            file.seek(-min(TAIL, file.seek(0, 2)), 2)
-            lines = file.read().decode(errors="replace").split("\n")[1:]
-        cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
-        if (
-            cells
-            and cells[0] != cells[-1]
-            and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE)
-        ):
-            raise roles_of.refused(shown(path), "total", cell=cells[-1])
+    if path.suffix.lower() in PACKED:  # its end is not read
+        return
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(-min(TAIL, size), os.SEEK_END)
+        lines = file.read().decode(errors="replace").split("\n")[1:]
+    first_cells = [line.split(delimiter)[0].strip('" \r') for line in lines]
+    last = [cell for cell in first_cells if cell][-2:]
+    if last and last[0] != last[-1] and re.search(roles_of.SUMMARY, last[-1], re.IGNORECASE):
+        raise roles_of.refused(shown(path), "total", cell=last[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
-    """The cells of the first line, and the delimiter: the one it holds most of."""
+    """The cells of the first line, and the delimiter, the one it holds most of. Raises InputError
+    for a line that holds no names.
+    """
     first = start(path).split(b"\n", 1)[0]
     try:
         line = first.decode("utf-8-sig").rstrip("\r")
@@ -412,19 +449,20 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         raise InputError(
             f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
         ) from None
-    if not line.strip() or "\r" in line or line.count('"') % 2:
-        wrong = (
-            "is empty"
-            if not line.strip()
-            else "holds a carriage return"
-            if "\r" in line
-            else "has an open quote"
-        )
+    fault = ""
+    if not line.strip():
+        fault = "is empty"
+    elif "\r" in line:
+        fault = "holds a carriage return"
+    elif line.count('"') % 2:
+        fault = "has an open quote"
+    if fault:
         raise InputError(
-            f"{shown(path)}: the first line must hold the column names, but it {wrong}"
+            f"{shown(path)}: the first line must hold the column names, but it {fault}"
         )
     delimiter = max(DELIMITERS, key=line.count)
-    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
+    cells = next(csv.reader([line], delimiter=delimiter))
+    return [name.strip() for name in cells], delimiter
 
 
 # JSON lines ---------------------------------------------------------------------------------------
@@ -442,21 +480,15 @@ class JsonLines(TextFile):
         where = shown(path)
         described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
         names = tuple(described["column_name"].to_pylist())
-        first = {name.lower() for name in names}
-        if any(
-            name[: -len(end[0])].lower() in first
-            for name in names
-            if (end := re.search(r"_\d+$", name))
-        ):
-            # DuckDB calls a column a_1 whose name differs from another one's in its case alone.
-            objects = f"read_json_objects({duck.pattern(path)})"
-            keys = duck.sql(
-                f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM {objects} ORDER BY 1", where
-            )
-            names = names if {*names} == {*(stated := keys["name"].to_pylist())} else tuple(stated)
-        if names == (
-            "json",
-        ):  # what DuckDB calls values of a file whose rows are not all objects, or that has none
+        lower = {name.lower() for name in names}
+        # DuckDB calls a column A_1 if its name, A, differs from another one's, a, in case alone
+        numbered = [name for name in names if re.search(r"_\d+$", name)]
+        if any(name.rpartition("_")[0].lower() in lower for name in numbered):
+            keys = _keys_of_objects(path, where)
+            if {*names} != {*keys}:
+                names = tuple(keys)
+        # what DuckDB calls the values of a file whose rows are not all objects, or that has none
+        if names == ("json",):
             if not start(path).strip():
                 raise InputError(f"{where}: the file has only blank lines")
             raise InputError(
@@ -472,23 +504,31 @@ class JsonLines(TextFile):
 
     def check(self, selection: Selection) -> None:
         """Raise InputError for the first id that is neither text nor a whole number."""
-        for column in (
-            column
-            for role, column in selection.text.items()
-            if role in IDS and column not in self.folder_values
-        ):
+        for role, column in selection.text.items():
+            if role not in IDS or column in self.folder_values:
+                continue
             value = duck.DUCKDB.plain(column, "JSON")
-            other = (
-                f"json_type({duck.DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
-            )
-            if row := selection.first(
-                value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"
-            ):
-                got = f"{row[1][:80]} (row {row[0]})"
-                raise InputError(f"{self.name}: {column} must be text or a whole number, got {got}")
+            kind = f"json_type({duck.DUCKDB.quote(column)})"
+            is_other = f"{kind} NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+            is_fraction = f"NOT regexp_full_match({value}, '-?[0-9]+')"
+            if wrong := selection.first(value, f"{is_other} AND {is_fraction}"):
+                row, cell = wrong
+                raise InputError(
+                    f"{self.name}: {column} must be text or a whole number, got {cell[:80]} "
+                    f"(row {row})"
+                )
+
+
+def _keys_of_objects(path: Path, where: str) -> list[str]:
+    """The distinct keys of the objects in a file, in the order of texts."""
+    objects = f"read_json_objects({duck.pattern(path)})"
+    query = f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM {objects} ORDER BY 1"
+    keys: list[str] = duck.sql(query, where)["name"].to_pylist()
+    return keys
 
 
 def _json(path: Path, kinds: str) -> str:
+    """The SQL that reads a file of JSON. kinds: options of columns and their types."""
     form = "auto" if ".json" in path.suffixes else "newline_delimited"
     return f"read_json({duck.pattern(path)}, format='{form}', {kinds}, hive_partitioning=false)"
 
@@ -514,6 +554,7 @@ class Trec(TextFile):
         """None: no engine reads it."""
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+        """The columns by role, as the layout reads them, with those of folders."""
         import pyarrow as pa
 
         columns = trec.read(self.path, self.layout, self.name)
@@ -528,9 +569,9 @@ class Trec(TextFile):
 # What a file is -----------------------------------------------------------------------------------
 
 
-PARTITION = re.compile(r"([^=]+)=(.*)")
+PARTITION = re.compile(r"([^=]+)=(.*)")  # a folder that stands for a column, NAME=VALUE
 WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
-NOTHING = "__HIVE_DEFAULT_PARTITION__"
+NOTHING = "__HIVE_DEFAULT_PARTITION__"  # the value of such a folder for empty cells
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 SPECIAL = {
     stat.S_ISFIFO: "a pipe",
@@ -562,44 +603,46 @@ def has_header(path: Path) -> bool:
 
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
-    """Files in the order of their names, without the pieces of a table that have no row."""
+    """The parts that files hold, in the order of their names, without the pieces of a table that
+    have no row.
+
+    header: "none" if text tables have none. top: the folder below which folders are columns.
+    """
     paths = _with_rows(paths, header)
     return [_in_folders(part, path, top) for path in paths for part in _parts_of_file(path, header)]
 
 
 def _in_folders(part: File, path: Path, top: Path) -> File:
-    """A part of a file with the columns that its folders below `top` are, which come before its own
-    of that name.
+    """A part of a file with the columns that its folders below `top` stand for; these replace its
+    own of the same name.
     """
-    more = partitions(path, top)
-    if isinstance(part, logs.EvaluationLog):
+    folder_values = partitions(path, top)
+    if isinstance(part, logs.EvaluationLog) or not folder_values:
         return part
-    return (
-        replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folder_values=more)
-        if more
-        else part
-    )
+    columns = tuple(dict.fromkeys([*part.columns, *folder_values]))
+    return replace(part, columns=columns, folder_values=folder_values)
 
 
 def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
     """What a file holds: a table, or the logs of several systems."""
     _no_file(path)
-    opened = _opener(path)
-    if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
+    opener = _opener(path)
+    if opener and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(
             f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )
     try:
-        if found := logs.opened(path, shown(path)):
-            return found
-        document = documents.opened(path, shown(path))
-        return [document or (opened or _by_content)(path, header)]
+        if logs_in_file := logs.opened(path, shown(path)):
+            return logs_in_file
+        if document := documents.opened(path, shown(path)):
+            return [document]
+        return [opener(path, header) if opener else _by_content(path, header)]
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read, {error}") from None
 
 
 def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
-    """What opens the file by its suffix, packed or not."""
+    """The function that opens a file with this suffix, packed or not; None for other suffixes."""
     return FORMATS.get(plain(path).suffix.lower())
 
 
@@ -613,10 +656,11 @@ def _no_file(path: Path) -> None:
             pass
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    if kind := next((what for is_kind, what in SPECIAL.items() if is_kind(status.st_mode)), None):
-        raise InputError(
-            f"{shown(path)}: must be a file, got {kind}; write its content into a file first"
-        )
+    for is_special, kind in SPECIAL.items():
+        if is_special(status.st_mode):
+            raise InputError(
+                f"{shown(path)}: must be a file, got {kind}; write its content into a file first"
+            )
     if status.st_size == 0:
         raise InputError(f"{shown(path)}: the file is empty")
 
@@ -636,27 +680,29 @@ def _by_content(path: Path, header: str | None) -> File:
 
 
 def partitions(path: Path, top: Path | None = None) -> dict[str, str | None]:
-    """The columns encoded in the folders right above a file, outermost first; None is an empty
-    value.
+    """The columns that the folders right above a file stand for, outermost first: column -> its
+    value, None for an empty one.
 
-    top: the folder that was named; neither it nor those above it are columns.
+    top: the folder that the input names; neither it nor those above it are columns.
 
     >>> partitions(Path("out/day=1/system=a%20b/part-0.parquet"))
     {'day': '1', 'system': 'a b'}
     >>> partitions(Path("/out/day=1/system=a/part-0.parquet"), Path("/out/day=1"))
     {'system': 'a'}
     """
-    pairs = [pair.groups() for pair in map(PARTITION.fullmatch, _folders(path, top)) if pair]
-    return {unquote(name): None if value == NOTHING else unquote(value) for name, value in pairs}
+    values: dict[str, str | None] = {}
+    for folder in _folders(path, top):
+        name, _, value = folder.partition("=")
+        values[unquote(name)] = None if value == NOTHING else unquote(value)
+    return values
 
 
 def _folders(path: Path, top: Path | None = None) -> list[str]:
     """The names of the folders right above a file, and below `top`, that are columns."""
     names: list[str] = []
     for folder in path.parents:
-        if not PARTITION.fullmatch(folder.name) or (
-            top is not None and Path(os.path.abspath(folder)) == top
-        ):
+        is_top = top is not None and Path(os.path.abspath(folder)) == top
+        if is_top or not PARTITION.fullmatch(folder.name):
             break
         names.insert(0, folder.name)
     return names
@@ -674,37 +720,42 @@ def table(path: Path) -> Path:
 
 
 def _with_rows(paths: Sequence[Path], header: str | None) -> list[Path]:
-    """The files without the pieces that hold no row, where another piece in the same folder holds
+    """The files without the pieces that hold no row, if another piece in the same folder holds
     some.
 
-    An engine writes a table as one piece a task, and a task without a row leaves a piece without
+    An engine writes a table as one piece per task, and a task without a row leaves a piece without
     one: no fault. A file that is not such a piece, and a table all of whose pieces are without
     rows, stay: their reader refuses them.
 
-    paths: in the order of their names. header: "none" where text tables have none.
+    paths: in the order of their names. header: "none" if text tables have none.
     """
-    kept: list[Path] = []
-    for _, group in groupby(
-        paths, key=lambda path: (path.parent, bool(WRITTEN.fullmatch(path.name)))
-    ):
-        several = list(group)
-        written = len(several) > 1 and WRITTEN.fullmatch(several[0].name)
-        full = [path for path in several if _has_rows(path, header)] if written else several
-        kept += full or several
-    return kept
+    remaining: list[Path] = []
+    for (_, is_written), group in groupby(paths, key=_folder_and_kind):
+        files = list(group)
+        if is_written and len(files) > 1:
+            files = [path for path in files if _has_rows(path, header)] or files
+        remaining += files
+    return remaining
+
+
+def _folder_and_kind(path: Path) -> tuple[Path, bool]:
+    """The folder of a file, and True if an engine wrote it as a piece of a table."""
+    return path.parent, bool(WRITTEN.fullmatch(path.name))
 
 
 def _has_rows(path: Path, header: str | None) -> bool:
-    """True if a file holds a row; a file that cannot be read is taken to, so that its reader says
-    why.
-    """
+    """True if a file holds a row, or cannot be read, so that its reader says why."""
     try:
-        size, opener = path.stat().st_size, _opener(path)
+        size = path.stat().st_size
+        if size == 0:
+            return False
+        opener = _opener(path)
         if opener == Parquet.opened:
-            return size > 0 and Parquet.opened(path).known_rows > 0
-        heads = opener is delimited_or_trec and header != NO_HEADER
-        return size > LARGE or (
-            size > 0 and sum(bool(line.strip()) for line in start(path).splitlines()) > heads
-        )
+            return Parquet.opened(path).known_rows > 0
+        if size > LARGE:
+            return True
+        lines = [line for line in start(path).splitlines() if line.strip()]
+        has_header_line = opener is delimited_or_trec and header != NO_HEADER
+        return len(lines) > int(has_header_line)
     except (InputError, OSError):
         return True

@@ -33,9 +33,10 @@ from evalkit.reading.tables.parts import (
     stamp,
 )
 
-NAME, BATCHES = "data frame", "record batches"
+NAME = "data frame"
+BATCHES = "record batches"
 INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
-SMALL = 100_000  # rows
+SMALL = 100_000  # rows of a frame that a single thread converts
 # Arrow's types of which Arrow writes the same texts as DuckDB, and those that it casts to doubles
 SAME_TEXT_TYPES = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
 CASTABLE_TYPES = re.compile(r"u?int\d+|halffloat|float|double|bool")
@@ -70,23 +71,27 @@ class Frame(InputPart):
 
     @property
     def directions(self) -> Mapping[str, str]:
+        """Metric -> which values are better, if the frame states it."""
         return formats.directions(self.table.schema)
 
     def select(
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
-        if both := [
-            column for role, column in text.items() if role in IDS and column in self.mixed_columns
-        ]:
-            raise InputError(
-                f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one "
-                f"column"
-            )
+        """The SQL for the columns by role. Raises InputError for a column of ids that holds both
+        texts and numbers.
+        """
+        for role, column in text.items():
+            if role in IDS and column in self.mixed_columns:
+                raise InputError(
+                    f"{self.name}: {column} must hold ids as text or whole numbers, got both in "
+                    f"one column"
+                )
         return super().select(text, numbers, dialect, frame)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The table in memory, under the name `frame`."""
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
@@ -109,10 +114,12 @@ class Frame(InputPart):
         return columns
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
-        """The columns of an empty frame may have any type."""
-        return (
-            super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
-        )
+        """The engine's type of each column; text for an empty frame, whose columns may have types
+        that no engine reads.
+        """
+        if not self.rows:
+            return dict.fromkeys(self.columns, "VARCHAR")
+        return super()._types(source, frames)
 
 
 def _as_texts(column: Any) -> Any:
@@ -163,10 +170,10 @@ def part_of_columns(columns: Mapping[str, Any]) -> Frame:
 
 def no_table_error(data: Any) -> InputError:
     """The error for an input that is neither a path nor a table."""
-    kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
-    arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
+    hint = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
     return InputError(
-        f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}"
+        "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got "
+        f"{type(data).__name__}{hint}"
     )
 
 
@@ -250,29 +257,28 @@ def _without_intervals(data: Any) -> Any:
     """
     if not _is_pandas(data):
         return data
-    types = {
-        name: getattr(getattr(kind, "categories", None), "dtype", kind)
-        for name, kind in data.dtypes.items()
-    }
-    intervals = [name for name, kind in types.items() if str(kind).startswith("interval")]
-    texts = {name: data[name].astype(object).map(str, na_action="ignore") for name in intervals}
-    return data.assign(**{str(name): text for name, text in texts.items()}) if texts else data
+    texts = {}
+    for name, kind in data.dtypes.items():
+        # of a categorical column the type of its categories
+        cell_type = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if str(cell_type).startswith("interval"):
+            texts[str(name)] = data[name].astype(object).map(str, na_action="ignore")
+    return data.assign(**texts) if texts else data
 
 
 def _columns_of_texts_and_numbers(data: Any) -> list[str]:
-    """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of
-    another frame.
+    """The columns of a pandas frame that hold both texts and numbers, which Arrow refuses; empty
+    for other frames.
     """
     if not _is_pandas(data):
         return []
-    objects = [
-        name for name in data.columns if isinstance(name, str) and data[name].dtype == object
-    ]
-    return [
-        name
-        for name in objects
-        if {str} < {*data[name].dropna().map(type)} <= {str, int, float, bool}
-    ]
+    names = []
+    for name in data.columns:
+        if isinstance(name, str) and data[name].dtype == object:
+            types = {*data[name].dropna().map(type)}
+            if {str} < types <= {str, int, float, bool}:
+                names.append(name)
+    return names
 
 
 class ConvertedFrame(NamedTuple):
@@ -308,8 +314,8 @@ def _arrow_table(data: Any) -> ConvertedFrame:
 
 
 def _batches_part(data: Any) -> Batches:
-    """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no
-    batch.
+    """The batches of an iterator or an Arrow reader, written to a temporary file. Raises InputError
+    if there is no batch.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -328,7 +334,10 @@ def _batches_part(data: Any) -> Batches:
 
 
 def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
-    if not isinstance(data, Iterator):
+    """The schema of batches, and an iterator over all of them. Raises InputError if an iterator
+    gives none.
+    """
+    if not isinstance(data, Iterator):  # a reader states its schema
         return data.schema, iter(data)
     first = next(data, None)
     if first is None:
@@ -337,6 +346,7 @@ def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
 
 
 def _batch(batch: Any) -> Any:
+    """The batch as it is. Raises InputError for anything but a record batch of Arrow."""
     if type(batch).__name__ != "RecordBatch":
         raise InputError(
             f"{BATCHES}: an iterator must give Arrow record batches, got {type(batch).__name__}"
@@ -352,7 +362,8 @@ PREFIX = {"y_true": "y_", "score": "p_"}  # of the columns of several labels or 
 
 
 def is_column(values: Any) -> bool:
-    """True if this is one value per row: not a path, a part of several tables, or a table.
+    """True if this may be a column, one value per row; False for a path, a table, and a list of
+    tables.
 
     >>> is_column([0.2, 0.4]), is_column("a.csv"), is_column(["a.csv", "b.csv"])
     (True, False, True)
@@ -376,11 +387,9 @@ def canonical_label(label: str) -> str:
 
 
 def _is_table(values: Any) -> bool:
-    return (
-        isinstance(values, str | bytes | Mapping)
-        or hasattr(values, "column_names")
-        or hasattr(values, "columns")
-    )
+    """True for a path, a dict, and a frame."""
+    has_columns = hasattr(values, "column_names") or hasattr(values, "columns")
+    return has_columns or isinstance(values, str | bytes | Mapping)
 
 
 def _plain(name: str, values: Any) -> Any:
@@ -389,10 +398,9 @@ def _plain(name: str, values: Any) -> Any:
         if hasattr(values, "detach"):
             return np.asarray(values.detach().cpu())
         return values.toarray() if hasattr(values, "toarray") else values
-    except Exception as error:
-        raise InputError(
-            f"{name} cannot be read as an array: {str(error).partition(chr(10))[0]}"
-        ) from None
+    except Exception as error:  # of any library
+        why = str(error).partition("\n")[0]
+        raise InputError(f"{name} cannot be read as an array: {why}") from None
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> Any:
@@ -422,11 +430,16 @@ def _column(name: str, values: Any) -> Any:
     try:
         if hasattr(values, "__arrow_c_stream__"):
             return pa.chunked_array(values)
-        several = values if isinstance(values, list | tuple | pa.Array) else _array(values)
-        if (dimensions := getattr(several, "ndim", 1)) != 1:
-            got = f"an array of shape {np.shape(several)}" if dimensions else type(values).__name__
-            raise InputError(f"{name} must have one value per row, got {got}")
-        return several if isinstance(several, pa.Array) else pa.array(several, from_pandas=True)
+        if isinstance(values, pa.Array):
+            return values
+        column = values if isinstance(values, list | tuple) else _array(values)
+        dimensions = getattr(column, "ndim", 1)
+        if dimensions == 0:
+            raise InputError(f"{name} must have one value per row, got {type(values).__name__}")
+        if dimensions > 1:
+            shape = np.shape(column)
+            raise InputError(f"{name} must have one value per row, got an array of shape {shape}")
+        return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         got = f"got {getattr(values, 'dtype', type(values).__name__)}"
         why = re.sub(r"Unsupported numpy type \d+", got, str(error).splitlines()[0])
@@ -440,29 +453,28 @@ def _array(values: Any) -> Any:
 
 
 def _refuse_other_order(columns: Mapping[str, Any]) -> None:
-    """Refuse columns of pandas whose indexes have the same rows in another order: they are not
-    matched by index.
+    """Raise InputError for columns of pandas whose indexes have the same rows in another order, as
+    columns are matched by place, not by index.
     """
     indexes = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
-    for name, index in list(indexes.items())[1:]:
-        first, other = next(iter(indexes.items()))
-        if (
-            len(index) != len(other)
-            or index.equals(other)
-            or not (index.is_unique and other.is_unique)
-        ):
+    if not indexes:
+        return
+    (first, first_index), *others = indexes.items()
+    for name, index in others:
+        if len(index) != len(first_index) or index.equals(first_index):
             continue
-        if index.isin(other).all():
+        names_rows = index.is_unique and first_index.is_unique
+        if names_rows and index.isin(first_index).all():
             raise refused(name, "other_order", first=first)
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes as scikit-learn orders them, or the labels of a multi-label table; empty without
-    a matrix.
+    """The classes or labels that the columns of matrices stand for.
 
-    positive: the class whose score a matrix of two classes is reduced to, None for the second.
-    labels: True for labels.
+    names: the classes as scikit-learn orders them, or the labels of a multi-label table; empty if
+    no array is a matrix. positive: the class whose scores are taken from a matrix of two classes;
+    None for the second class. labels: True for labels.
     """
 
     names: Sequence[str]
@@ -489,54 +501,60 @@ class Classes:
         """The arrays by role as columns by name, a matrix as one column per class or label."""
         columns: dict[str, Any] = {}
         for role, values in arrays.items():
-            columns |= self._of_matrix(role, values) if np.ndim(values) == 2 else {role: values}
+            if np.ndim(values) == 2:
+                columns |= self._of_matrix(role, values)
+            else:
+                columns[role] = values
         return columns
 
     def _of_matrix(self, role: str, values: Any) -> dict[str, Any]:
         """The columns of a matrix; of the scores of two classes that of the positive one alone."""
         matrix = _array(values)
         heads = _heads(values) or self.names
+        number = matrix.shape[1]
         if role not in PREFIX:
-            got = f"{matrix.shape[1]} columns"
             raise InputError(
-                f"{role} must have one value per row, got {got}; name several systems by a dict"
+                f"{role} must have one value per row, got {number} columns; name several systems "
+                f"by a dict"
             )
-        if len(heads) != matrix.shape[1]:
+        if len(heads) != number:
             raise InputError(
-                f"{role} must have one column per class or label, {len(heads)}, got "
-                f"{matrix.shape[1]}"
+                f"{role} must have one column per class or label, {len(heads)}, got {number}"
             )
-        if role == "score" and len(self.names) == matrix.shape[1] == 2 and not self.labels:
+        if role == "score" and len(self.names) == number == 2 and not self.labels:
             return {role: matrix[:, self._number_of_positive(heads)]}
         return {f"{PREFIX[role]}{name}": matrix[:, i] for i, name in enumerate(heads)}
 
     def _number_of_positive(self, heads: Sequence[str]) -> int:
-        """The number of the positive class's column; where it is no class, which the reader says,
-        the second's.
+        """The number of the positive class's column, by default the second class's. heads: the
+        names of the columns.
+
+        The default is also that of a positive class that does not exist: reading the labels refuses
+        it.
         """
         columns = [*map(canonical_label, heads)]
         classes = [*map(canonical_label, self.names)]
         if {*columns} != {*classes}:
-            must, got = ", ".join(self.names), ", ".join(heads)
             raise InputError(
-                f"score must have the columns {must}, got {got}; name several systems by a dict"
+                f"score must have the columns {', '.join(self.names)}, got {', '.join(heads)}; "
+                f"name several systems by a dict"
             )
         positive = classes[1] if self.positive is None else canonical_label(self.positive)
         return columns.index(positive if positive in columns else classes[1])
 
 
 def _table_of_arrays(arrays: Arrays) -> Any:
-    """Labels and predictions as an Arrow table: wide where each system has one column, else long.
+    """Labels and predictions as an Arrow table: wide if each system has one column, else long.
 
     Raises InputError for arrays that do not belong together.
     """
     arrays = _each(arrays, _plain)
-    named = dict(arrays.shared_columns)
+    by_name = dict(arrays.shared_columns)
     for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
-            named[role if name is None else f"{role}_{name}"] = values
-    _refuse_other_order(named)
-    arrays = _each(arrays, _of_one)
+            by_name[role if name is None else f"{role}_{name}"] = values
+    _refuse_other_order(by_name)
+    arrays = _each(arrays, _without_second_axis)
     classes = Classes.of(arrays)
     shared = classes.columns(arrays.shared_columns)
     systems = {
@@ -545,11 +563,10 @@ def _table_of_arrays(arrays: Arrays) -> Any:
         )
         for name in _systems(arrays)
     }
-    if None in systems:
+    if None in systems:  # a single system without a name
         return _table_of_columns({**shared, **systems[None]})
-    if "predicted" in arrays.system_columns or any(
-        len(columns) > 1 for columns in systems.values()
-    ):
+    have_several_columns = any(len(columns) > 1 for columns in systems.values())
+    if have_several_columns or "predicted" in arrays.system_columns:
         return _long(shared, systems)
     wide: dict[str, Any] = {}
     for name, columns in systems.items():
@@ -558,16 +575,15 @@ def _table_of_arrays(arrays: Arrays) -> Any:
 
 
 def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
-    """What a function makes of each array, by its role and values."""
+    """The same arrays after `read`, a function of a role and its values, was applied to each."""
     shared = {role: read(role, values) for role, values in arrays.shared_columns.items()}
-    own = {
-        role: {name: read(role, values) for name, values in of_systems.items()}
-        for role, of_systems in arrays.system_columns.items()
-    }
-    return Arrays(shared, own, arrays.positive)
+    by_role = {}
+    for role, of_systems in arrays.system_columns.items():
+        by_role[role] = {system: read(role, values) for system, values in of_systems.items()}
+    return Arrays(shared, by_role, arrays.positive)
 
 
-def _of_one(role: str, values: Any) -> Any:
+def _without_second_axis(role: str, values: Any) -> Any:
     """The column of a matrix of one column; other values as they are."""
     try:
         is_matrix_of_one = np.ndim(values) == 2 and np.shape(values)[1] == 1
@@ -579,16 +595,20 @@ def _of_one(role: str, values: Any) -> Any:
 
 
 def _systems(arrays: Arrays) -> list[str | None]:
-    """The systems, which every argument must name alike."""
-    (role, first), *others = arrays.system_columns.items()
-    for other, systems in others:
-        if {*systems} != {*first}:
+    """The names of the systems; None for one without a name. Raises InputError if arguments name
+    different systems, or none.
+    """
+    (role, by_system), *others = arrays.system_columns.items()
+    systems = [*by_system]
+    for other_role, other_by_system in others:
+        if {*other_by_system} != {*systems}:
             raise InputError(
-                f"{role} and {other} must name the same systems, got {[*first]} and {[*systems]}"
+                f"{role} and {other_role} must name the same systems, got {systems} and "
+                f"{[*other_by_system]}"
             )
-    if not first:
+    if not systems:
         raise InputError(f"{role} must name at least one system, got an empty dict")
-    return list(first)
+    return systems
 
 
 def _heads(values: Any) -> list[str]:
@@ -597,17 +617,20 @@ def _heads(values: Any) -> list[str]:
 
 
 def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -> Any:
-    """An Arrow table with one row per row and system, and the number of the row as its id."""
+    """A long Arrow table: for each system all rows, with the number of the row as its id.
+
+    systems: system -> its columns by name.
+    """
     import pyarrow as pa
 
-    (first, names), *others = systems.items()
+    (first, first_columns), *others = systems.items()
     for other, columns in others:
-        if {*columns} != {*names}:
-            got = f"{', '.join(names)} for {first}, {', '.join(columns)} for {other}"
+        if {*columns} != {*first_columns}:
+            got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {other}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
     tables = []
     for name, columns in systems.items():
-        beside = {"id": np.arange(rows), "system": [name] * rows}
-        tables.append(_table_of_columns({**shared, **columns, **beside}))
+        keys = {"id": np.arange(rows), "system": [name] * rows}
+        tables.append(_table_of_columns({**shared, **columns, **keys}))
     return pa.concat_tables(tables)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError
 from evalkit.findings import kinds
@@ -27,12 +27,8 @@ from evalkit.system import plain, unpacked
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"
-# logs, as harnesses call them
-NAMED = (
-    f"*{ARCHIVE}",
-    "samples_*.jsonl",
-    "per_instance_stats.json",
-)
+# how harnesses call their logs
+NAMED = (f"*{ARCHIVE}", "samples_*.jsonl", "per_instance_stats.json")
 HEAD = 1 << 16  # bytes by which a file is known
 NAMES = 5  # logs that a finding names
 WHOLE = 1_000  # characters of a question's text that a log surely has not shortened
@@ -42,10 +38,10 @@ ZSTD = 93  # the method of a zip's member that Python reads from 3.14 on
 
 @dataclass(frozen=True)
 class Stated:
-    """What a log states of a metric: its mean and standard error over so many questions; NaN and 0
-    where it does not.
+    """What a log states of a metric.
 
-    reducer: how it makes one value of the draws of a question.
+    mean, error: over the questions, with its standard error, NaN if it is not stated. questions:
+    their number, 0 if it is not stated. reducer: how it makes one value of the draws of a question.
     """
 
     metric: str
@@ -55,17 +51,17 @@ class Stated:
     reducer: str = "mean"
 
 
-Row = Mapping[
-    str, Any
-]  # question, epoch and metric, texts; value, a number; and further fields of the question
+# question, epoch and metric, which are texts; value, a number; and further fields of the question
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a log holds. best: which values of a metric are better. left: what is left out, and how
-    many of it.
+    """What a log holds of one system.
 
-    texts: of each question what tells its text from others'.
+    rows: one per question, epoch and metric. stated: what it says of its metrics. best: metric ->
+    "high" or "low", the values that are better. left: what is left out -> how many of it. texts:
+    question -> what tells its text from others'.
     """
 
     model: str
@@ -78,44 +74,47 @@ class Content:
 
     @property
     def twice(self) -> dict[str, int]:
-        """What comes more than once, and how often."""
-        different = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
+        """What comes more than once -> how often it comes again."""
+        distinct_texts = {*self.texts.values()}
+        distinct_answers = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
         return {
-            "questions with the text of another one": len(self.texts) - len({*self.texts.values()}),
-            "answers of a question, epoch and metric that come again": len(self.rows)
-            - len(different),
+            "questions with the text of another one": len(self.texts) - len(distinct_texts),
+            "answers of a question, epoch and metric that come again": (
+                len(self.rows) - len(distinct_answers)
+            ),
         }
 
     @property
     def scored(self) -> bool:
-        """Whether any row has a value."""
+        """True if a row has a value."""
         return not all(math.isnan(row["value"]) for row in self.rows)
 
     @cached_property
     def groups(self) -> list[str]:
-        """The fields beside the questions that may name groups of them: short in all, and fewer
-        than the questions.
+        """The further fields of questions that may name groups of them: all values are short, and
+        they are fewer than the questions.
         """
         values: dict[str, set[str]] = {}
         for row in self.rows:
             for name, value in row.items():
                 if name.lower() not in COLUMNS and value is not None:
-                    short = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
-                    values.setdefault(name, set()).add(short)
-        most = max(len({row["question"] for row in self.rows}), 2)
+                    # lists and objects are no names: they count as too long
+                    text = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
+                    values.setdefault(name, set()).add(text)
+        questions = len({row["question"] for row in self.rows})
         return [
             name
-            for name, own in values.items()
-            if len(own) < most and all(len(v) < SHORT for v in own)
+            for name, texts in values.items()
+            if len(texts) < max(questions, 2) and all(len(text) < SHORT for text in texts)
         ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvaluationLog(File):
-    """A log. system: what its model is called in the report. tasks: whether questions are named
-    with their task.
+    """A log of one system.
 
-    unscored: the logs beside it that are left out.
+    system: what its model is called in the report. tasks: True if questions are named with their
+    task. unscored: the logs beside it that are left out, as they have no score.
     """
 
     content: Content
@@ -125,68 +124,72 @@ class EvaluationLog(File):
 
     @property
     def known_rows(self) -> int:
+        """The number of rows."""
         return len(self.content.rows)
 
     @property
     def directions(self) -> Mapping[str, str]:
+        """Metric -> "high" or "low", the values that are better."""
         return self.content.best
 
     @cached_property
     def table(self) -> Any:
-        """The rows as an Arrow table; what is no group of this log is empty."""
+        """The rows as an Arrow table; columns that only other logs have are empty."""
         import pyarrow as pa
 
-        before = f"{self.content.task} " if self.tasks else ""
-        named = {"model": self.system, "task": self.content.task}
+        prefix = f"{self.content.task} " if self.tasks else ""
+        names = {"model": self.system, "task": self.content.task}
         rows = [
-            {**row, **named, "question": f"{before}{row['question']}"} for row in self.content.rows
+            {**row, **names, "question": f"{prefix}{row['question']}"} for row in self.content.rows
         ]
-        own = [name for name in self.columns if name in (*COLUMNS, *self.content.groups)]
-        texts = dict.fromkeys(self.columns, pa.nulls(len(rows), pa.string()))
-        texts |= {
-            name: [None if (cell := row.get(name)) is None else str(cell) for row in rows]
-            for name in own
-        }
-        return pa.table(
-            texts
-            | {"value": pa.array([row["value"] for row in rows], pa.float64(), from_pandas=True)}
-        )
+        cells: dict[str, Any] = {}
+        for name in self.columns:
+            if name == "value":
+                numbers = [row["value"] for row in rows]
+                cells[name] = pa.array(numbers, pa.float64(), from_pandas=True)
+            elif name in (*COLUMNS, *self.content.groups):
+                texts = [row.get(name) for row in rows]
+                cells[name] = [None if text is None else str(text) for text in texts]
+            else:
+                cells[name] = pa.nulls(len(rows), pa.string())
+        return pa.table(cells)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The table in memory, under the name `frame`."""
         return frame, {frame: self.table}
 
 
 def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
-    """Logs with the same columns and a name for each system; other parts, which they cannot stand
-    beside, as they are.
+    """Logs with the same columns and a name for each system, without those that have no score;
+    parts of which some are no logs as they are.
 
-    A model with several logs of a task is one system per folder, or where these have one name too
-    per file. Raises InputError where no log has a score; beside others one without is left out.
+    A model with several logs of a task is one system per folder, or if folders have the same name,
+    one per file. Raises InputError if no log has a score.
     """
-    every = [part for part in parts if isinstance(part, EvaluationLog)]
-    if len(every) < len(parts):
+    logs = [part for part in parts if isinstance(part, EvaluationLog)]
+    if len(logs) < len(parts):
         return list(parts)
-    logs = [log for log in every if log.content.scored]
-    if every and not logs:
-        raise roles_of.refused(every[0].name, "no_scores", questions=len(every[0].content.texts))
-    columns = list(dict.fromkeys([*COLUMNS, *(name for log in logs for name in log.columns)]))
-    about: dict[str, Any] = {
-        "columns": tuple(columns),
-        "tasks": len({log.content.task for log in logs}) > 1,
-    }
-    about["unscored"] = [log.name for log in every if log not in logs]
+    scored = [log for log in logs if log.content.scored]
+    if logs and not scored:
+        raise roles_of.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
+    columns = dict.fromkeys([*COLUMNS, *(name for log in scored for name in log.columns)])
+    has_tasks = len({log.content.task for log in scored}) > 1
+    unscored = [log.name for log in logs if log not in scored]
     return [
-        replace(log, system=name, **about) for log, name in zip(logs, _systems(logs), strict=True)
+        replace(log, system=name, columns=tuple(columns), tasks=has_tasks, unscored=unscored)
+        for log, name in zip(scored, _systems(scored), strict=True)
     ]
 
 
 def stated(parts: Sequence[InputPart]) -> dict[tuple[str, str, str], Stated]:
-    """What logs state, by system, task and metric."""
+    """(System, task, metric) -> what the logs state of it."""
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
     return {
-        (log.system, log.content.task, of.metric): of for log in logs for of in log.content.stated
+        (log.system, log.content.task, statement.metric): statement
+        for log in logs
+        for statement in log.content.stated
     }
 
 
@@ -195,31 +198,29 @@ def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
     after their logs.
     """
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
-    unscored = [f"all of {name}, which has no score" for name in (logs[0].unscored if logs else ())]
-    left = [*unscored, *_counted(logs, lambda content: content.left)]
-    twice = _counted(logs, lambda content: content.twice)
-    for kind, some in ((kinds.LEFT_OUT_OF_LOGS, left), (kinds.REPEATED_QUESTIONS, twice)):
-        if some:
-            yield kind.warning(len(some), what=roles_of.listed(some, NAMES))
+    if not logs:
+        return
+    left = [f"all of {name}, which has no score" for name in logs[0].unscored]
+    twice: list[str] = []
+    for log in logs:
+        left += _counts_in_words(log, log.content.left)
+        twice += _counts_in_words(log, log.content.twice)
+    if left:
+        yield kinds.LEFT_OUT_OF_LOGS.warning(len(left), what=roles_of.listed(left, NAMES))
+    if twice:
+        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=roles_of.listed(twice, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
         yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
 
 
-def _counted(
-    logs: Sequence[EvaluationLog], counts: Callable[[Content], Mapping[str, int]]
-) -> list[str]:
-    return [
-        f"{what} in {log.name}: {n:,}"
-        for log in logs
-        for what, n in counts(log.content).items()
-        if n > 0
-    ]
+def _counts_in_words(log: EvaluationLog, counts: Mapping[str, int]) -> list[str]:
+    """The counts above 0 of a log as findings list them. counts: what is counted -> how many."""
+    return [f"{counted} in {log.name}: {n:,}" for counted, n in counts.items() if n > 0]
 
 
-FORMS: Sequence[
-    Callable[[EvaluationLog], str]
-] = (  # what a system can be called after, the first that tells its logs apart
+# what a system can be called after; the first form that tells the logs of its model apart is used
+FORMS: Sequence[Callable[[EvaluationLog], str]] = (
     lambda log: log.content.model,
     lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
     lambda log: f"{log.content.model} ({plain(log.path).stem})",
@@ -229,18 +230,18 @@ FORMS: Sequence[
 
 
 def _systems(logs: Sequence[EvaluationLog]) -> list[str]:
-    """The name of each log's system: its model, with the folder or the file of models that have
-    several logs a task.
+    """The name of each log's system: its model; with the folder or the file if the model has
+    several logs of a task.
     """
     names = []
     for log in logs:
-        own = [other for other in logs if other.content.model == log.content.model]
-        apart = (
-            form
-            for form in FORMS
-            if len({(form(other), other.content.task) for other in own}) == len(own)
-        )
-        names.append(next(apart, FORMS[-1])(log))
+        of_model = [other for other in logs if other.content.model == log.content.model]
+        name = FORMS[-1]
+        for form in FORMS:
+            if len({(form(other), other.content.task) for other in of_model}) == len(of_model):
+                name = form
+                break
+        names.append(name(log))
     return names
 
 
@@ -259,28 +260,30 @@ UNREADABLE = (
 
 
 def opened(path: Path, where: str) -> list[EvaluationLog]:
-    """The logs in a file, one for each system, none where it holds none; raises InputError with one
-    line for a log that cannot be read.
+    """The logs in a file, one for each system; empty for other files. where: what errors call the
+    file. Raises InputError with one line for a log that cannot be read.
     """
-    if (kind := next((kind for kind in KINDS if kind.holds(path)), None)) is None:
+    kind = next((kind for kind in KINDS if kind.holds(path)), None)
+    if kind is None:
         return []
     try:
-        read = kind.read(path)
+        content = kind.read(path)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
         raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
+    contents = [content] if isinstance(content, Content) else content
     return [
         EvaluationLog(
             name=where,
-            columns=(*COLUMNS, *content.groups),
-            content=content,
-            system=content.model,
+            columns=(*COLUMNS, *of_system.groups),
+            content=of_system,
+            system=of_system.model,
             path=path,
             stamp=stamp(path),
         )
-        for content in ([read] if isinstance(read, Content) else read)
+        for of_system in contents
     ]
 
 
@@ -288,12 +291,14 @@ def inside(folder: Path) -> list[Path]:
     """The logs in a folder and in those below it: files as harnesses name them, and Inspect's
     `.json`.
 
-    None for a folder with no other logs than its own `.json` files: all its files are then read.
+    Empty for a folder with no other logs than its own `.json` files: all its files are then read.
     """
-    every = [path for path in folder.rglob("*") if path.is_file()]
-    named = {path for path in every if any(fnmatch(plain(path).name, pattern) for pattern in NAMED)}
-    found = named | {path for path in every if KINDS[0].holds(path)}
-    return sorted(found) if any(path in named or path.parent != folder for path in found) else []
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    named = {path for path in files if any(fnmatch(plain(path).name, pattern) for pattern in NAMED)}
+    logs = named | {path for path in files if INSPECT.holds(path)}
+    if any(path in named or path.parent != folder for path in logs):
+        return sorted(logs)
+    return []
 
 
 def _loaded(path: Path) -> Any:
@@ -305,47 +310,57 @@ def _loaded(path: Path) -> Any:
 # Inspect ------------------------------------------------------------------------------------------
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
-MEANS, ERRORS = ("accuracy", "mean"), ("stderr", "clustered_stderr")
-# where samples stand, the shortest first
-SUMMARIES = (
-    "summaries.json",
-    "_journal/summaries/",
-    "samples/",
-)
+# metrics of a log that are means of its scores, and their standard errors
+MEANS = ("accuracy", "mean")
+ERRORS = ("stderr", "clustered_stderr")
+# where an archive has its samples, the shortest form first
+SUMMARIES = ("summaries.json", "_journal/summaries/", "samples/")
 
 
 def _inspect(path: Path) -> Content:
-    header, samples = _document(path) if plain(path).suffix.lower() == ".json" else _archive(path)
+    """The content of a log of Inspect."""
+    log = _document(path) if plain(path).suffix.lower() == ".json" else _archive(path)
+    header = log.header
+    names = dict.fromkeys(name for sample in log.samples for name in sample.get("scores") or {})
+    rows: list[Row] = []
+    texts = {}
+    unscored = 0
+    for sample in log.samples:
+        of_sample = [*_scores(sample, names)]
+        rows += of_sample
+        unscored += any(math.isnan(row["value"]) for row in of_sample)
+        question = f"{sample['id']}"
+        text = json.dumps(sample.get("input"))
+        # a long text may have been shortened, so that it does not tell questions apart
+        texts[question] = text if len(text) < WHOLE else question
     scores = (header.get("results") or {}).get("scores") or []
-    names = dict.fromkeys(name for sample in samples for name in sample.get("scores") or {})
-    rows = [list(_scores(sample, names)) for sample in samples]
-    unscored = sum(any(math.isnan(row["value"]) for row in own) for own in rows)
-    not_run = _planned(header) - len(samples)
+    statements = [_stated(score, header) for score in scores]
     status = "" if header.get("status") == "success" else f" (status {header.get('status')})"
-    asked = [(f"{sample['id']}", json.dumps(sample.get("input"))) for sample in samples]
     return Content(
         model=header["eval"]["model"],
         task=header["eval"]["task"].rpartition("/")[2],
-        rows=[row for own in rows for row in own],
-        stated=[stated for of in scores if (stated := _stated(of, header))],
-        best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
+        rows=rows,
+        stated=[statement for statement in statements if statement],
+        best={_name(score): "high" for score in scores if "accuracy" in score["metrics"]},
         left={
-            f"samples not run{status}": not_run,
-            "samples without a score": unscored * bool(names),
+            f"samples not run{status}": _planned(header) - len(log.samples),
+            "samples without a score": unscored if names else 0,
         },
-        texts={name: text if len(text) < WHOLE else name for name, text in asked},
+        texts=texts,
     )
 
 
 def _planned(header: Mapping[str, Any]) -> int:
     """The number of samples that a run was to have, over all epochs; 0 if it is not known."""
-    asked = _within(header, "eval", "dataset").get("sample_ids") or ()
+    sample_ids = _within(header, "eval", "dataset").get("sample_ids") or ()
     epochs = _within(header, "eval", "config").get("epochs") or 1
-    return int(_within(header, "results").get("total_samples") or len(asked) * epochs)
+    return int(_within(header, "results").get("total_samples") or len(sample_ids) * epochs)
 
 
 def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
-    """The scores of a sample; NaN for those that others have and it lacks."""
+    """The scores of a sample as rows. names: those that any sample has; NaN for one that it
+    lacks.
+    """
     about = {
         **(sample.get("metadata") or {}),
         "question": f"{sample['id']}",
@@ -353,8 +368,9 @@ def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
     }
     for name in names or ("score",):
         value = ((sample.get("scores") or {}).get(name) or {}).get("value")
-        several = value if isinstance(value, dict) else {"": value}
-        for key, score in several.items():
+        # a scorer may give several values by name
+        by_key = value if isinstance(value, dict) else {"": value}
+        for key, score in by_key.items():
             yield {
                 **about,
                 "metric": f"{name}/{key}" if key else name,
@@ -363,14 +379,12 @@ def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
 
 
 def _score(value: Any, sample: str) -> float:
-    """The number of a score, as Inspect's own mean has it."""
-    number = (
-        LETTERS.get(value, value)
-        if isinstance(value, str)
-        else math.nan
-        if value is None
-        else value
-    )
+    """The number of a score, as Inspect's own mean has it; NaN without one."""
+    number = value
+    if isinstance(value, str):
+        number = LETTERS.get(value, value)
+    elif value is None:
+        number = math.nan
     try:
         return float(number)
     except (TypeError, ValueError):
@@ -381,21 +395,19 @@ def _score(value: Any, sample: str) -> float:
 
 
 def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | None:
-    """What the log states of a score, where one of its metrics is a mean."""
+    """What the log states of a score; None unless one of its metrics is a mean."""
     metrics = {name: metric["value"] for name, metric in score["metrics"].items()}
-    mean = next((metrics[name] for name in MEANS if name in metrics), None)
-    if not isinstance(mean, int | float):
+    means = [metrics[name] for name in MEANS if name in metrics]
+    if not means or not isinstance(means[0], int | float):
         return None
-    error = next(
-        (metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)), math.nan
-    )
-    usual = (header["eval"].get("config") or {}).get("epochs_reducer") or ["mean"]
+    errors = [metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)]
+    reducers = (header["eval"].get("config") or {}).get("epochs_reducer") or ["mean"]
     return Stated(
         _name(score),
-        mean,
-        error,
-        score.get("scored_samples") or 0,
-        score.get("reducer") or usual[0],
+        mean=means[0],
+        error=errors[0] if errors else math.nan,
+        questions=score.get("scored_samples") or 0,
+        reducer=score.get("reducer") or reducers[0],
     )
 
 
@@ -407,43 +419,50 @@ def _name(score: Mapping[str, Any]) -> str:
     return str(scorer if score["name"] == scorer else f"{scorer}/{score['name']}")
 
 
-def _document(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
-    """The header and the samples of a log in one document."""
+class InspectLog(NamedTuple):
+    """The header of a log of Inspect, and its samples or their summaries."""
+
+    header: Mapping[str, Any]
+    samples: Sequence[Mapping[str, Any]]
+
+
+def _document(path: Path) -> InspectLog:
+    """A log in one document."""
     log = _loaded(path)
     if not log.get("samples"):
         raise InputError(roles_of.sentence("unfinished", status=log.get("status")))
-    return log, log["samples"]
+    return InspectLog(log, log["samples"])
 
 
-def _archive(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
-    """The header and the samples of a log in a zip archive; of these their summaries if it has
-    any.
-    """
+def _archive(path: Path) -> InspectLog:
+    """A log in a zip archive, with the summaries of its samples if it has any."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "header.json" not in names:
             raise InputError(roles_of.sentence("unfinished", status="started"))
-        found = ([name for name in names if name.startswith(start)] for start in SUMMARIES)
-        documents = [json.loads(_member(archive, name)) for name in next(filter(None, found), [])]
-        samples = [
-            one for some in documents for one in (some if isinstance(some, list) else [some])
-        ]
-        return json.loads(_member(archive, "header.json")), samples
+        members: list[str] = []
+        for beginning in SUMMARIES:
+            members = members or [name for name in names if name.startswith(beginning)]
+        samples: list[Mapping[str, Any]] = []
+        for name in members:
+            document = json.loads(_member(archive, name))  # a sample, or a list of summaries
+            samples += document if isinstance(document, list) else [document]
+        return InspectLog(json.loads(_member(archive, "header.json")), samples)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of a member, which may be compressed by zstd."""
+    """The content of a member, which may be compressed by zstd: zipfile then reads it as if it were
+    stored without compression, and Arrow decompresses it.
+    """
     import pyarrow as pa
 
     info = archive.getinfo(name)
     if info.compress_type != ZSTD:
         return archive.read(info)
     packed: Any = copy(info)
-    packed.compress_type, packed.file_size, packed.CRC = (
-        zipfile.ZIP_STORED,
-        info.compress_size,
-        None,
-    )
+    packed.compress_type = zipfile.ZIP_STORED
+    packed.file_size = info.compress_size
+    packed.CRC = None  # it is that of the decompressed content
     with archive.open(packed) as member, pa.CompressedInputStream(member, "zstd") as stream:
         return bytes(stream.read())
 
@@ -455,44 +474,46 @@ NO_METRICS = ("doc_id", "target")  # of the numbers of a line
 
 
 def _lm_eval(path: Path) -> Content:
-    task, results, filters = _task(path), _results(path), set[str]()
-    rows, texts, unscored = list[Row](), dict[str, str](), 0
+    """The content of lm-evaluation-harness's samples of a task, with the results beside them."""
+    task = _task(path)
+    results = _results(path)
+    filters = set[str]()
+    rows: list[Row] = []
+    texts: dict[str, str] = {}
+    unscored = 0
     for line in _lines(path):
-        question, chosen = str(line["doc_id"]), line.get("filter", "none")
-        filters.add(chosen)
+        question = str(line["doc_id"])
+        answer_filter = line.get("filter", "none")
+        filters.add(answer_filter)
         texts[question] = line.get("doc_hash") or question
-        about = {
-            **(line["doc"] if isinstance(line["doc"], dict) else {}),
-            "question": question,
-            "epoch": "1",
-        }
-        scored = [
+        about = {**line["doc"]} if isinstance(line["doc"], dict) else {}
+        about |= {"question": question, "epoch": "1"}
+        numbers = [
             name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)
         ]
-        named = line.get("metrics") or scored
-        unscored += any(name not in scored or math.isnan(line[name]) for name in named)
-        values = ((name, float(line[name])) for name in named if name in scored)
-        rows += [
-            {**about, "metric": _filtered(name, chosen), "value": value} for name, value in values
-        ]
-    higher = _within(results, "higher_is_better", task)
-    there = {_task(other) for other in path.parent.glob("samples_*")} | {task}
-    # told once of a folder
-    alone = {*results.get("n-samples", {})} - there if task == min(there) else ()
+        metrics = line.get("metrics") or numbers
+        unscored += any(name not in numbers or math.isnan(line[name]) for name in metrics)
+        for name in metrics:
+            if name in numbers:
+                metric = _filtered(name, answer_filter)
+                rows.append({**about, "metric": metric, "value": float(line[name])})
+    best = {}
+    for name, is_higher_better in _within(results, "higher_is_better", task).items():
+        for answer_filter in filters:
+            best[_filtered(name, answer_filter)] = "high" if is_higher_better else "low"
+    tasks = {_task(other) for other in path.parent.glob("samples_*")} | {task}
+    without_samples: set[str] = set()
+    if task == min(tasks):  # the first log of the folder says it for all
+        without_samples = {*results.get("n-samples", {})} - tasks
+    model = results.get("model_name") or _within(results, "config").get("model")
     return Content(
-        model=results.get("model_name")
-        or _within(results, "config").get("model")
-        or path.absolute().parent.name,
+        model=model or path.absolute().parent.name,
         task=task,
         rows=rows,
         stated=list(_stated_by(results, task)),
-        best={
-            _filtered(name, of): "high" if higher[name] else "low"
-            for name in higher
-            for of in filters
-        },
+        best=best,
         left={
-            "tasks of the results without samples": len(alone),
+            "tasks of the results without samples": len(without_samples),
             "samples without a score": unscored,
         },
         texts=texts,
@@ -505,19 +526,19 @@ def _task(path: Path) -> str:
 
 
 def _within(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """An object in objects, empty where it is not there."""
+    """The object under names within objects; an empty one if it is missing."""
     for name in names:
         results = results.get(name) or {}
     return results
 
 
-def _filtered(metric: str, chosen: str) -> str:
-    """A metric of answers that a filter made: `exact_match strict-match`."""
-    return metric if chosen == "none" else f"{metric} {chosen}"
+def _filtered(metric: str, answer_filter: str) -> str:
+    """The name of a metric of answers that a filter extracted: `exact_match strict-match`."""
+    return metric if answer_filter == "none" else f"{metric} {answer_filter}"
 
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The objects of a file of JSON lines; raises InputError with the line that is none."""
+    """The objects of a file of JSON lines. Raises InputError for a line that is no object."""
     with io.TextIOWrapper(unpacked(path), encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -530,95 +551,115 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _results(path: Path) -> Mapping[str, Any]:
-    """The results of the run of a file: those of its date, or the only ones of the folder without
-    one; else nothing.
+    """The results of the run of a file of samples: those of its date, or the only ones of the
+    folder without a date; else nothing.
     """
-    dated = DATED.search(plain(path).stem)
+    date = DATED.search(plain(path).stem)
     files = [file for file in sorted(path.parent.glob("results*")) if plain(file).suffix == ".json"]
-    own = [file for file in files if dated and dated[0] in file.name]
-    own = own or [file for file in files if not (dated and DATED.search(plain(file).stem))]
-    return _loaded(own[0]) if len(own) == 1 else {}
+    of_run = files
+    if date:
+        undated = [file for file in files if not DATED.search(plain(file).stem)]
+        of_run = [file for file in files if date[0] in file.name] or undated
+    return _loaded(of_run[0]) if len(of_run) == 1 else {}
 
 
 def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
-    own, questions = (
-        _within(results, "results", task),
-        _within(results, "n-samples", task).get("effective") or 0,
-    )
-    made = _within(results, "configs", task).get("metric_list") or []
-    ways = {of["metric"]: str(of.get("aggregation") or "mean") for of in made}
-    for name, mean in own.items():
-        metric, _, chosen = name.partition(",")
-        if chosen and not metric.endswith("_stderr") and isinstance(mean, int | float):
-            error = own.get(f"{metric}_stderr,{chosen}")
-            error = error if isinstance(error, int | float) else math.nan
+    values = _within(results, "results", task)  # such as exact_match,strict-match
+    questions = _within(results, "n-samples", task).get("effective") or 0
+    metrics = _within(results, "configs", task).get("metric_list") or []
+    aggregations = {
+        metric["metric"]: str(metric.get("aggregation") or "mean") for metric in metrics
+    }
+    for name, mean in values.items():
+        metric, _, answer_filter = name.partition(",")
+        if answer_filter and not metric.endswith("_stderr") and isinstance(mean, int | float):
+            error = values.get(f"{metric}_stderr,{answer_filter}")
             yield Stated(
-                _filtered(metric, chosen), mean, error, questions, ways.get(metric, "mean")
+                _filtered(metric, answer_filter),
+                mean=mean,
+                error=error if isinstance(error, int | float) else math.nan,
+                questions=questions,
+                reducer=aggregations.get(metric, "mean"),
             )
 
 
 # HELM ---------------------------------------------------------------------------------------------
 
-TOLD = (  # statistics of prompts and runs
-    *(
-        "num_*",
-        "training_*",
-        "inference_*",
-        "finish_reason_*",
-        "prompt_*",
-        "batch_size",
-        "max_prob",
-        "logprob",
-    ),
-    *("logits_*", "*perplexity*", "bits_per_byte", "estimated_*"),
+# statistics of prompts and runs, which score no answers
+TOLD = (
+    "num_*",
+    "training_*",
+    "inference_*",
+    "finish_reason_*",
+    "prompt_*",
+    "batch_size",
+    "max_prob",
+    "logprob",
+    "logits_*",
+    "*perplexity*",
+    "bits_per_byte",
+    "estimated_*",
 )
 
 
 def _helm(path: Path) -> Content:
+    """The content of HELM's statistics per instance, of the test split if there is one, with the
+    specification and the statistics of the run beside them.
+    """
     spec = _beside(path, "run_spec.json", {})
     name = spec.get("name") or path.absolute().parent.name
     instances = _loaded(path)
-    whole = [of for of in instances if not of.get("perturbation")]
-    every = [(of, stat) for of in whole for stat in of["stats"] if _is_score(stat["name"])]
-    splits = dict.fromkeys(stat["name"].get("split") for _, stat in every)
+    unperturbed = [instance for instance in instances if not instance.get("perturbation")]
+    scores = [
+        (instance, stat)
+        for instance in unperturbed
+        for stat in instance["stats"]
+        if _is_score(stat["name"])
+    ]
+    splits = dict.fromkeys(stat["name"].get("split") for _, stat in scores)
     split = "test" if "test" in splits else next(iter(splits), None)
     rows = [
-        {"question": str(of["instance_id"]), "epoch": str(of["train_trial_index"])}
-        | {"metric": stat["name"]["name"], "value": float(stat["mean"])}
-        for of, stat in every
+        {
+            "question": str(instance["instance_id"]),
+            "epoch": str(instance["train_trial_index"]),
+            "metric": stat["name"]["name"],
+            "value": float(stat["mean"]),
+        }
+        for instance, stat in scores
         if stat["name"].get("split") == split and stat.get("count")
     ]
-    others = {str(of["instance_id"]) for of, _ in every} - {row["question"] for row in rows}
-    of_split = (
-        stat for stat in _beside(path, "stats.json", []) if stat["name"].get("split") == split
-    )
-    scores = (stat for stat in of_split if _is_score(stat["name"]))
+    questions = {str(instance["instance_id"]) for instance, _ in scores}
+    of_other_splits = questions - {row["question"] for row in rows}
+    stated = [
+        Stated(stat["name"]["name"], float(stat["mean"]))
+        for stat in _beside(path, "stats.json", [])
+        if stat["name"].get("split") == split and _is_score(stat["name"]) and "mean" in stat
+    ]
     return Content(
         model=(spec.get("adapter_spec") or {}).get("model") or name.rpartition("model=")[2],
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         rows=rows,
-        stated=[
-            Stated(stat["name"]["name"], float(stat["mean"])) for stat in scores if "mean" in stat
-        ],
+        stated=stated,
         left={
-            "perturbed instances": len(instances) - len(whole),
-            f"instances not of the split {split}": len(others),
+            "perturbed instances": len(instances) - len(unperturbed),
+            f"instances not of the split {split}": len(of_other_splits),
         },
     )
 
 
 def _beside(path: Path, name: str, otherwise: Any) -> Any:
-    """The document of this name in the folder of a file."""
-    file = next((file for file in path.parent.glob(f"{name}*") if plain(file).name == name), None)
-    return _loaded(file) if file else otherwise
+    """The document of this name, packed or not, in the folder of a file; else `otherwise`."""
+    files = [file for file in path.parent.glob(f"{name}*") if plain(file).name == name]
+    return _loaded(files[0]) if files else otherwise
 
 
 def _is_score(name: Mapping[str, Any]) -> bool:
-    """Whether a statistic scores an answer, and does not describe the prompt or the run."""
-    return not name.get("perturbation") and not any(
-        fnmatch(name["name"], pattern) for pattern in TOLD
-    )
+    """True if a statistic scores an answer, and does not describe the prompt or the run. name: the
+    object that names it.
+    """
+    describes_run = any(fnmatch(name["name"], pattern) for pattern in TOLD)
+    return not name.get("perturbation") and not describes_run
 
 
 # promptfoo ----------------------------------------------------------------------------------------
@@ -636,11 +677,16 @@ def _promptfoo(path: Path) -> list[Content]:
     by_system: dict[Any, list[Mapping[str, Any]]] = {}
     for result in results:
         by_system.setdefault(result["promptIdx"], []).append(result)
-    names = _names_of_prompts({key: own[0] for key, own in by_system.items()})
-    metrics = list(dict.fromkeys(name for own in results for name in own.get("namedScores") or {}))
-    if any(own.get("score") != float(own["success"]) for own in results if not _is_error(own)):
-        metrics.insert(0, "score")
-    return [_content_of_prompt(names[key], own, metrics) for key, own in by_system.items()]
+    names = _names_of_prompts({key: of_system[0] for key, of_system in by_system.items()})
+    metrics = list(
+        dict.fromkeys(name for result in results for name in result.get("namedScores") or {})
+    )
+    graded = [result for result in results if not _is_error(result)]
+    if any(result.get("score") != float(result["success"]) for result in graded):
+        metrics.insert(0, "score")  # it says more than success
+    return [
+        _content_of_prompt(names[key], of_system, metrics) for key, of_system in by_system.items()
+    ]
 
 
 def _is_error(result: Mapping[str, Any]) -> bool:
@@ -652,9 +698,10 @@ def _is_error(result: Mapping[str, Any]) -> bool:
 
 
 def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
-    """A name for each system: its provider, its prompt, or both where neither tells them apart.
+    """Key of a system -> its name: its provider, its prompt, or both if neither tells the systems
+    apart.
 
-    first: a result of each.
+    first: key of a system -> one of its results.
     """
     providers: dict[Any, str] = {}
     prompts: dict[Any, str] = {}
@@ -676,23 +723,26 @@ def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
 def _content_of_prompt(
     system: str, results: Sequence[Mapping[str, Any]], metrics: Sequence[str]
 ) -> Content:
-    """The results of a prompt and provider. Repetitions of a test are draws, as they have its
-    variables and assertions.
+    """The results of a system, a prompt and provider. Repetitions of a test are draws, as they have
+    its variables and assertions.
+
+    metrics: the scores that any result has, besides success.
     """
     rows: list[Row] = []
-    seen: dict[str, list[str]] = {}
+    draws_of_test: dict[str, list[str]] = {}  # variables and assertions -> the numbers of the draws
     for result in results:
         test = result.get("testCase") or {}
-        asked = json.dumps([result.get("vars"), test.get("assert")], sort_keys=True)
-        draws = seen.setdefault(asked, [])
+        content = json.dumps([result.get("vars"), test.get("assert")], sort_keys=True)
+        draws = draws_of_test.setdefault(content, [])
         draws.append(str(result["testIdx"]))
         variables = result.get("vars") or {}
         about = {**variables, "question": draws[0], "epoch": str(len(draws))}
-        graded = not _is_error(result)
-        values = {"success": float(result["success"]), "score": result.get("score")}
-        values |= result.get("namedScores") or {}
+        values = {}
+        if not _is_error(result):
+            values = {"success": float(result["success"]), "score": result.get("score")}
+            values |= result.get("namedScores") or {}
         for name in ("success", *metrics):
-            value = values.get(name) if graded else None
+            value = values.get(name)
             rows.append({**about, "metric": name, "value": math.nan if value is None else value})
     return Content(
         model=system,
@@ -700,7 +750,7 @@ def _content_of_prompt(
         rows=rows,
         best=dict.fromkeys(("success", *metrics), "high"),
         left={"results with an error": sum(map(_is_error, results))},
-        texts={draws[0]: asked for asked, draws in seen.items()},
+        texts={draws[0]: content for content, draws in draws_of_test.items()},
     )
 
 
@@ -711,8 +761,10 @@ def _refuse(path: Path, **facts: str) -> Content:
 
 @dataclass(frozen=True)
 class LogKind:
-    """A harness: the name of its log, how files of each suffix begin, and what reads one, which may
-    hold several systems.
+    """A kind of log of a harness.
+
+    name: of the harness. begins: suffix of a file -> a regular expression of how it begins. read:
+    reads a file, which may hold several systems.
     """
 
     name: str
@@ -720,20 +772,23 @@ class LogKind:
     read: Callable[[Path], Content | Sequence[Content]]
 
     def holds(self, path: Path) -> bool:
-        """Whether a file is such a log."""
-        if (pattern := self.begins.get(plain(path).suffix.lower())) is None:
+        """True if a file is such a log."""
+        pattern = self.begins.get(plain(path).suffix.lower())
+        if pattern is None:
             return False
         with unpacked(path) as file:
             return bool(re.match(pattern, file.read(HEAD)))
 
 
-LM_EVAL, HELM = "lm-evaluation-harness", "HELM"
+LM_EVAL = "lm-evaluation-harness"
+HELM = "HELM"
 ONLY_RESULTS = partial(_refuse, kind=LM_EVAL, files="samples_*.jsonl (option --log_samples)")
 ONLY_STATS = partial(_refuse, kind=HELM, files="per_instance_stats.json")
+INSPECT = LogKind(
+    "Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect
+)
 KINDS = (
-    LogKind(
-        "Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect
-    ),
+    INSPECT,
     LogKind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
     LogKind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
     LogKind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),

@@ -21,9 +21,7 @@ from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.rules import LONGEST, NO_ROW_NUMBER, SHORT
 
 ByRole = Mapping[str, str]  # role -> column
-Frames = Mapping[
-    str, Any
-]  # Arrow tables, or what an engine has for them, by their names in a query
+Frames = Mapping[str, Any]  # name in a query -> an Arrow table, or what an engine has for it
 IDS = ("system", "query", "item", "id", "session", "user")
 HEAD = 2_000  # rows by whose cells columns are recognised
 
@@ -80,10 +78,9 @@ class InputPart(ABC):
     folder_values: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.LineLayout | None = None
     selected_rows: SelectedRows | None = None
-    unnamed: ClassVar[bool] = (
-        False  # whether no system can be called after it: a frame, or record batches
-    )
-    nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
+    # True if no system can be called after the part: for a frame, or record batches
+    unnamed: ClassVar[bool] = False
+    nested: ClassVar[bool] = False  # True if a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
@@ -154,18 +151,21 @@ class InputPart(ABC):
         text, numbers: role -> column, of the columns that are read as texts and as doubles. Raises
         InputError if an id is a fraction, missing or no text, or a number is text.
         """
-        chosen = self.select(text, numbers)
-        with explained(chosen):
-            table = duck.sql(chosen.query, self.name, **chosen.frames)
+        selection = self.select(text, numbers)
+        with explained(selection):
+            table = duck.sql(selection.query, self.name, **selection.frames)
         return {role: table[role].combine_chunks() for role in table.column_names}
 
     @cached_property
     def head(self) -> Mapping[str, list[str | None]]:
-        """The cells of the first rows by column, as text; empty for TREC files."""
+        """Column -> the cells of the first rows, as text, None if empty; no columns for TREC
+        files.
+        """
         if self.layout is not None:
             return {}
-        chosen = self.select({f"column {name}": name for name in self.columns}, {})
-        rows = duck.sql(f"SELECT * FROM ({chosen.query}) LIMIT {HEAD}", self.name, **chosen.frames)
+        selection = self.select({f"column {name}": name for name in self.columns}, {})
+        query = f"SELECT * FROM ({selection.query}) LIMIT {HEAD}"
+        rows = duck.sql(query, self.name, **selection.frames)
         return {name: rows[f"column {name}"].to_pylist() for name in self.columns}
 
     def select(
@@ -181,10 +181,12 @@ class InputPart(ABC):
         columns = dict.fromkeys([*text.values(), *numbers.values(), *filtered])
         in_files = [name for name in columns if name not in self.folder_values]
         only_numbers = {*numbers.values()}.difference(text.values())
+        # rows are counted by a column, if none is asked for
         part_source = self._source(in_files or self.columns[:1], only_numbers, frame)
         if part_source is None:
             return self._loaded_selection(text, numbers, dialect, frame)
-        source, frames = _with_folders(part_source[0], self.folder_values), part_source[1]
+        from_clause, frames = part_source
+        source = _with_folders(from_clause, self.folder_values)
         types = self._types(source, frames)
         cells = ", ".join(_cells(self.name, types, text, numbers, dialect))
         query = f"SELECT {cells} FROM {source}{self._condition(types, dialect)}"
@@ -228,7 +230,9 @@ class InputPart(ABC):
     ) -> tuple[str, Frames] | None:
         """The FROM clause in the part's dialect, and the frames that it names.
 
-        None if no engine reads the part where it is: its class has a `load` of its own.
+        columns: those that are needed. numbers: those of them that are read as numbers alone.
+        frame: the name that a frame must get. None if no engine reads the part where it is: its
+        class then has a `load` of its own.
         """
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
@@ -269,6 +273,9 @@ class File(InputPart):
     without_rows: ClassVar[str] = "the file has a header and no rows"
 
     def fingerprint(self, rows: int) -> Source:
+        """What the report states of the file. Raises InputError if it has changed since reading
+        began.
+        """
         if stamp(self.path) != self.stamp:
             raise changed_file(self.name)
         return Source(self.name, rows, self.path, self.stamp)
@@ -290,8 +297,10 @@ class Selection:
     frames: Frames
 
     def first(self, value: str, wrong: str) -> tuple[int, str] | None:
-        """Row, from 1, and value of the first row of the part that meets the condition on its
-        columns.
+        """The number, from 1, and a value of the first row of the part that meets a condition; None
+        if no row does.
+
+        value, wrong: the SQL of the value and of the condition, with the part's columns.
         """
         rows = (
             f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM "
@@ -299,22 +308,26 @@ class Selection:
         )
         query = f"SELECT n, value FROM ({rows}) WHERE wrong ORDER BY n LIMIT 1"
         table = duck.sql(query, self.part.name, **self.frames)
-        return (table["n"][0].as_py(), table["value"][0].as_py()) if len(table) else None
+        if not len(table):
+            return None
+        return table["n"][0].as_py(), table["value"][0].as_py()
 
     def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """Number n, from 1, and cells of the first rows that meet the condition on the roles, by
-        DuckDB.
+        """The first rows that meet a condition, at most `most`, by DuckDB: of each its number, `n`,
+        from 1, and its cells.
+
+        condition, cells: SQL with the roles of the selection as columns.
         """
-        rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
-        query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
-        found: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
-        return found
+        numbered = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
+        query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {most}"
+        rows: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
+        return rows
 
 
 @contextmanager
 def explained(selection: Selection) -> Iterator[None]:
-    """A context that runs the selection: an error becomes the one that names the invalid value and
-    its row.
+    """A context in which a selection is run: if it fails, the error becomes the one that names the
+    invalid value and its row; if not, what the selection does not notice is checked.
     """
     try:
         yield
@@ -338,22 +351,25 @@ def changed_file(name: str) -> InputError:
 
 
 def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:
-    """The FROM clause with the columns that folders are."""
+    """The FROM clause with the columns that a file's folders stand for; these replace columns of
+    the same name. folders: column -> its value in every row, None for an empty one.
+    """
     if not folders:
         return source
-    cells = [
-        f"CAST({'NULL' if value is None else DUCKDB.literal(value)} AS VARCHAR) AS "
-        f"{DUCKDB.quote(name)}"
-        for name, value in folders.items()
-    ]
-    own = ", ".join(map(DUCKDB.literal, folders))
-    return f"(SELECT COLUMNS(lambda c: c NOT IN ({own})), {', '.join(cells)} FROM {source})"
+    cells = []
+    for name, value in folders.items():
+        literal = "NULL" if value is None else DUCKDB.literal(value)
+        cells.append(f"CAST({literal} AS VARCHAR) AS {DUCKDB.quote(name)}")
+    replaced = ", ".join(map(DUCKDB.literal, folders))
+    return f"(SELECT COLUMNS(lambda c: c NOT IN ({replaced})), {', '.join(cells)} FROM {source})"
 
 
 def _cells(
     where: str, types: Mapping[str, str], text: ByRole, numbers: ByRole, dialect: Dialect
 ) -> list[str]:
-    """The SQL of each role's cells; raises InputError if a type holds no ids, or no numbers."""
+    """The SQL of each role's cells. where: the name of the part. types: of each column. Raises
+    InputError for a column of ids or numbers whose type holds none.
+    """
     for role, column in text.items():
         if role in IDS and dialect.no_ids.fullmatch(types[column]):
             raise InputError(

@@ -28,8 +28,9 @@ class BrokenRule(InputError):
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """A rule that the reader of a column checks itself. text: the part of the error after "must".
-    hint: the advice at the end of the error.
+    """A rule that the reader of a column checks itself.
+
+    text: what stands behind "must" in the error. hint: the advice at the end of the error.
     """
 
     text: str
@@ -328,7 +329,9 @@ def columns_by_type(fields: Fields) -> ColumnsByType:
 
 
 Precision = np.dtype[np.floating[Any]]
-HALF, SINGLE, DOUBLE = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
+HALF: Precision = np.dtype("float16")
+SINGLE: Precision = np.dtype("float32")
+DOUBLE: Precision = np.dtype("float64")
 WORDS = {
     HALF: "half precision (float16)",
     SINGLE: "single precision (float32)",

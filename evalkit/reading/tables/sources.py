@@ -20,10 +20,10 @@ from evalkit.reading.tables import columns, documents, formats, frames, logs, sp
 from evalkit.reading.tables.parts import InputPart
 from evalkit.system import printable
 
-# a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
+# the names of files that engines leave beside data: _SUCCESS, _committed_1, _metadata
 MARK = re.compile(r"_[^.]*")
 NAME = 80  # characters of a path that an error repeats
-# By their marks.
+# what a folder of the format contains -> the format
 TABLE_FORMATS = {
     "_delta_log": "Delta Lake",
     "metadata/[v0-9]*.metadata.json": "Iceberg",
@@ -72,45 +72,47 @@ def located(path: str | Path) -> Located:
             if file.name != printable(file.name):
                 raise columns.refused(printable(str(file)), "odd_name")
         return found
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # a name that is too long, a folder that is closed, no home of ~user
+    # a name that is too long, a folder that may not be read, ~user without a home
+    except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}"
-        ) from None
+        beginning = text if len(text) <= NAME else f"{text[:NAME]}…"
+        raise InputError(f"{beginning}: cannot be read: {why}") from None
 
 
 def _located(path: str | Path) -> Located:
+    """Look up a path, a folder or a glob pattern, whose errors are not yet in one form."""
     text = str(path)
-    if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
-        matches, top = _glob(Path(text).expanduser())
-        files = sorted(file for file in matches if file.is_file() and not _is_mark(file, text))
+    if any(wildcard in text for wildcard in "*?[") and not Path(text).expanduser().exists():
+        matches = _glob(Path(text).expanduser())
+        files = sorted(
+            file for file in matches.files if file.is_file() and not _is_mark(file, text)
+        )
         if not files:
             raise InputError(f"{path}: no file matches this pattern")
         _refuse_formats(path, files)
-        return Located(files, top)
-    there = find(path)
-    _refuse_formats(path, [there])
-    if not there.is_dir():
-        return Located([there], there.parent)
-    inside = logs.inside(there) or sorted(_inside(there))
-    if not inside:
+        return Located(files, matches.named_folder)
+    existing = find(path)
+    _refuse_formats(path, [existing])
+    if not existing.is_dir():
+        return Located([existing], existing.parent)
+    files = logs.inside(existing) or sorted(_inside(existing))
+    if not files:
         raise InputError(f"{path}: the folder holds no file")
-    return Located(inside, there)
+    return Located(files, existing)
 
 
-def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
+def _refuse_formats(path: str | Path, paths: Iterable[Path]) -> None:
     """Raise InputError for what a table format manages: its log, and not the folder, says which
     files are the table.
+
+    path: as the user names it. paths: the files and folders that it names.
     """
-    plain = [file.absolute() for file in found if file.is_dir() or ".parquet" in file.suffixes]
-    for folder in sorted({folder for file in plain for folder in (file, *file.parents)}):
-        if kind := next(
-            (kind for mark, kind in TABLE_FORMATS.items() if any(folder.glob(mark))), None
-        ):
-            raise columns.refused(str(path), "table_format", kind=kind)
+    possible = [file.absolute() for file in paths if file.is_dir() or ".parquet" in file.suffixes]
+    folders = {folder for file in possible for folder in (file, *file.parents)}
+    for folder in sorted(folders):
+        for mark, kind in TABLE_FORMATS.items():
+            if any(folder.glob(mark)):
+                raise columns.refused(str(path), "table_format", kind=kind)
 
 
 def innermost_common_folder(folders: Iterable[Path]) -> Path:
@@ -133,27 +135,27 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _is_mark(path: Path, pattern: str = "") -> bool:
-    """True if a file is hidden, or one that an engine leaves beside its data, such as _SUCCESS and
-    _committed_1.
+    """True if a file is hidden, unless the pattern asks for hidden files, or one that an engine
+    leaves beside its data, such as _SUCCESS and _committed_1.
     """
-    name = path.name
-    return (name.startswith(".") and not Path(pattern).name.startswith(".")) or bool(
-        MARK.fullmatch(name)
-    )
+    is_hidden = path.name.startswith(".") and not Path(pattern).name.startswith(".")
+    return is_hidden or bool(MARK.fullmatch(path.name))
 
 
-def _glob(pattern: Path) -> tuple[list[Path], Path]:
-    """What matches a pattern, and the folder that its parts before the first wildcard name."""
+def _glob(pattern: Path) -> Located:
+    """The files and folders that match a pattern, in any order, and the folder that the pattern
+    names before its first wildcard.
+    """
     roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), system.bundled_root()]
     relative = pattern.relative_to(pattern.anchor)
-    plain = itertools.takewhile(
-        lambda part: not any(mark in part for mark in "*?["), relative.parts
+    before_wildcard = itertools.takewhile(
+        lambda part: not any(wildcard in part for wildcard in "*?["), relative.parts
     )
-    named = Path(*plain)
+    named_folder = Path(*before_wildcard)
     for root in roots:
         if matches := list(root.glob(str(relative))):
-            return matches, root / named
-    return [], named
+            return Located(matches, root / named_folder)
+    return Located([], named_folder)
 
 
 # What an input names ------------------------------------------------------------------------------
@@ -196,12 +198,13 @@ def optional_parts(
 
 
 def _flattened(data: Any) -> list[Any]:
-    """The items of a list and of the lists in it; of anything else a list of it alone."""
-    return (
-        [item for some in data for item in _flattened(some)]
-        if isinstance(data, list | tuple)
-        else [data]
-    )
+    """The items of a list and of the lists in it; for anything else a list of it alone."""
+    if not isinstance(data, list | tuple):
+        return [data]
+    items = []
+    for item in data:
+        items += _flattened(item)
+    return items
 
 
 def headers(data: Any, header: str | None = None) -> list[InputPart]:
@@ -213,14 +216,13 @@ def headers(data: Any, header: str | None = None) -> list[InputPart]:
     if not all(map(_is_path, items)):
         return []
     paths = [path for item in items for path in located(item).files]
-    return (
-        parts(data, header)
-        if paths and len(paths) <= MANY and all(map(formats.has_header, paths))
-        else []
-    )
+    if not paths or len(paths) > MANY or not all(map(formats.has_header, paths)):
+        return []
+    return parts(data, header)
 
 
 def _is_path(data: Any) -> bool:
+    """True for a path, a folder or a pattern, also as text; False for a table of Spark."""
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
@@ -234,9 +236,12 @@ def _parts_of_item(
         return [data]
     if isinstance(data, Mapping) and documents.is_of_lists(data):
         return [frames.part_of_columns(documents.as_columns(data))]
-    if isinstance(data, Mapping):
-        several = {str(name): parts(table, header, reading) for name, table in data.items()}
-        return [of_system(part, name) for name, every in several.items() for part in every]
+    if isinstance(data, Mapping):  # system -> its table
+        return [
+            of_system(part, str(name))
+            for name, table in data.items()
+            for part in parts(table, header, reading)
+        ]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, common_folder)]
     part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
@@ -255,7 +260,7 @@ def of_system(part: InputPart, name: str) -> InputPart:
 
 
 def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
-    """The error with the names of the first files of the input before it, unless it names one
+    """The error, beginning with the names of the first files of the input, unless it names one
     itself. tables: the input, such as paths and frames.
     """
     try:
@@ -271,8 +276,10 @@ def _names(data: Any) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]
-    items = [item for item in _flattened(data) if isinstance(item, str | Path)]
-    files = [located(item).files if _is_path(item) else [item] for item in items]
-    return [
-        formats.shown(path) if isinstance(path, Path) else path for some in files for path in some
-    ]
+    names: list[str] = []
+    for item in _flattened(data):
+        if _is_path(item):
+            names += map(formats.shown, located(item).files)
+        elif isinstance(item, str):
+            names.append(item)
+    return names

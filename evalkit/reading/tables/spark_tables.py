@@ -23,18 +23,18 @@ from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
 from evalkit.reading.tables.parts import HEAD, ByRole, Frames, InputPart, Selection
 
-NAME, PREFIX = "Spark data frame", "spark:"
+NAME = "Spark data frame"
+PREFIX = "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
 NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparkTable(InputPart):
-    """A Spark data frame that is not read yet, and the type of each of its columns, such as string
-    or decimal(10,2).
+    """A Spark data frame that is not read yet.
 
-    Its rows are collected if there are at most `most`, otherwise only Spark's own engine reads
-    them.
+    types: column -> its type, such as string or decimal(10,2). most: up to this number of rows they
+    are collected; of more only Spark's own engine reads them.
     """
 
     frame: Any
@@ -53,6 +53,7 @@ class SparkTable(InputPart):
 
     @property
     def stored_types(self) -> Mapping[str, str]:
+        """Column -> Spark's name of its type."""
         return self.types
 
     @cached_property
@@ -74,8 +75,8 @@ class SparkTable(InputPart):
 
     @cached_property
     def head(self) -> Mapping[str, list[str | None]]:
-        """The cells of the first rows by column, as text; of a table that only Spark reads, of some
-        rows.
+        """Column -> the cells of the first rows, as text; for a table that only Spark reads, those
+        of any rows.
         """
         if self.rows > self.most:
             with asked(self.name):
@@ -88,6 +89,7 @@ class SparkTable(InputPart):
 
     @property
     def cluster_session(self) -> Any | None:
+        """The session of the data frame if only Spark reads it; else None."""
         return self.frame.sparkSession if self.rows > self.most else None
 
     def explain(self, selection: Selection) -> None:
@@ -96,7 +98,9 @@ class SparkTable(InputPart):
     def select(
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
-        """A selection from its collected rows, for another engine than Spark's own."""
+        """The SQL for the columns by role: of the data frame for Spark, of its collected rows for
+        another engine.
+        """
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
         whole = Frame(
@@ -107,9 +111,11 @@ class SparkTable(InputPart):
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
+        """The data frame, under the name `frame`."""
         return frame, {frame: self.frame}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        """Column -> its type as the dialect writes it."""
         return {name: kind.upper() for name, kind in self.types.items()}
 
 
@@ -165,6 +171,7 @@ def path_of(name: str) -> Path:
 
 
 def _session(where: str) -> Any:
+    """The active session of Spark, or a new one. where: what errors begin with."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -176,11 +183,8 @@ def _session(where: str) -> Any:
     with asked(where), _no_messages():
         session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     context = getattr(session, "_sc", None)  # Connect has none
-    if (
-        context is not None
-        and context.master.startswith("local")
-        and "PYSPARK_PYTHON" not in os.environ
-    ):
+    is_local = context is not None and context.master.startswith("local")
+    if is_local and "PYSPARK_PYTHON" not in os.environ:
         # workers on this machine: this Python, not whatever `python3` is
         context.pythonExec = sys.executable
     return session
@@ -188,16 +192,17 @@ def _session(where: str) -> Any:
 
 @contextmanager
 def _no_messages() -> Iterator[None]:
-    """A process started meanwhile writes nothing to the terminal or the notebook, also later: Java
-    tells the time.
+    """A context in which processes are started that write no messages, now or later, to the
+    terminal or the notebook, as Java does: they inherit a standard error that leads nowhere.
     """
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    standard_error = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
         os.close(nowhere)
 
 
@@ -211,7 +216,7 @@ def asked(where: str) -> Iterator[None]:
     """
     from pyspark.errors import PySparkException
 
-    # it would print each error a second time, as JSON
+    # this logger would print each error a second time, as JSON
     log = logging.getLogger("SQLQueryContextLogger")
     level = log.level
     try:
@@ -247,24 +252,28 @@ def tidy(message: str) -> str:
     if "Traceback (most recent call last):" in message:
         return _python_error(message)
     lines = [line.strip() for line in message.splitlines() if line.strip(" :")]
-    known = [match[1] for line in lines if (match := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
-    said = [
+    # texts behind a code, such as [PATH_NOT_FOUND], else lines without the classes of exceptions
+    coded = [match[1] for line in lines if (match := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
+    others = [
         re.sub(r"^:? ?([\w.$]+(Exception|Error): )*", "", line)
         for line in lines
         if "while calling" not in line
     ]
-    return re.split(" SQLSTATE: ", [*known, *said, "no reason given"][0])[0][:LONGEST]
+    first = [*coded, *others, "no reason given"][0]
+    return _without_state(first)
+
+
+def _without_state(text: str) -> str:
+    """The beginning of a message, without the SQLSTATE at its end."""
+    return text.split(" SQLSTATE: ")[0][:LONGEST]
 
 
 def _python_error(message: str) -> str:
     """The error that ended a worker's traceback."""
     trace = message.split("Traceback (most recent call last):")[-1].splitlines()
-    error = next(
-        (line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given"
-    ).strip()
-    hint = (
-        "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow"
-        if "No module named" in error
-        else ""
-    )
-    return f"a worker failed, {re.split(' SQLSTATE: ', error)[0][:LONGEST]}{hint}"
+    errors = [line.strip() for line in trace if re.match(r"[\w.]+(:|$)", line)]
+    error = errors[0] if errors else "no reason given"
+    hint = ""
+    if "No module named" in error:
+        hint = "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow"
+    return f"a worker failed, {_without_state(error)}{hint}"

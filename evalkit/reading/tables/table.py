@@ -72,11 +72,12 @@ class Coded:
 
 def concatenated(columns: Sequence[Coded]) -> Coded:
     """The texts of several columns in sequence."""
-    before = np.cumsum([0, *(len(column.names) for column in columns)])
-    codes = [column.code + start for column, start in zip(columns, before.tolist(), strict=False)]
-    return Coded.from_texts(
-        [name for column in columns for name in column.names], np.concatenate(codes)
-    )
+    names: list[str] = []  # those of all columns, some of which may be equal
+    codes = []
+    for column in columns:
+        codes.append(column.code + len(names))
+        names += column.names
+    return Coded.from_texts(names, np.concatenate(codes))
 
 
 def rows_of_repeated(column: Any) -> Ints:
@@ -91,9 +92,10 @@ def rows_of_repeated(column: Any) -> Ints:
         chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)
     ]
     key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
-    order = np.sort(key)
-    rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
-    code = encode(column.take(rows))[0]
+    ascending = np.sort(key)
+    repeated_keys = ascending[1:][ascending[1:] == ascending[:-1]]
+    rows = np.flatnonzero(np.isin(key, repeated_keys))
+    code = encode(column.take(rows)).code  # different texts may have one key
     return rows[np.bincount(code)[code] > 1]
 
 
@@ -163,7 +165,7 @@ def encode_sorted(column: Any) -> EncodedTexts:
 
 
 def indices_among(column: Any, texts: Sequence[str]) -> Ints:
-    """The index of each text in a list that contains them all."""
+    """The index of each text of an Arrow column in a list that contains them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -217,7 +219,8 @@ def _large(block: Any) -> Any:
     """An Arrow dictionary of text, whatever its numbers are, as one of long texts and 32 bits."""
     import pyarrow as pa
 
-    indices, texts = block.indices.cast(pa.int32()), block.dictionary.cast(pa.large_string())
+    indices = block.indices.cast(pa.int32())
+    texts = block.dictionary.cast(pa.large_string())
     return pa.DictionaryArray.from_arrays(indices, texts)
 
 
@@ -376,9 +379,15 @@ def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
 def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
     """Raise InputError if one part has a role that another lacks."""
     first = parts[0]
-    for part, own in zip(parts[1:], fields[1:], strict=True):
-        lacking = [_lacks(part, fields[0][role], first) for role in fields[0] if role not in own]
-        lacking += [_lacks(first, own[role], part) for role in own if role not in fields[0]]
+    first_fields = fields[0]
+    for part, part_fields in zip(parts[1:], fields[1:], strict=True):
+        lacking = []
+        for role, field in first_fields.items():
+            if role not in part_fields:
+                lacking.append(_lacks(part, field, first))
+        for role, field in part_fields.items():
+            if role not in first_fields:
+                lacking.append(_lacks(first, field, part))
         if lacking:
             raise InputError(
                 f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}"
@@ -386,6 +395,7 @@ def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields])
 
 
 def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
+    """A clause of an error: a part has no column for the role that a column of another has."""
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
@@ -407,16 +417,16 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
 # Slices -------------------------------------------------------------------------------------------
 
 
-MOST = 12
+MOST = 12  # slices of a column
 BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
 
 @dataclass(frozen=True)
 class Slice:
-    """One group: the column, the value or range that its units share, and the units.
+    """A slice: the units that share a value, or a range of values, of a column.
 
-    member: their mask, or if the rows are not in memory the number of the group. texts: the values
-    in it.
+    label: the value or range. member: True for each unit in it; if the rows are not in memory, the
+    number of the slice, from 1. texts: the values of the column in it.
     """
 
     column: str
@@ -431,29 +441,34 @@ class Slice:
 
 
 def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
-    """The groups of a text column, in natural order of the value; every unit is in one of them.
+    """The slices of a text column, in natural order of the value; every unit is in one of them.
 
-    Numbers with more than `most` distinct values are grouped by quartile; of more texts the most
-    frequent are kept, and the rest is one group, so that no unit is left out.
+    If there are more than `most` distinct values, numbers are grouped by quartile; the most
+    frequent texts have a slice each, and all others share one, so that no unit is left out.
 
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
     [('2', 2), ('10', 1)]
     """
     if isinstance(values, Coded):
-        names, code = np.array(values.names), values.code
+        names = np.array(values.names)
+        code = values.code
     else:
-        names, code = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
+        texts = np.asarray(values, dtype=object).astype(str)
+        names, code = np.unique(texts, return_inverse=True)
     grouped = groups(names, np.bincount(code, minlength=len(names)), most)
-    of = grouped.of[code]
+    group_of_unit = grouped.of[code]
     return [
-        Slice(column, label, of == i, names[grouped.of == i].tolist())
+        Slice(column, label, group_of_unit == i, names[grouped.of == i].tolist())
         for i, label in enumerate(grouped.labels)
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The labels of the groups of a column, and the number of each distinct value's group."""
+    """The groups of the distinct values of a column.
+
+    labels: of each group. of: for each distinct value the number of its group.
+    """
 
     labels: list[str]
     of: Ints
@@ -466,23 +481,28 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
     ['2', '10']
     """
     numbers = _numbers(names)
-    if len(names) <= most:
-        order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
+    if len(names) > most:
+        if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
+            return _frequent(names, rows, most)
+        return _quarters(numbers, rows)
+    if numbers is None:
+        order = natural(names)
         labels = [str(names[i]) for i in order]
-        return Groups(labels if numbers is None else _plain(labels), np.argsort(order))
-    if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
-        return _frequent(names, rows, most)
-    return _quarters(numbers, rows)
+    else:
+        order = np.argsort(numbers, kind="stable")
+        labels = _plain([str(names[i]) for i in order])
+    return Groups(labels, np.argsort(order))
 
 
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
     """The slices of columns whose rows are not in memory, numbered over all columns.
 
-    columns: for each its distinct `values`, and `of`, the number of each one's group.
+    labels: column -> the labels of its groups. columns: for each its distinct `values`, and `of`,
+    the number of each one's group.
     """
     slices = list[Slice]()
-    for (name, own), column in zip(labels.items(), columns, strict=True):
-        for i, label in enumerate(own):
+    for (name, labels_of_column), column in zip(labels.items(), columns, strict=True):
+        for i, label in enumerate(labels_of_column):
             texts = np.array(column.values)[column.of == i].tolist()
             slices.append(Slice(name, label, len(slices) + 1, texts))
     return slices
@@ -500,12 +520,14 @@ def natural(names: np.ndarray) -> Ints:
 
 
 def _natural_key(name: str) -> tuple[list[int | str], int]:
-    """The parts of a text with its numbers as numbers; then which side of them it lies on, if it is
-    a bound.
+    """What a text is sorted by: its parts, with numbers as numbers, then −1 for a bound such as <2,
+    1 for one such as >2, 0 for others.
     """
-    bound = BOUND.match(name)
-    side = {"<": -1, ">": 1}[bound[1]] if bound else 0
-    parts = re.split(r"([0-9]+)", name[bound.end() :] if bound else name)
+    side = 0
+    if bound := BOUND.match(name):
+        side = -1 if bound[1] == "<" else 1
+        name = name[bound.end() :]
+    parts = re.split(r"([0-9]+)", name)  # every second part is a number
     return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
 
 
@@ -520,6 +542,7 @@ def _plain(labels: list[str]) -> list[str]:
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
+    """Texts as numbers; None if one is no finite number."""
     try:
         numbers = np.array([float(name) for name in names])
     except ValueError:
@@ -528,20 +551,26 @@ def _numbers(names: np.ndarray) -> Floats | None:
 
 
 def _quarters(values: Floats, rows: Ints) -> Groups:
-    edges = np.unique(
-        np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf")
-    )
-    place = np.maximum(np.searchsorted(edges, values), 1) - 1
+    """The groups of numbers by quartile, fewer if quartiles are equal. rows: how many units have
+    each number.
+    """
+    quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf")
+    edges = np.unique(quartiles)
     labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(edges)]
-    labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"
-    filled, of = np.unique(place, return_inverse=True)
+    labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"  # the least number is in the first group
+    interval = np.maximum(np.searchsorted(edges, values), 1) - 1
+    filled, of = np.unique(interval, return_inverse=True)
     return Groups([labels[i] for i in filled], of)
 
 
 def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
-    order = np.argsort(-rows, kind="stable")
-    kept, rest = np.sort(order[: most - 1]), order[most - 1 :]
-    kept = kept[natural(names[kept])]
-    of = np.empty(len(names), dtype=np.int64)
-    of[kept], of[rest] = np.arange(len(kept)), len(kept)
-    return Groups([*(str(names[i]) for i in kept), f"({len(rest)} other values)"], of)
+    """A group for each of the most frequent texts, in their natural order, and one for all others.
+    rows: how many units have each text. most: the number of groups.
+    """
+    by_frequency = np.argsort(-rows, kind="stable")
+    frequent = np.sort(by_frequency[: most - 1])
+    frequent = frequent[natural(names[frequent])]
+    others = len(names) - len(frequent)
+    of = np.full(len(names), len(frequent), dtype=np.int64)  # the last group has the others
+    of[frequent] = np.arange(len(frequent))
+    return Groups([*(str(names[i]) for i in frequent), f"({others} other values)"], of)

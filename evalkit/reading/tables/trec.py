@@ -20,8 +20,10 @@ IDS = ("query", "item", "system")
 
 
 class LineLayout(NamedTuple):
-    """The fields of one kind of line: their number, and the index and the name of those that are
-    read.
+    """One kind of line.
+
+    title: what errors call it. fields: the name of each field, "" for one that is never read.
+    number: the field that is read as a number.
     """
 
     title: str
@@ -56,7 +58,9 @@ def layout(first: list[str]) -> LineLayout | None:
     """
     if len(first) >= 6 and _is_number(first[3]) and _is_number(first[4]):
         return RUN
-    return QRELS if len(first) == 4 and _is_number(first[3]) else None
+    if len(first) == 4 and _is_number(first[3]):
+        return QRELS
+    return None
 
 
 def first_line(path: Path) -> list[str]:
@@ -73,7 +77,8 @@ def first_lines(path: Path) -> list[list[str]]:
     with unpacked(path) as stream:
         head = stream.read(HEAD).removeprefix(_BOM)
     lines = [parts for _, parts in _split(head.splitlines())]
-    return lines[:-1] if len(head) > HEAD - 4 and len(lines) > 1 else lines
+    is_cut = len(head) > HEAD - 4  # the byte order mark, of up to 4 bytes, was removed
+    return lines[:-1] if is_cut and len(lines) > 1 else lines
 
 
 def layout_of(lines: list[list[str]]) -> LineLayout | None:
@@ -84,27 +89,38 @@ def layout_of(lines: list[list[str]]) -> LineLayout | None:
 
 
 def layout_of_table(lines: list[list[str]]) -> LineLayout | None:
-    """The layout of a file with the suffix of a table, if its lines are those of TREC or MS
-    MARCO.
+    """The layout of a file with the suffix of a table, if its lines are those of TREC or MS MARCO;
+    else None. A table may look like TREC's lines, but for their second field.
     """
     shape = layout_of(lines) if lines else None
-    return None if shape in (RUN, QRELS) and lines[0][1] not in SECOND else shape
+    if shape in (RUN, QRELS) and lines[0][1] not in SECOND:
+        return None
+    return shape
 
 
 def _counts(lines: list[list[str]]) -> bool:
-    """True if lines are a query, an item and a rank that counts 1, 2, 3, … in each query."""
+    """True if lines are a query, an item and a rank that counts 1, 2, 3, … in each query, and a
+    query has several lines.
+    """
     if not all(len(parts) == 3 and _WHOLE.fullmatch(parts[2]) for parts in lines):
         return False
-    rank, before, counted = 0, "", False
+    rank = 0
+    previous_query = ""
+    has_second_rank = False
     for query, _, text in lines:
-        counted |= query == before
-        rank, before = rank + 1 if query == before else 1, query
+        if query == previous_query:
+            rank += 1
+            has_second_rank = True
+        else:
+            rank = 1
+        previous_query = query
         if int(text) != rank:
             return False
-    return counted
+    return has_second_rank
 
 
 def _is_number(text: str) -> bool:
+    """True if a field is a number; Python's underscores within numbers are none."""
     try:
         float(text)
     except ValueError:
@@ -124,7 +140,7 @@ def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
 
 class RankCheck(NamedTuple):
     """The first lists of a run with distinct ranks, and how many of them have a higher score at a
-    lower rank.
+    later rank.
     """
 
     contradicting: int
@@ -133,27 +149,28 @@ class RankCheck(NamedTuple):
 
 def check_ranks(path: Path) -> RankCheck:
     """Compare ranks and scores in the first lines of a run."""
-    lists: dict[str, dict[int, float]] = {}
-    equal = set[str]()  # queries with equal ranks, which say nothing
+    lists: dict[str, dict[int, float]] = {}  # query -> rank -> score
+    with_equal_ranks = set[str]()  # queries whose ranks order nothing
     for query, _, _, rank, score, *_ in first_lines(path):
         if not (_WHOLE.fullmatch(rank) and _is_number(score)):
             continue
-        own = lists.setdefault(query, {})
-        if int(rank) in own:
-            equal.add(query)
-        own[int(rank)] = float(score)
-    ranked = [own for query, own in lists.items() if query not in equal]
-    scores = [[own[rank] for rank in sorted(own)] for own in ranked]
-    return RankCheck(sum(own != sorted(own, reverse=True) for own in scores), len(scores))
+        score_of_rank = lists.setdefault(query, {})
+        if int(rank) in score_of_rank:
+            with_equal_ranks.add(query)
+        score_of_rank[int(rank)] = float(score)
+    contradicting = 0
+    for query in lists.keys() - with_equal_ranks:
+        scores = [score for _, score in sorted(lists[query].items())]
+        contradicting += scores != sorted(scores, reverse=True)
+    return RankCheck(contradicting, len(lists) - len(with_equal_ranks))
 
 
 def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
-    """The wanted fields of every line as Arrow arrays by name; text, but score and grade as
-    doubles.
+    """The fields that are read, as Arrow arrays by name: the score, grade or rank as doubles, the
+    others as text.
 
-    name: what errors call the file.
-    Fields after the last are ignored, as trec_eval does. Raises InputError with the line for
-    anything else.
+    name: what errors call the file. Fields after the last are ignored, as trec_eval does. Raises
+    InputError with the line for anything else.
     """
     try:
         with unpacked(path) as stream:
@@ -165,21 +182,23 @@ def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
 
 
 def _read_uniform(data: bytes, shape: LineLayout) -> dict[str, Any] | None:
-    """By Arrow's reader, where one blank or tab separates all fields and no line is special; else
-    None.
+    """The fields by Arrow's quick reader; None unless one blank or tab separates all fields, and no
+    line is empty or a comment.
     """
     import pyarrow as pa
     import pyarrow.csv as csv
 
     data = data.replace(b"\t", b" ")
-    if any(mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")) or data[
-        :1
-    ] in (b"#", b" ", b"\n"):
+    begins_special = data[:1] in (b"#", b" ", b"\n")
+    if begins_special or any(
+        mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")
+    ):
         return None
     names = [name or f"unused{i}" for i, name in enumerate(shape.fields)]
     wanted = [name for _, name in shape.wanted]
     types = {name: pa.float64() if name == shape.number else pa.string() for name in wanted}
-    types |= {"rank": pa.int64()} if shape is RUN else {}
+    if shape is RUN:
+        types["rank"] = pa.int64()  # not returned, but checked: a blank in an id shifts the fields
     try:
         table = csv.read_csv(
             io.BytesIO(data),
@@ -193,29 +212,29 @@ def _read_uniform(data: bytes, shape: LineLayout) -> dict[str, Any] | None:
 
 
 def _read_lines(data: bytes, shape: LineLayout, file: str) -> dict[str, Any]:
-    """Line by line: slower, takes any white space and comments, and knows which line is wrong."""
+    """The fields line by line: this is slower, but takes any white space and comments, and knows
+    which line is wrong. file: what errors call it.
+    """
     import pyarrow as pa
 
     columns: dict[str, list[Any]] = {name: [] for _, name in shape.wanted}
     _check_text(data, file)
     for line, parts in _split(data.splitlines()):
+        must = f"{file}: line {line} must be {shape.title}"
+        beginning = repr(" ".join(parts)[:80])
         if len(parts) < len(shape.fields):
-            got = f"{len(parts)} fields: {' '.join(parts)[:80]!r}"
-            raise InputError(f"{file}: line {line} must be {shape.title}, got {got}")
+            raise InputError(f"{must}, got {len(parts)} fields: {beginning}")
         if shape is RUN and layout(parts[5:]) is RUN:
-            got = f"another after it: {' '.join(parts)[:80]!r}"
             raise InputError(
-                f"{file}: line {line} must be {shape.title}, got {got}; begin a new line for each"
+                f"{must}, got another after it: {beginning}; begin a new line for each"
             )
         if _has_blank(parts, shape):
-            got = repr(" ".join(parts)[:80])
-            raise InputError(
-                f"{file}: line {line} must be {shape.title}, without blanks in ids, got {got}"
-            )
+            raise InputError(f"{must}, without blanks in ids, got {beginning}")
         for i, name in shape.wanted:
-            columns[name].append(
-                _number(parts[i], name, file, line) if name == shape.number else parts[i]
-            )
+            if name == shape.number:
+                columns[name].append(_number(parts[i], name, file, line))
+            else:
+                columns[name].append(parts[i])
     types = {name: pa.float64() if name == shape.number else pa.string() for name in columns}
     return {name: pa.array(column, types[name]) for name, column in columns.items()}
 
@@ -229,6 +248,7 @@ def _has_blank(parts: list[str], shape: LineLayout) -> bool:
 
 
 def _check_text(data: bytes, file: str) -> None:
+    """Raise InputError for the first byte that is not UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -239,6 +259,7 @@ def _check_text(data: bytes, file: str) -> None:
 
 
 def _number(text: str, name: str, file: str, line: int) -> float:
+    """The number in a field. Raises InputError if there is none. name: of the field."""
     if not _is_number(text):
         raise InputError(f"{file}: {name} must be a number, got {text!r} (line {line})")
     return float(text)
