@@ -19,7 +19,7 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit, Resampled
-from evalkit.catalogue.metric import TEXTS, UNKNOWN, Chosen as Chosen, Metric as Metric
+from evalkit.catalogue.metric import TEXTS, UNKNOWN, Metric as Metric, MetricAtK as MetricAtK
 from evalkit.catalogue.own import (
     INPUTS,
     FunctionOfRows,
@@ -75,7 +75,7 @@ for _metric in chain(*(table.values() for table in TABLES.values())):
         ALIASES.setdefault(_alias, _metric.name)
 
 
-def find(name: Any, structure: str) -> Chosen:
+def find(name: Any, structure: str) -> MetricAtK:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
     `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
 
@@ -168,7 +168,7 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
     return by_alias | by_name
 
 
-def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
+def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The metrics of a structure that a name may stand for, by its first spelling that any metric
     has; empty if none has. Raises ParameterError for a wrong cut-off.
 
@@ -186,7 +186,7 @@ def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
     return ()
 
 
-def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
+def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The error that the name of a scorer of scikit-learn negates, such as log_loss of
     neg_log_loss; empty for another name.
     """
@@ -247,7 +247,7 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     return None
 
 
-def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
+def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     """The label of the metric of a report that a name, or another name of it, stands for.
 
     metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
@@ -323,7 +323,7 @@ def _cut_off(text: str | None, name: str) -> int | None:
     return int(text) if text else None
 
 
-def _loaded(name: Any) -> Chosen:
+def _loaded(name: Any) -> MetricAtK:
     """The own metric that an entry of the parameter `metrics` stands for: a name such as
     `my_metrics.py:gain@10`, a plain function, or a declared metric. Raises ParameterError for
     anything else.
@@ -331,11 +331,11 @@ def _loaded(name: Any) -> Chosen:
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
     if match:
         file, metric, cut = match.group("file", "metric", "cut")
-        return Chosen(load(file, metric, _of_function), _cut_off(cut, name))
-    is_plain_function = callable(name) and not isinstance(name, Chosen | OwnMetric)
+        return MetricAtK(load(file, metric, _of_function), _cut_off(cut, name))
+    is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
     if is_plain_function:
-        return Chosen(_of_function(name, usual_name(name)))
-    chosen = name if isinstance(name, Chosen) else Chosen(name)
+        return MetricAtK(_of_function(name, usual_name(name)))
+    chosen = name if isinstance(name, MetricAtK) else MetricAtK(name)
     if not isinstance(chosen.metric, OwnMetric):
         rule = "must be names or functions, such as those declared by ek.mean"
         raise ParameterError(f"metrics: {rule}, got {getattr(name, '__name__', name)!r}")
@@ -352,7 +352,7 @@ def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
     return replace(metric, name=name, best=direction(metric.name) or UNKNOWN)
 
 
-def _own(chosen: Chosen, structure: str) -> Chosen:
+def _own(chosen: MetricAtK, structure: str) -> MetricAtK:
     """An own metric for a report on this structure. Raises ParameterError if it takes arguments
     that the structure does not have, or has the name of a metric of the catalogue.
     """
@@ -383,7 +383,7 @@ def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
     return ParameterError(f"metrics: {takes}, {not_those} {known}{hints}")
 
 
-def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
+def _checked(metric: Metric, k: float | None, name: str) -> MetricAtK:
     """The metric at a cut-off or number k. Raises ParameterError if it needs one and k is None, or
     if it does not take this one. name: as the user wrote it, for errors.
     """
@@ -406,10 +406,10 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
         raise ParameterError(
             f"metrics: {metric.name} needs a cut-off, such as {metric.before_cut}10, got {name!r}"
         )
-    return Chosen(metric, k)
+    return MetricAtK(metric, k)
 
 
-def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[MetricAtK, ...]:
     """The metrics that the names, or own metrics, of a parameter stand for, without duplicates;
     those of the `usual` names if there are none.
 
@@ -420,7 +420,7 @@ def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[
     return with_distinct_labels(tuple(metrics))
 
 
-def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...]:
     """Return the metrics as they are. Raises ParameterError if two have the same label."""
     labels = [metric.label for metric in metrics]
     repeated = [label for label in labels if labels.count(label) > 1]
@@ -434,7 +434,7 @@ def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
 
 def possible(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
-) -> tuple[Chosen, ...]:
+) -> tuple[MetricAtK, ...]:
     """The metrics that the names of a parameter stand for, by default those of the `usual` ones
     that the input allows.
 
@@ -561,7 +561,7 @@ def named(name: str, best: str | None = None) -> Metric:
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
-def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
+def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK, ...]:
     """The metrics with the directions that the parameter `lower_is_better` states: lower values of
     the metrics that it names are better; of all others whose direction is not known higher ones, if
     the user set the parameter.
@@ -569,7 +569,7 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     Raises ParameterError for a name that none of the metrics has, and for a metric whose definition
     says that higher is better.
 
-    >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
+    >>> metrics = MetricAtK(named("minutes")), MetricAtK(named("steps"))
     >>> p = Shared.from_raw({"lower_is_better": "minutes"})
     >>> [one.metric.best for one in with_directions(metrics, p)]
     ['low', 'high']
@@ -585,7 +585,9 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     return tuple(_with_direction(chosen, lower_is_better, otherwise) for chosen in metrics)
 
 
-def _with_direction(chosen: Chosen, lower_is_better: Collection[str], otherwise: str) -> Chosen:
+def _with_direction(
+    chosen: MetricAtK, lower_is_better: Collection[str], otherwise: str
+) -> MetricAtK:
     """The metric with its direction. lower_is_better: labels of metrics. otherwise: the direction
     to give to another metric whose direction is unknown. Raises ParameterError for a metric of
     `lower_is_better` whose definition says that higher is better.
@@ -597,9 +599,9 @@ def _with_direction(chosen: Chosen, lower_is_better: Collection[str], otherwise:
                 f"lower_is_better: {chosen.label} has its direction by definition, {metric.best} "
                 f"values are better"
             )
-        return Chosen(replace(metric, best="low"), chosen.k)
+        return MetricAtK(replace(metric, best="low"), chosen.k)
     if metric.best == UNKNOWN:
-        return Chosen(replace(metric, best=otherwise), chosen.k)
+        return MetricAtK(replace(metric, best=otherwise), chosen.k)
     return chosen
 
 

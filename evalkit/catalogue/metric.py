@@ -1,5 +1,5 @@
-"""`Metric`, a row of the table of metrics, `Chosen`, a metric at a cut-off, such as `ndcg@10`, and
-the kinds that are made of other metrics.
+"""`Metric`, a row of the table of metrics, `MetricAtK`, a metric at a cut-off, such as `ndcg@10`,
+and the kinds that are made of other metrics.
 """
 
 import pkgutil
@@ -116,10 +116,11 @@ def _at_number(metric: Metric, number: float) -> Metric:
 TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())
 
 
-def described(name: str, structure: str, kind: Kind) -> Metric:
-    """The metric of this name in the table of a structure: its texts are read from metrics.toml.
+def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
+    """The metric of this name and kind, with the texts of its entry in metrics.toml.
 
-    name: as in the file, where metrics that need a cut-off end with an @.
+    structure: the section of the file, such as "rankings". name: of the entry there; a metric that
+    needs a cut-off has an @ at its end.
     """
     fields = dict(TEXTS[structure][name])
     fields["columns"] = tuple(fields.get("columns", ()))
@@ -129,11 +130,16 @@ def described(name: str, structure: str, kind: Kind) -> Metric:
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
-def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
-    """The table of metrics of a structure, by name; a kind gets its texts from metrics.toml."""
+def metric_table(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
+    """The metrics of a structure, such as "rankings", by name: those that are complete as they are,
+    those of which only the kind is stated with their texts from metrics.toml.
+    """
     metrics = {}
     for name, kind in kinds.items():
-        metrics[name] = kind if isinstance(kind, Metric) else described(name, structure, kind)
+        if isinstance(kind, Metric):
+            metrics[name] = kind
+        else:
+            metrics[name] = metric_from_toml(name, structure, kind)
     return metrics
 
 
@@ -141,11 +147,11 @@ def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Met
     """The metric of this name with a number after its @, such as fbeta@0.5. kind_at: number -> the
     kind; the metric itself, whose name has no number yet, gets the kind at 1.
     """
-    return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
+    return replace(metric_from_toml(name, structure, kind_at(1)), kind_at=kind_at)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class MetricAtK:
     """A metric at its cut-off or number, as `ndcg@10` and `fbeta@0.5` name it; `label` is what is
     printed.
     """
@@ -205,17 +211,17 @@ class Chosen:
         return self.base.metric.uses_decisions
 
     @property
-    def leave_one_out(self) -> "Chosen":
+    def leave_one_out(self) -> "MetricAtK":
         """The metric with the form of its kind for few positives, see `Combined.scarce`."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
         return replace(self, metric=replace(self.metric, kind=kind))
 
     @property
-    def base(self) -> "Chosen":
+    def base(self) -> "MetricAtK":
         """The metric that this one is a function of, such as MSE of RMSE; others are their own."""
         kind = self.metric.kind
-        return Chosen(kind.metric, self.k) if isinstance(kind, Transformed) else self
+        return MetricAtK(kind.metric, self.k) if isinstance(kind, Transformed) else self
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """The numerator and the denominator of each unit (row, query, user) of a structure. level:

@@ -17,7 +17,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import RowMasks
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import ScoreKind
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
@@ -103,23 +103,23 @@ class Binned:
         """The smallest and the largest average precision that the scores in bins may have."""
         return grid.average_precision_limits(self.counts, self.pools_scores)
 
-    def largest_change(self, chosen: Chosen) -> float:
+    def largest_change(self, metric_at_k: MetricAtK) -> float:
         """By how much bins with several scores may change a metric, at most; NaN if no bound is
         known.
 
         A bound is known for metrics that rise when a positive moves up: their extremes are those of
         the worst and of the best order of the scores within the bins.
         """
-        kind = chosen.base.metric.kind
+        kind = metric_at_k.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
-        value = chosen.value_at(self.chances)
-        if chosen.base.metric is AVERAGE_PRECISION:
+        value = metric_at_k.value_at(self.chances)
+        if metric_at_k.base.metric is AVERAGE_PRECISION:
             extremes = [*self.average_precision_range]
         else:
             orders = grid.extreme_orders(self.bins)
             tables = [replace(self, bins=bins).chances for bins in orders]
-            extremes = [chosen.value_at(table) for table in tables]
+            extremes = [metric_at_k.value_at(table) for table in tables]
         return max(abs(extreme - value) for extreme in extremes)
 
 
@@ -147,9 +147,9 @@ class ScoreInfluence:
     influence: Floats
 
     @staticmethod
-    def from_table(chosen: Chosen, table: Binned) -> "ScoreInfluence":
+    def from_table(metric_at_k: MetricAtK, table: Binned) -> "ScoreInfluence":
         """The influence on the metric of one class or label, whose scores are in bins."""
-        kind = chosen.metric.kind
+        kind = metric_at_k.metric.kind
         assert isinstance(kind, ScoreKind)
         # a row for positive and one for negative rows, a column per bin; thresholds descend
         lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
@@ -395,7 +395,7 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within_slices: True if they are also measured in slices.
     """
 
-    within: Sequence[Chosen] = ()
+    within: Sequence[MetricAtK] = ()
     within_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
@@ -427,9 +427,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         metric and system; shape (metrics · systems · 2, rows).
         """
         columns = []
-        for chosen in self.within:
+        for metric_at_k in self.within:
             for i in range(len(block.predictions)):
-                sums = chosen.sums(block.rows(i))
+                sums = metric_at_k.sums(block.rows(i))
                 columns += [sums.numerator, sums.size]
         return np.array(columns)
 
@@ -877,7 +877,7 @@ class SecondReading:
     first: FirstReading[Bundle]
     plain: bool
     means: Mapping[GroupMetric, MeanInfluence]
-    partial_losses: Mapping[GroupMetric, Chosen] = field(default_factory=dict)
+    partial_losses: Mapping[GroupMetric, MetricAtK] = field(default_factory=dict)
     thresholds: Sequence[Floats] = ()
     decision_groups: Collection[int] = ()
     system: int = 0
@@ -910,9 +910,9 @@ class SecondReading:
                     means[key] = sums.moments
                     if sums.powers is not None:
                         powers[key] = Total(sums.powers)
-            for key, chosen in self.partial_losses.items():
+            for key, metric_at_k in self.partial_losses.items():
                 if key.group == group:
-                    pair_sums[key] = self._pair_sums(rows, chosen)
+                    pair_sums[key] = self._pair_sums(rows, metric_at_k)
             if group in self.decision_groups:
                 cells[group] = self._decisions(rows)
         predictions = block.predictions[self.system : self.system + 1]
@@ -983,18 +983,18 @@ class SecondReading:
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, powers)
 
-    def _pair_sums(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
+    def _pair_sums(self, block: Block, metric_at_k: MetricAtK) -> Moments | UnitSums:
         """The moments of the columns `PairSums` of each pair of systems, for a loss that is
         undefined on some rows.
         """
-        return summed(block, partial(self._pair_columns, chosen=chosen), self.max_units)
+        return summed(block, partial(self._pair_columns, metric_at_k=metric_at_k), self.max_units)
 
-    def _pair_columns(self, piece: Block, chosen: Chosen) -> Floats:
+    def _pair_columns(self, piece: Block, metric_at_k: MetricAtK) -> Floats:
         """The columns `PairSums` of each pair of systems, one pair after another; shape (3 · pairs,
         rows).
         """
         systems = range(len(self.thresholds))
-        values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
+        values = [metric_at_k.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
         columns = list[np.ndarray]()
         for first, second in combinations(values, 2):
             difference = first - second

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows, TermsKind
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import FunctionOfMeans, Median, MedianEstimate
 from evalkit.limits import Limits
 from evalkit.metrics.blocks import Block
@@ -45,26 +45,26 @@ class RowsInMemory:
         """The layout of the sample: whether rows have units, and weights."""
         return layout_of_rows(next(iter(self.rows.values())))
 
-    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> RowStatistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system on some rows. member: a mask, or a Python slice for all rows.
 
         The statistics of all rows are stored, because each pair of systems needs them again, until
         another metric is measured, or if there are too many rows.
         """
         if not isinstance(member, slice):
-            return RowStatistic(chosen, self.rows[system].take(member))
-        self._forget_other_metrics(chosen)
+            return RowStatistic(metric_at_k, self.rows[system].take(member))
+        self._forget_other_metrics(metric_at_k)
         stored = self._stored_statistics
-        key = StatisticKey(chosen, system)
-        statistic = stored.get(key) or RowStatistic(chosen, self.rows[system])
+        key = StatisticKey(metric_at_k, system)
+        statistic = stored.get(key) or RowStatistic(metric_at_k, self.rows[system])
         if (len(stored) + 1) * len(statistic.rows) <= MAX_STORED_ROWS:
             stored[key] = statistic
         return statistic
 
-    def _forget_other_metrics(self, chosen: Chosen) -> None:
+    def _forget_other_metrics(self, metric_at_k: MetricAtK) -> None:
         """Drop the stored statistics if they are of another metric."""
         any_key = next(iter(self._stored_statistics), None)  # all keys have the same metric
-        if any_key is not None and any_key.metric != chosen:
+        if any_key is not None and any_key.metric != metric_at_k:
             self._stored_statistics.clear()
 
     @cached_property
@@ -76,7 +76,7 @@ class RowsInMemory:
 class StatisticKey(NamedTuple):
     """A metric and the name of a system."""
 
-    metric: Chosen
+    metric: MetricAtK
     system: str
 
 
@@ -138,7 +138,7 @@ class Terms:
     them.
     """
 
-    metrics: tuple[Chosen, ...]
+    metrics: tuple[MetricAtK, ...]
     centres: Sequence[Centre]
     near: Mapping[TermsKey, Floats]
     max_units: int
@@ -148,7 +148,7 @@ class Terms:
 
     @staticmethod
     def from_heads(
-        metrics: Sequence[Chosen],
+        metrics: Sequence[MetricAtK],
         heads: Sequence[Block],
         max_units: int,
         further: Callable[[Block], Floats] | None = None,
@@ -175,12 +175,12 @@ class Terms:
             further_width=further_width,
         )
         near = {}
-        for m, chosen in enumerate(metrics):
-            kind = chosen.metric.kind
+        for m, metric_at_k in enumerate(metrics):
+            kind = metric_at_k.metric.kind
             if not isinstance(kind, TermsKind):
                 continue
             for i, head in enumerate(heads):
-                columns = kind.terms(terms.rows(head, places[i]), chosen.k, centres[i])
+                columns = kind.terms(terms.rows(head, places[i]), metric_at_k.k, centres[i])
                 near_terms = np.zeros(len(columns))  # losses and ratios are not centred
                 if isinstance(kind, FunctionOfMeans) and len(head):
                     _, *numbers = columns  # the first term of each row is the constant 1
@@ -190,7 +190,7 @@ class Terms:
 
     @staticmethod
     def uncentred(
-        metrics: Sequence[Chosen],
+        metrics: Sequence[MetricAtK],
         systems: int,
         max_units: int,
         rows_of: Callable[[Block, int], Rows] | None = None,
@@ -295,10 +295,10 @@ class Terms:
 
     def _terms(self, rows: Rows, key: TermsKey) -> Sequence[Floats]:
         """The terms of a metric and system on these rows of the system, unweighted."""
-        chosen = self.metrics[key.metric]
-        kind = chosen.metric.kind
+        metric_at_k = self.metrics[key.metric]
+        kind = metric_at_k.metric.kind
         assert isinstance(kind, TermsKind)
-        return kind.terms(rows, chosen.k, self.centres[key.system])
+        return kind.terms(rows, metric_at_k.k, self.centres[key.system])
 
     def _centred_terms(self, block: Block, key: TermsKey) -> Floats:
         """The terms of a metric and system less the numbers near them, times the weights of the
@@ -329,17 +329,17 @@ class SummedForecasts:
         """True if every unit is in memory."""
         return has_units(self.summary.terms.moments[0].moments)
 
-    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows. member: the number of the group, or a Python
         slice for all rows, as for rows in memory.
         """
         group = 0 if isinstance(member, slice) else member
         i = self.systems.index(system)
-        if isinstance(chosen.base.metric.kind, Median):
-            return self._median(chosen, group, i)
-        return self._function_of_sums(chosen, group, i)
+        if isinstance(metric_at_k.base.metric.kind, Median):
+            return self._median(metric_at_k, group, i)
+        return self._function_of_sums(metric_at_k, group, i)
 
-    def _median(self, chosen: Chosen, group: int, i: int) -> SampledMedian:
+    def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
         """A median of system i in a group; the influence of rows is estimated from the sample."""
         moments = self.summary.terms.moments[group].moments
         n = moments.n
@@ -347,8 +347,8 @@ class SummedForecasts:
         if self.layout is not Layout.PLAIN:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
-            chosen,
-            self.middle(chosen, group, i),
+            metric_at_k,
+            self.middle(metric_at_k, group, i),
             self.summary.sample,
             i,
             self._sampled_rows_in(group),
@@ -357,23 +357,25 @@ class SummedForecasts:
             kish - 1,
         )
 
-    def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+    def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i in a group that is computed from sums of terms."""
-        m = self.terms.metrics.index(chosen.base)
+        m = self.terms.metrics.index(metric_at_k.base)
         moments = self.summary.terms.moments[group].moments
         key = SquaresKey(group, m, i)
         squares = None
         if key in self.summary.terms.squares:
             near = self.terms.near_means(TermsKey(m, i))
             squares = Squares(self.summary.terms.squares[key], near)
-        return MomentStatistic(chosen, moments, self.terms.place(group, m, i), self.layout, squares)
+        return MomentStatistic(
+            metric_at_k, moments, self.terms.place(group, m, i), self.layout, squares
+        )
 
     @cached
-    def middle(self, chosen: Chosen, group: int, i: int) -> MedianEstimate:
+    def middle(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
         """The median of the absolute errors of system i in a group, with what its influence values
         need.
         """
-        kind = chosen.base.metric.kind
+        kind = metric_at_k.base.metric.kind
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
         # by error: the number of rows and, if rows are weighted, the sums of their weights and of
@@ -397,14 +399,15 @@ class SummedForecasts:
         """Raise ParameterError for a loss that leaves out other rows for one system than for
         another: these are compared on the rows that both have, which sums do not tell.
         """
-        for chosen in self.terms.metrics:
-            if isinstance(chosen.metric.kind, Loss):
+        for metric_at_k in self.terms.metrics:
+            if isinstance(metric_at_k.metric.kind, Loss):
                 systems = range(len(self.systems))
                 weights = {
-                    weight_of_counted_rows(self._function_of_sums(chosen, 0, i)) for i in systems
+                    weight_of_counted_rows(self._function_of_sums(metric_at_k, 0, i))
+                    for i in systems
                 }
                 if len(weights) > 1:
-                    raise ParameterError(f"metrics: {chosen.label} {OTHER_ROWS_LEFT_OUT}")
+                    raise ParameterError(f"metrics: {metric_at_k.label} {OTHER_ROWS_LEFT_OUT}")
 
 
 def weight_of_counted_rows(loss: MomentStatistic) -> float:
@@ -414,10 +417,10 @@ def weight_of_counted_rows(loss: MomentStatistic) -> float:
     return float(loss.totals[1])
 
 
-def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
+def refuse_unsummed(metrics: Sequence[MetricAtK], rows: int) -> None:
     """Raise ParameterError for a metric that cannot be computed from sums and counted errors."""
-    for chosen in metrics:
-        if not isinstance(chosen.base.metric.kind, TermsKind | Median):
+    for metric_at_k in metrics:
+        if not isinstance(metric_at_k.base.metric.kind, TermsKind | Median):
             raise ParameterError(
-                f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows"
+                f"metrics: {metric_at_k.label} needs all rows in memory, got {rows:,} rows"
             )

@@ -222,7 +222,7 @@ def _short(path: str) -> str:
 
 def _possible(
     shared: study.Settings, models: Mapping[str, Any], *, asked: bool
-) -> tuple[lookup.Chosen, ...]:
+) -> tuple[lookup.MetricAtK, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked
     for in vain.
     """
