@@ -128,6 +128,13 @@ class Kind(ABC):
         """True if intervals and tests use more of the rows than their terms."""
         return not self.has_terms
 
+    @property
+    def limits_use_fourth_powers(self) -> bool:
+        """True if limits use the kurtosis of the influence values where only sums over rows are
+        known: a few rows may carry most of the variance.
+        """
+        return False
+
     def groups(self, rows: Rows) -> list[Bools]:
         """Masks of the groups of rows in which the variance is estimated, such as the positives and
         the negatives; the size of the smallest limits how well it is known.
@@ -187,12 +194,11 @@ class RatioOfSums(Kind):
         terms = self.sums(rows, k, 1)
         value = terms.value
         denominator = terms.size
-        defined = terms.defined
-        if not defined.all():  # rows without a value count in neither sum
-            denominator = np.where(defined, denominator, np.nan)
+        if not terms.defined.all():  # rows without a value count in neither sum
+            denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)
         influence = ratio(terms.numerator - value * terms.size, total)
-        if np.isfinite(value):
+        if np.isfinite(value):  # NaN is left of rows without a value only
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
 
@@ -351,6 +357,7 @@ class RatioOfRows(RowTerms):
 
     terms_of_rows: Callable[[Rows], Sequence[Floats]]
     of_distributions: bool = False
+    limits_use_fourth_powers: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """The numerator and the denominator of each row, unweighted."""

@@ -433,6 +433,7 @@ class FunctionOfMeans(TermsKind):
     numbers: Callable[[Rows, Centre], Sequence[Floats]]
     function: Callable[[Floats], ValueAndSlopes]
     joint: ClassVar[bool] = True
+    limits_use_fourth_powers: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and the influence of each row by the delta method: the sum over the means of

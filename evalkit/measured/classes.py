@@ -37,7 +37,7 @@ from evalkit.measured.readings import (
     SecondSummary,
     score_of_predicted,
 )
-from evalkit.measured.rows import RowsInMemory, weight_of_counted_rows
+from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
 from evalkit.metrics import counts, labels
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
@@ -195,8 +195,8 @@ class BlockMetrics(ABC, Generic[Further]):
         return {key: sums.moments.around_zero for key, sums in means.items()}
 
     def powers(self, key: GroupMetric) -> dict[tuple[int, int], Floats]:
-        """For each pair of systems, by number, the `MeanInfluence.powers` of a metric, shape
-        (strata, 2); empty if they were not added up.
+        """For each pair of systems, by number, the `MeanInfluence.sums_of_powers` of a metric,
+        shape (strata, 2); empty if they were not added up.
         """
         if self.second_summary is None or key not in self.second_summary.powers:
             return {}
@@ -217,9 +217,9 @@ class BlockMetrics(ABC, Generic[Further]):
         """The metric of a system in a group of rows. member: the number of the group, or a Python
         slice for all rows, as for rows in memory.
         """
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         i = self.systems.index(system)
-        if metric_at_k.base in self.first.terms.metrics:
+        if metric_at_k.base in self.first.loss_adder.metrics:
             return self.loss(metric_at_k, group, i)
         if metric_at_k.uses_decisions:
             return self.of_decisions(metric_at_k, group, i)
@@ -228,16 +228,16 @@ class BlockMetrics(ABC, Generic[Further]):
     def loss(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i that is computed from sums of terms of the rows."""
         moments = self.summary.moments[group].moments
-        metric = self.first.terms.metrics.index(metric_at_k.base)
+        metric = self.first.loss_adder.metrics.index(metric_at_k.base)
         return MomentStatistic(
-            metric_at_k, moments, self.first.terms.place(group, metric, i), self.layout
+            metric_at_k, moments, self.first.loss_adder.term_columns(group, metric, i), self.layout
         )
 
     def refuse_partial_losses(self) -> None:
         """Raise ParameterError for a loss that leaves rows out, or is infinite on a row: two
         systems are then compared on the rows that both have, which sums do not tell.
         """
-        for metric_at_k in self.first.terms.metrics:
+        for metric_at_k in self.first.loss_adder.metrics:
             losses = [self.loss(metric_at_k, 0, i) for i in range(len(self.systems))]
             leaves_out = False
             if isinstance(metric_at_k.metric.kind, Loss):
@@ -464,7 +464,7 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         if metric_at_k not in self.first.within:
             return super().measure(metric_at_k, system, member)
         # a metric that ranks the rows within each unit: its terms are kept by unit
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         metric = self.first.within.index(metric_at_k)
         # the columns of `_within_terms`: numerator and denominator of each metric and system
         column = 2 * (metric * len(self.systems) + self.systems.index(system))
@@ -564,7 +564,7 @@ class ClassesInMemory(ProblemsInMemory):
         """The rows with actual value 1 for class c, 0 for the others, and its scores."""
         return against_rest(rows, c)
 
-    def sizes(self, member: Bools | slice = slice(None)) -> Ints:
+    def sizes(self, member: Bools | slice = ALL_ROWS) -> Ints:
         """The number of rows of each class, shape (classes,). member: of these rows."""
         rows = self._first_rows
         return np.bincount(rows.actual[member], minlength=rows.classes)
@@ -635,9 +635,9 @@ class SummedClasses(BlockMetrics[ClassFurther]):
 
     # Tables
 
-    def sizes(self, member: int | slice = slice(None)) -> Ints:
+    def sizes(self, member: int | slice = ALL_ROWS) -> Ints:
         """The number of rows of each class, shape (classes,). member: as in `measure`."""
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         cells = self.system_cells(0, group)  # actual classes are the same for all systems
         return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 

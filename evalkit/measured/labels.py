@@ -39,7 +39,7 @@ from evalkit.measured.readings import (
     SecondReading,
     label_rows,
 )
-from evalkit.measured.rows import Terms, weight_of_counted_rows
+from evalkit.measured.rows import TermAdder, weight_of_counted_rows
 from evalkit.metrics import counts, curves, grid
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.moments import Moments
@@ -349,8 +349,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         leader, the only system for which this is summed.
         """
         assert self.second is not None
-        last = len(self.second.alone) - 1  # after the terms of the common thresholds
-        return self._alone(last, self.second.alone[last].metrics[label])
+        last = len(self.second.leader_adders) - 1  # after the terms of the common thresholds
+        return self._metric_of_leader(last, self.second.leader_adders[last].metrics[label])
 
     # Along a threshold
 
@@ -363,32 +363,32 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         """
         kind = metric_at_k.metric.kind
         if isinstance(kind, TermsKind):
-            return self._alone(number, metric_at_k)
+            return self._metric_of_leader(number, metric_at_k)
         assert isinstance(kind, Combined)
         assert self.second is not None
         assert self.second_summary is not None
-        i = self.second.system
+        i = self.second.leader
         metric = self.part_metric(kind, 0)
-        moments = self.second_summary.alone[number].moments.around_zero
+        moments = self.second_summary.leader_moments[number].moments.around_zero
         parts = []
-        # the first column is the weight, those of the labels' F1 follow: see `_terms_by_threshold`
+        # the first column is the weight, those of the labels' F1 follow: see `_adders_by_threshold`
         columns = range(1, 1 + len(self.problems))
         for j, share, column in zip(self.problems, self.shares_in(kind, 0), columns, strict=True):
             scores = self.scores(0, i, j).at_threshold(threshold)
             parts.append(MeanPart(float(share), self.area(metric, 0, j, scores, moments, column)))
         return self.mean(metric_at_k, 0, i, moments, columns, parts)
 
-    def _alone(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
+    def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
         """A metric of the leader from the sums that are made for it alone. number: which of
-        `SecondReading.alone` has the metric.
+        `SecondReading.leader_adders` has the metric.
         """
         assert self.second is not None
         assert self.second_summary is not None
-        terms = self.second.alone[number]
-        moments = self.second_summary.alone[number].moments
+        terms = self.second.leader_adders[number]
+        moments = self.second_summary.leader_moments[number].moments
         # the leader is the only system of these terms
-        place = terms.place(group=0, m=terms.metrics.index(metric_at_k), i=0)
-        return MomentStatistic(metric_at_k, moments, place, self.layout)
+        columns = terms.term_columns(group=0, m=terms.metrics.index(metric_at_k), i=0)
+        return MomentStatistic(metric_at_k, moments, columns, self.layout)
 
     # Tables
 
@@ -513,20 +513,20 @@ def second_reading(
                 partial_losses[GroupMetric(group, metric_at_k.base.label)] = metric_at_k.base
     if not measured.plain:
         means |= _areas_of_labels(measured, known=means)
-    system = measured.systems.index(leader)
-    alone = [*_terms_by_threshold(measured, leader)]
+    leader_number = measured.systems.index(leader)
+    leader_adders = [*_adders_by_threshold(measured, leader)]
     if probabilities:
         excess = [score_excess(j) for j in measured.problems]
-        thresholds = first.thresholds[system : system + 1]
-        alone.append(terms_of(excess, 1, first.terms.max_units, thresholds))
+        thresholds = first.thresholds[leader_number : leader_number + 1]
+        leader_adders.append(label_term_adder(excess, 1, first.loss_adder.max_units, thresholds))
     return SecondReading(
         first=first,
         plain=measured.plain,
         means=means,
         partial_losses=partial_losses,
         thresholds=first.thresholds,
-        system=system,
-        alone=alone,
+        leader=leader_number,
+        leader_adders=leader_adders,
     )
 
 
@@ -563,31 +563,31 @@ def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) 
         [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
         for i in systems
     ]
-    through_shares = list[Floats]()
+    share_influence = list[Floats]()
     if isinstance(kind, Weighted):
         total = measured.positive_weights(group).sum()
         for of_labels in statistics:
             value = np.array([statistic.value for statistic in of_labels])
             mean = float(np.nansum(shares * value))
             # a row with a label raises its share, and so the mean if its value is above the mean
-            through_shares.append(np.nan_to_num(ratio(value - mean, total)))
-    on_difference = {}
+            share_influence.append(np.nan_to_num(ratio(value - mean, total)))
+    joint_influence = {}
     if kind.selects_rows and measured.plain:
         for i, j in combinations(systems, 2):
             differences = [
-                _decision_differences(first, second)
+                _decisijoint_influences(first, second)
                 for first, second in zip(statistics[i], statistics[j], strict=True)
             ]
-            on_difference[i, j] = shares[:, None] * np.array(differences)
-            if through_shares:
+            joint_influence[i, j] = shares[:, None] * np.array(differences)
+            if share_influence:
                 with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
-                difference = through_shares[i] - through_shares[j]
-                on_difference[i, j] += with_label * difference[:, None]
+                difference = share_influence[i] - share_influence[j]
+                joint_influence[i, j] += with_label * difference[:, None]
     tables = []
     for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True):
         by_label = zip(of_labels, thresholds.tolist(), strict=True)
         tables.append([_label_influence(statistic, threshold) for statistic, threshold in by_label])
-    return MeanInfluence(tables, shares, through_shares, on_difference)
+    return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
 def _label_influence(
@@ -606,7 +606,7 @@ def _label_influence(
     return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
 
 
-def _decision_differences(
+def _decisijoint_influences(
     first: class_cells.CellStatistic | class_cells.InfluenceStatistic,
     second: class_cells.CellStatistic | class_cells.InfluenceStatistic,
 ) -> Floats:
@@ -624,7 +624,7 @@ def _decision_differences(
     return influence
 
 
-def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
+def _adders_by_threshold(measured: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, the terms of the leader
     to be summed: those of the micro-averaged metrics and, as further columns, the influence of a
     row on the F1 of each label.
@@ -643,7 +643,7 @@ def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
             # reversed, so that the index is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         thresholds = [np.full(len(tables), threshold)]
-        terms = terms_of(MICRO, 1, measured.first.terms.max_units, thresholds)
+        terms = label_term_adder(MICRO, 1, measured.first.loss_adder.max_units, thresholds)
         further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
         yield replace(terms, further=further, further_width=len(tables))
 
@@ -667,12 +667,12 @@ def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Float
     return thresholds[np.isfinite(thresholds)]
 
 
-def terms_of(
+def label_term_adder(
     metrics: Sequence[MetricAtK], systems: int, max_units: int, thresholds: Sequence[Floats]
-) -> Terms:
+) -> TermAdder:
     """The terms to be summed of losses and ratios over rows of labels. systems: their number.
     max_units: the largest number of units to keep. thresholds: for each system an array with one
     per label.
     """
-    rows_of = partial(label_rows, thresholds=thresholds)
-    return Terms.uncentred(metrics, systems, max_units, rows_of)
+    rows_of_system = partial(label_rows, thresholds=thresholds)
+    return TermAdder.uncentred(metrics, systems, max_units, rows_of_system)

@@ -824,8 +824,10 @@ def method_names(
     every unit are. rechosen: True if thresholds are chosen again
     on each sample.
 
-    >>> from evalkit.catalogue.lookup import find
-    >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
+    >>> from evalkit.catalogue.lookup import find_metric
+    >>> metrics = [
+    ...     find_metric(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")
+    ... ]
     >>> print(
     ...     method_names(metrics, Layout.PLAIN, lambda method: method.test_is).replace("; ", "\\n")
     ... )

@@ -41,7 +41,7 @@ from evalkit.measured.readings import (
     odd_scores,
     score_rows,
 )
-from evalkit.measured.rows import RowsInMemory, Terms
+from evalkit.measured.rows import RowsInMemory, TermAdder
 from evalkit.metrics import calibration, counts, curves, influence, rows
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
@@ -694,7 +694,7 @@ def asked(
     """
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
-    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
+    chosen = lookup.find_computable(p.metrics, "counts", (*ORDER, *AT), lacks)
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
     ).checked(systems)
@@ -828,7 +828,7 @@ def _first(
     )
     return BinaryFirstReading(
         counting=counting,
-        terms=Terms.uncentred([*losses], len(systems), few, score_rows),
+        loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
         max_ids=of.table.ids_held,
         exact_thresholds=cuts,

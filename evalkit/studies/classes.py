@@ -32,7 +32,7 @@ from evalkit.measured.readings import (
     SecondReading,
     class_rows,
 )
-from evalkit.measured.rows import Terms
+from evalkit.measured.rows import TermAdder
 from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
@@ -410,7 +410,7 @@ def asked(
     lacks = (
         ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     )
-    chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
+    chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
     )
@@ -551,7 +551,7 @@ def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     return ClassFirstReading(
         scored=of.scored,
         counting=class_cells.CellCounter(k, of.scale, of.squares, limits.bins, few),
-        terms=Terms.uncentred(metrics, systems, few, class_rows),
+        loss_adder=TermAdder.uncentred(metrics, systems, few, class_rows),
         slices_losses=sliced,
         slices_scores=bool(_ordered(primary)),
         limits=limits,

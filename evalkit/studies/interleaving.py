@@ -425,7 +425,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         raise ParameterError("best and lower_is_better: give one, they say the same")
     shared = study.settings(
         replace(p, lower_is_better=()),  # which names metrics of users
-        lookup.chosen(p.preference, "interleaving", METRICS),
+        lookup.find_metrics(p.preference, "interleaving", METRICS),
         segments=p.segments,
         limits=limits,
     )

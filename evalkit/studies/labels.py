@@ -25,8 +25,8 @@ from evalkit.measured.labels import (
     TOP,
     LabelsInMemory,
     SummedLabels,
+    label_term_adder,
     second_reading,
-    terms_of,
     thresholds_of,
     top_hits,
 )
@@ -192,7 +192,7 @@ def _predicted(rows: Rows) -> np.ndarray:
 
 def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
-    chosen = lookup.chosen(p.metrics, "labels", METRICS)
+    chosen = lookup.find_metrics(p.metrics, "labels", METRICS)
     settings = study.settings(
         p,
         chosen,
@@ -324,7 +324,7 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
     return LabelFirstReading(
         thresholds=cuts,
         counting=CellCounter(2, of.scale, of.squares, FEW, few),
-        terms=terms_of(losses, s, few, cuts),
+        loss_adder=label_term_adder(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         slice_hits={name: own for name, own in hits.items() if name == primary.label},
         slices_losses=isinstance(kind, TermsKind),

@@ -74,7 +74,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     [0.75]
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
+    chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     ranked, catalogue = _inputs(p, limits)
     cuts = p.ks or KS

@@ -24,7 +24,7 @@ from evalkit.measured.rows import (
     ForecastSummary,
     RowsInMemory,
     SummedForecasts,
-    Terms,
+    TermAdder,
     refuse_unsummed,
 )
 from evalkit.metrics import calibration
@@ -113,7 +113,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     [1.0]
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "forecasts", distributions.OF_POINTS)
+    chosen = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts = sources.parts(p.preds, p.header, limits.reading)
     forecasts = ForecastTable(
@@ -128,7 +128,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     )
     stated = distributions.Stated(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
-    metrics = lookup.possible(p.metrics, "forecasts", usual, stated.lacks)
+    metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
     in_time = stated.roles or forecasts.time_columns
@@ -291,7 +291,7 @@ class Asked:
     all rows, which are counted by forecast once a figure asks.
     """
 
-    terms: Terms
+    terms: TermAdder
     limits: Limits
     errors: Errors
     ids: int = 0
@@ -995,7 +995,7 @@ def _of_rows(
         held = {name: timing.in_order(of_system) for name, of_system in held.items()}
     centre = float(data.actual.mean())
     errors = Errors(len(held), partial(settings.metrics))
-    terms = Terms(
+    terms = TermAdder(
         metrics=(),
         centres=[kinds.Centre(centre, centre)] * len(held),
         near={},
@@ -1027,7 +1027,9 @@ def _of_blocks(
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
-    terms = Terms.from_heads(metrics, t.head(), flipped, further=errors, further_width=errors.width)
+    terms = TermAdder.from_heads(
+        metrics, t.head(), flipped, further=errors, further_width=errors.width
+    )
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows = int(kept.facts.sums[0])

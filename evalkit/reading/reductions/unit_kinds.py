@@ -283,7 +283,7 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
         if lookup.is_in_catalogue(name):
             meant = lookup.meanings(name, "counts")
         else:
-            meant = lookup.chosen([name], "counts", ())
+            meant = lookup.find_metrics([name], "counts", ())
         if len(meant) != 1 or not _is_loss(meant[0].metric):
             has = [loss for loss, metric in lookup.TABLES["counts"].items() if _is_loss(metric)]
             raise ParameterError(
