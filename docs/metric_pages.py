@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evalkit import page
 from evalkit.catalogue.lookup import HEADS, TABLES
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.statistics import inference
 from evalkit.statistics.statistic import Layout
 
@@ -216,7 +216,7 @@ def _sample(metric: Metric) -> Sample:
 def _method(metric: Metric, layout: Layout, name_of: inference.NameOf) -> str:
     """The method as the catalogue of methods calls it."""
     number = 1 if metric.cut == "must" else None
-    return inference.words([Chosen(metric, number)], layout, name_of).partition(": ")[2]
+    return inference.method_names([MetricAtK(metric, number)], layout, name_of).partition(": ")[2]
 
 
 class Figure(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.catalogue.metric import TEXTS
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
@@ -19,7 +19,7 @@ from evalkit.reading.inputs import runs
 NO_RELEVANT, NO_GAIN = "nothing is relevant", "no item has a grade above 0"
 METRICS = [metric for metric in lookup.TABLE.values() if metric.structure == "rankings"]
 CHOSEN = [
-    Chosen(metric, k)
+    MetricAtK(metric, k)
     for metric in METRICS
     for k in (None, 1, 3)
     if metric.cut != ("never" if k else "must")

@@ -83,7 +83,9 @@ CUTS = {
     "lift@": 0.1,
 }
 EVERY = [
-    lookup.Chosen(metric, 90 if (structure, name) == ("forecasts", "coverage") else CUTS.get(name))
+    lookup.MetricAtK(
+        metric, 90 if (structure, name) == ("forecasts", "coverage") else CUTS.get(name)
+    )
     for structure in SAMPLES
     for name, metric in lookup.TABLES[structure].items()
     if metric.needs != "scores of units"

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.numbers import number
 from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
@@ -203,12 +203,14 @@ def test_every_metric_of_the_catalogue_has_plain_words():
     assert [
         metric.name
         for metric in metrics
-        if re.search(r"[Σ√²|/{}]", Chosen(metric, 5).plain.replace("1 / ", ""))
+        if re.search(r"[Σ√²|/{}]", MetricAtK(metric, 5).plain.replace("1 / ", ""))
     ] == []
-    assert Chosen(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith(
+    assert MetricAtK(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith(
         "how close the first 10 items are to"
     )
-    assert Chosen(lookup.TABLES["rankings"]["ndcg"]).plain.startswith("how close all items are to")
+    assert MetricAtK(lookup.TABLES["rankings"]["ndcg"]).plain.startswith(
+        "how close all items are to"
+    )
 
 
 def test_a_row_says_what_equivalent_and_cannot_tell_rest_on():

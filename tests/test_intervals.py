@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Loss, Ratio
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import (
@@ -198,7 +198,7 @@ def test_ranged_t_is_the_logit_and_the_logarithm():
 
 
 def chosen(kind, low, high):
-    return Chosen(Metric("number", "rows", kind, "", "", "", low=low, high=high))
+    return MetricAtK(Metric("number", "rows", kind, "", "", "", low=low, high=high))
 
 
 POOLED = chosen(Ratio(lambda *_: None), 0.0, 1.0)
@@ -475,11 +475,11 @@ def test_limits_lie_in_the_range_and_hold_the_value(data, threshold):
     a, b, label = (np.array(column) for column in zip(*data, strict=True))
     first, second = (Rows(label.astype(np.int64), score / 8, threshold / 8) for score in (a, b))
     for name, metric in TABLE.items():
-        e = estimate(Chosen(metric), first)
+        e = estimate(MetricAtK(metric), first)
         if np.isfinite(e.low):
             assert metric.low <= e.low <= e.value + 1e-9, name
             assert e.value - 1e-9 <= e.high <= metric.high, name
-        c = compare(Chosen(metric), first, second)
+        c = compare(MetricAtK(metric), first, second)
         d = c.difference
         if np.isfinite(c.p_value) and np.isfinite(d.low) and "McNemar" not in c.method:
             assert (c.p_value < 0.05) == (not d.low <= 0 <= d.high), (name, c)
@@ -494,7 +494,7 @@ def test_further_numbers_of_the_page_lie_in_their_range(data):
     metrics = [tables.lift_at(depth) for depth in DEPTHS]
     metrics += [of(rate) for _, of in tables.CHANGED_BY_BASE_RATE for rate in (0.05, 0.5)]
     for metric, sample in product(metrics, (plain, replace(plain, weight=weights))):
-        e = estimate(Chosen(metric), sample)
+        e = estimate(MetricAtK(metric), sample)
         if np.isfinite(e.low + e.value):
             assert metric.low <= e.low <= e.value + 1e-9, metric
             assert e.value - 1e-9 <= e.high <= metric.high, metric
@@ -528,7 +528,7 @@ def test_the_effects_of_a_depth_are_those_of_a_weight():
 def test_a_gap_is_not_certain_where_few_rows_agree():
     label = np.array([1, 1, 1] + [0] * 60)
     a, b = (np.concatenate([[70.0, 71.0, 72.0], np.roll(np.arange(60.0), turn)]) for turn in (0, 7))
-    c = compare(Chosen(TABLE["ks"]), Rows(label, a, 0.5), Rows(label, b, 0.5))
+    c = compare(MetricAtK(TABLE["ks"]), Rows(label, a, 0.5), Rows(label, b, 0.5))
     assert isinstance(TABLE["ks"].kind, Gap)
     assert c.p_value > 0.2
 
@@ -540,7 +540,7 @@ def test_calibration_has_no_interval_and_no_test():
     b = Rows(a.actual, score**2, 0.5)
     for name, metric in TABLE.items():
         if isinstance(metric.kind, Calibration):
-            e, c = estimate(Chosen(metric), a), compare(Chosen(metric), a, b)
+            e, c = estimate(MetricAtK(metric), a), compare(MetricAtK(metric), a, b)
             assert np.isnan([e.low, e.high, c.p_value, c.difference.low]).all(), name
             assert e.value == metric.kind.value(a, None)
             assert "biased" in e.method

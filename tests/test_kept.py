@@ -9,7 +9,7 @@ import pytest
 from samples import rng
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.metrics import grid
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import KeyRepeats, mixed
@@ -108,10 +108,10 @@ VALUES = Sums(np.array([0.5, np.nan, 1.0, 0.25]))
 POOLED = Sums(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
 
 
-MEAN = Chosen(
+MEAN = MetricAtK(
     Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf)
 )
-RATIO = Chosen(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
+RATIO = MetricAtK(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
 
 
 def estimate(sums, unit=None):

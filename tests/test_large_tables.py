@@ -24,7 +24,7 @@ from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.measured.readings import BinaryFirstReading
-from evalkit.measured.rows import Terms
+from evalkit.measured.rows import TermAdder
 from evalkit.metrics import influence
 from evalkit.pages import classification_page, significance_page
 from evalkit.pages.shared_findings import power
@@ -219,9 +219,9 @@ def counted(table, most=2**20):
     """The bins by group and system, and the counts of rows, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
     counting, cuts = CellCounter(2, table.scale), [0.5] * len(table.table.systems)
-    terms = Terms.uncentred((), 0, 0)
+    terms = TermAdder.uncentred((), 0, 0)
     reading = BinaryFirstReading(
-        counting=counting, terms=terms, limits=limits, exact_thresholds=cuts
+        counting=counting, loss_adder=terms, limits=limits, exact_thresholds=cuts
     )
     found = table.table.total(pickle.loads(pickle.dumps(reading)))
     odd = [*found.further.outside.sums, *found.further.certain_errors.sums]

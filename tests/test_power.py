@@ -8,7 +8,7 @@ from samples import COMPARED, compared
 from scipy import stats
 
 from evalkit.catalogue.kinds import PerUnit
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.metrics.rows import Sums
 from evalkit.statistics import methods, multiplicity, power, rank_tests
 from evalkit.statistics.statistic import UnitStatistic
@@ -81,7 +81,8 @@ def paired(first, second, low=-np.inf, high=np.inf):
     """The difference of two systems on the same units, of a metric with this range."""
     metric = Metric("value", "values", PerUnit(lambda *_: None), "", "", "", "never", low, high)
     sides = (
-        UnitStatistic(Chosen(metric), Sums(np.array(values, float))) for values in (first, second)
+        UnitStatistic(MetricAtK(metric), Sums(np.array(values, float)))
+        for values in (first, second)
     )
     return methods.paired(*sides)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.catalogue.tables import INTERCEPT, SLOPE
 from evalkit.limits import USUAL
 from evalkit.metrics.calibration import expit
@@ -54,7 +54,8 @@ def estimate(metric: Metric, sample: Rows) -> Estimate:
     """The coefficient with its interval, as a report has it."""
     unit = "row" if sample.unit is None else "unit"
     return inference.estimate(
-        RowStatistic(Chosen(metric), sample), Options(0.95, np.random.default_rng(0), unit, USUAL)
+        RowStatistic(MetricAtK(metric), sample),
+        Options(0.95, np.random.default_rng(0), unit, USUAL),
     )
 
 

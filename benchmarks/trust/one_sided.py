@@ -25,7 +25,7 @@ from numbers_of import FIRST, SECOND, study
 from world import World
 from worlds import WORLDS
 
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.intervals import Comparison
 
@@ -84,7 +84,7 @@ def _disagrees(c: Comparison) -> bool:
     return bool((c.p_value < ALPHA) != outside)
 
 
-def _answers(of: Any, chosen: Chosen) -> dict[Alternative, Comparison]:
+def _answers(of: Any, chosen: MetricAtK) -> dict[Alternative, Comparison]:
     """The comparison of the two systems, or of the two days, for each side."""
     pair = of.pairs[0] if of.directed_pairs else (FIRST, SECOND)
     baseline = None if of.directed_pairs else SECOND

@@ -79,12 +79,12 @@ class Kind(ABC):
     value and influence are computed together. mean_over_rows: it is a mean over rows. selects_rows:
     each system selects the rows that it is a mean over, as precision. summed: sums over rows
     suffice to compute it, so that a large table is read in blocks. has_terms: it is a ratio of sums
-    of terms of rows or units (`RatioOfSums.sums`), so that any subset has its own. heavy: if one
-    row or unit has a larger share of the weight, there is no interval, because tests would reject a
-    true null hypothesis too often.
+    of terms of rows or units (`RatioOfSums.sums`), so that any subset has its own. heavy_share: if
+    one row or unit has a larger share of the weight, there is no interval, because tests would
+    reject a true null hypothesis too often.
     """
 
-    heavy: ClassVar[float] = 0.4
+    heavy_share: ClassVar[float] = 0.4
     variance_by_class: ClassVar[bool] = False
     joint: ClassVar[bool] = False
     mean_over_rows: ClassVar[bool] = False
@@ -128,6 +128,13 @@ class Kind(ABC):
         """True if intervals and tests use more of the rows than their terms."""
         return not self.has_terms
 
+    @property
+    def limits_use_fourth_powers(self) -> bool:
+        """True if limits use the kurtosis of the influence values where only sums over rows are
+        known: a few rows may carry most of the variance.
+        """
+        return False
+
     def groups(self, rows: Rows) -> list[Bools]:
         """Masks of the groups of rows in which the variance is estimated, such as the positives and
         the negatives; the size of the smallest limits how well it is known.
@@ -143,7 +150,7 @@ class Kind(ABC):
         """
         return rows.actual != 1 if self.variance_by_class else None
 
-    def excess(self, rows: Rows) -> float:
+    def upward_bias(self, rows: Rows) -> float:
         """The upward bias of the value in a small sample, 0 if none is known. In a mean of the same
         metric over many classes it does not average out.
         """
@@ -187,12 +194,11 @@ class RatioOfSums(Kind):
         terms = self.sums(rows, k, 1)
         value = terms.value
         denominator = terms.size
-        defined = terms.defined
-        if not defined.all():  # rows without a value count in neither sum
-            denominator = np.where(defined, denominator, np.nan)
+        if not terms.defined.all():  # rows without a value count in neither sum
+            denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)
         influence = ratio(terms.numerator - value * terms.size, total)
-        if np.isfinite(value):
+        if np.isfinite(value):  # NaN is left of rows without a value only
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
 
@@ -336,7 +342,7 @@ class Loss(RowTerms):
         """The mean over the rows of a table; NaN if the loss of any of them is undefined: then
         systems are compared on the rows that both have, which a table does not tell.
         """
-        rows = rows_of(c, threshold)
+        rows = table_as_rows(c, threshold)
         # a class may have no row with a score: its loss there is not used, even if it is undefined
         loss = np.where(rows.weights > 0, self.per_row(rows, None), 0.0)
         return float(ratio(np.dot(rows.weights, loss), c.total))
@@ -344,33 +350,35 @@ class Loss(RowTerms):
 
 @dataclass(frozen=True)
 class RatioOfRows(RowTerms):
-    """A ratio of sums over rows. sides: rows -> the numerator and the denominator of each row,
-    unweighted; a numerator of NaN for a row that does not count. of_distributions: as in `Loss`.
+    """A ratio of sums over rows. terms_of_rows: rows -> the numerator and the denominator of each
+    row, unweighted; a numerator of NaN for a row that does not count. of_distributions: True if it
+    scores predictive distributions, which only some tables have.
     """
 
-    sides: Callable[[Rows], Sequence[Floats]]
+    terms_of_rows: Callable[[Rows], Sequence[Floats]]
     of_distributions: bool = False
+    limits_use_fourth_powers: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """The numerator and the denominator of each row, unweighted."""
-        return self.sides(rows)
+        return self.terms_of_rows(rows)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The numerator and the denominator of each row, times its weight."""
-        numerator, denominator = self.sides(structure)
+        numerator, denominator = self.terms_of_rows(structure)
         return Sums(structure.weights * numerator, structure.weights * denominator)
 
     def value_at(self, c: Counts, threshold: float) -> float:
         """The ratio over the rows of a table; NaN if a term of any of them is undefined."""
-        rows = rows_of(c, threshold)
-        numerator, denominator = self.sides(rows)
+        rows = table_as_rows(c, threshold)
+        numerator, denominator = self.terms_of_rows(rows)
         # a class may have no row with a score: its terms there are not used
         exists = rows.weights > 0
         weight = rows.weights[exists]
         return float(ratio(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists])))
 
 
-def rows_of(c: Counts, threshold: float) -> Rows:
+def table_as_rows(c: Counts, threshold: float) -> Rows:
     """A table as rows: for each score one of label 1 and one of label 0, weighted by the rows of
     this class with exactly this score; the weight may be 0.
     """
@@ -472,7 +480,7 @@ class OwnShare(Share):
         a row stands for. Kosinski 2013, doi:10.1002/sim.5587.
         """
         weight = first.weights
-        a = self.hits(first)
+        a = self.hits(first)  # the masks of eligible rows and of hits, by the first predictions
         b = self.hits(second)
         sizes = np.array([weight @ a.eligible, weight @ b.eligible])
         common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))

@@ -19,7 +19,7 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit, Resampled
-from evalkit.catalogue.metric import TEXTS, UNKNOWN, Chosen as Chosen, Metric as Metric
+from evalkit.catalogue.metric import TEXTS, UNKNOWN, Metric as Metric, MetricAtK as MetricAtK
 from evalkit.catalogue.own import (
     INPUTS,
     FunctionOfRows,
@@ -75,7 +75,7 @@ for _metric in chain(*(table.values() for table in TABLES.values())):
         ALIASES.setdefault(_alias, _metric.name)
 
 
-def find(name: Any, structure: str) -> Chosen:
+def find_metric(name: Any, structure: str) -> MetricAtK:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
     `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
 
@@ -84,20 +84,25 @@ def find(name: Any, structure: str) -> Chosen:
     ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1,
     and SeveralMeanings for a name of several metrics.
 
-    >>> find("map", "rankings").label, find("NDCG_cut_10", "rankings").label
+    >>> find_metric("map", "rankings").label, find_metric("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
     """
     if not is_in_catalogue(name):
-        return _own(_loaded(name), structure)
+        return _own_metric_for(structure, _loaded(name))
     _refuse_file_alone(name)
     metrics = meanings(name, structure) or _negated(name, structure)
     if not metrics:
         raise ParameterError(_unknown_metric(name, structure))
     if len(metrics) == 1:
         return metrics[0]
-    definitions = {chosen.label: chosen.metric.formula for chosen in metrics}
+    definitions = {meaning.label: meaning.metric.formula for meaning in metrics}
     advice = _how_the_input_is_read(structure) if structure in READ_AS else ""
     raise SeveralMeanings(name, definitions, advice)
+
+
+# the names by which scripts that use `ek.lookup` know them
+find = find_metric
+Chosen = MetricAtK
 
 
 def _refuse_file_alone(name: str) -> None:
@@ -168,11 +173,11 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
     return by_alias | by_name
 
 
-def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
+def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The metrics of a structure that a name may stand for, by its first spelling that any metric
     has; empty if none has. Raises ParameterError for a wrong cut-off.
 
-    >>> [chosen.label for chosen in meanings("HR@10", "rankings")]
+    >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
     by_letters = _metrics_by_letters(structure)
@@ -186,7 +191,7 @@ def meanings(name: str, structure: str) -> tuple[Chosen, ...]:
     return ()
 
 
-def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
+def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The error that the name of a scorer of scikit-learn negates, such as log_loss of
     neg_log_loss; empty for another name.
     """
@@ -194,7 +199,7 @@ def _negated(name: str, structure: str) -> tuple[Chosen, ...]:
     has_no_prefix = error == name
     if has_no_prefix:
         return ()
-    return tuple(chosen for chosen in meanings(error, structure) if chosen.metric.best == "low")
+    return tuple(meaning for meaning in meanings(error, structure) if meaning.metric.best == "low")
 
 
 def _unknown_metric(name: str, structure: str) -> str:
@@ -232,6 +237,7 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     """
     base, sign, cut = name.lower().strip().partition("@")
     names = [known_name for known_name in known if "@" not in known_name]
+    # the words of all names whose meaning is known
     words = set(chain(*(known_name.split("_") for known_name in [*names, *KNOWN])))
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:
@@ -247,21 +253,22 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     return None
 
 
-def label_of(parameter: str, name: str, metrics: Iterable[Chosen]) -> str:
+def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     """The label of the metric of a report that a name, or another name of it, stands for.
 
     metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
     ParameterError if the report has no such metric.
     """
     metrics = tuple(metrics)
-    labels = [chosen.label for chosen in metrics]
+    labels = [metric_at_k.label for metric_at_k in metrics]
     if name in labels:
         return name
-    structures = {chosen.metric.structure for chosen in metrics}
+    structures = {metric_at_k.metric.structure for metric_at_k in metrics}
     for structure in structures.intersection(TABLES):  # own metrics are in no table
-        meant = [chosen.label for chosen in meanings(name, structure) if chosen.label in labels]
-        if len(meant) == 1:
-            return meant[0]
+        labels_of_name = {meaning.label for meaning in meanings(name, structure)}
+        in_report = labels_of_name.intersection(labels)
+        if len(in_report) == 1:
+            return in_report.pop()
     similar = misspelled(name, labels)
     hint = f" (did you mean {similar!r}?)" if similar else ""
     raise ParameterError(f"{parameter} must be one of {', '.join(labels)}, got {name!r}{hint}")
@@ -285,8 +292,12 @@ def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
     parameter and metric that need it, for errors. names: metrics of the catalogue, which need none,
     and own ones.
     """
-    own = [_loaded(name).metric for name in names if not is_in_catalogue(name)]
-    return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
+    needed_by: dict[str, str] = {}
+    for name in names:
+        if not is_in_catalogue(name):
+            metric = _loaded(name).metric
+            needed_by |= dict.fromkeys(metric.columns, f"metrics: {metric.name}")
+    return needed_by
 
 
 def is_in_catalogue(name: Any) -> bool:
@@ -323,7 +334,7 @@ def _cut_off(text: str | None, name: str) -> int | None:
     return int(text) if text else None
 
 
-def _loaded(name: Any) -> Chosen:
+def _loaded(name: Any) -> MetricAtK:
     """The own metric that an entry of the parameter `metrics` stands for: a name such as
     `my_metrics.py:gain@10`, a plain function, or a declared metric. Raises ParameterError for
     anything else.
@@ -331,15 +342,16 @@ def _loaded(name: Any) -> Chosen:
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
     if match:
         file, metric, cut = match.group("file", "metric", "cut")
-        return Chosen(load(file, metric, _of_function), _cut_off(cut, name))
-    is_plain_function = callable(name) and not isinstance(name, Chosen | OwnMetric)
+        return MetricAtK(load(file, metric, _of_function), _cut_off(cut, name))
+    is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
     if is_plain_function:
-        return Chosen(_of_function(name, usual_name(name)))
-    chosen = name if isinstance(name, Chosen) else Chosen(name)
-    if not isinstance(chosen.metric, OwnMetric):
+        return MetricAtK(_of_function(name, usual_name(name)))
+    # a declared metric may have its cut-off, as gain.at(10)
+    metric_at_k = name if isinstance(name, MetricAtK) else MetricAtK(name)
+    if not isinstance(metric_at_k.metric, OwnMetric):
         rule = "must be names or functions, such as those declared by ek.mean"
         raise ParameterError(f"metrics: {rule}, got {getattr(name, '__name__', name)!r}")
-    return chosen
+    return metric_at_k
 
 
 def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
@@ -352,11 +364,11 @@ def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
     return replace(metric, name=name, best=direction(metric.name) or UNKNOWN)
 
 
-def _own(chosen: Chosen, structure: str) -> Chosen:
+def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
     """An own metric for a report on this structure. Raises ParameterError if it takes arguments
     that the structure does not have, or has the name of a metric of the catalogue.
     """
-    own = chosen.metric
+    own = metric_at_k.metric
     assert isinstance(own, OwnMetric)  # see `_loaded`
     if structure not in own.structures:
         raise _wrong_arguments(own, structure)
@@ -369,7 +381,7 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
         function = own.kind.function
         assert isinstance(function, FunctionOfRows)
         own = replace(own, kind=Resampled(replace(function, of_forecasts=True)))
-    return _checked(own, chosen.k, chosen.label)
+    return _checked(own, metric_at_k.k, metric_at_k.label)
 
 
 def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
@@ -383,14 +395,17 @@ def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
     return ParameterError(f"metrics: {takes}, {not_those} {known}{hints}")
 
 
-def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
+def _checked(metric: Metric, k: float | None, name: str) -> MetricAtK:
     """The metric at a cut-off or number k. Raises ParameterError if it needs one and k is None, or
     if it does not take this one. name: as the user wrote it, for errors.
     """
     if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
-        # of a share, of a percentage, or of any number
-        example = 0.9 if metric.most <= 1 else 90 if metric.most < 100 else 0.5
+        example = 0.5
+        if metric.most <= 1:  # a share
+            example = 0.9
+        elif metric.most < 100:  # a percentage
+            example = 90
         raise ParameterError(
             f"metrics: {metric.name} needs {between}, such as {metric.name}@{example}, got {name!r}"
         )
@@ -406,21 +421,23 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
         raise ParameterError(
             f"metrics: {metric.name} needs a cut-off, such as {metric.before_cut}10, got {name!r}"
         )
-    return Chosen(metric, k)
+    return MetricAtK(metric, k)
 
 
-def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+def find_metrics(
+    names: Iterable[Any], structure: str, usual: Iterable[str]
+) -> tuple[MetricAtK, ...]:
     """The metrics that the names, or own metrics, of a parameter stand for, without duplicates;
     those of the `usual` names if there are none.
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
     wanted = tuple(names) or usual
-    metrics = dict.fromkeys(find(name, structure) for name in wanted)  # without duplicates
+    metrics = dict.fromkeys(find_metric(name, structure) for name in wanted)  # without duplicates
     return with_distinct_labels(tuple(metrics))
 
 
-def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...]:
     """Return the metrics as they are. Raises ParameterError if two have the same label."""
     labels = [metric.label for metric in metrics]
     repeated = [label for label in labels if labels.count(label) > 1]
@@ -432,24 +449,26 @@ def with_distinct_labels(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
     return metrics
 
 
-def possible(
+def find_computable(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
-) -> tuple[Chosen, ...]:
-    """The metrics that the names of a parameter stand for, by default those of the `usual` ones
-    that the input allows.
+) -> tuple[MetricAtK, ...]:
+    """The metrics that the names of a parameter stand for, by default those of the `usual` names
+    that can be computed from the input.
 
-    lacks: what the input has not ("scores", "probabilities", "scores of units", further "columns"),
-    each with the text of what a metric needs that needs it. Raises ParameterError for a named
-    metric that needs any of it.
+    lacks: what the input does not have ("scores", "probabilities", "scores of units", further
+    "columns"), each with the words for it in an error. Raises ParameterError for a named metric
+    that needs any of it.
     """
-    allowed = [name for name in usual if find(name, structure).metric.needs not in lacks]
-    metrics = chosen(names, structure, allowed)
-    for chosen_metric in metrics:
-        metric = chosen_metric.metric
-        need = "columns" if metric.columns and not metric.needs else metric.needs
+    allowed = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
+    metrics = find_metrics(names, structure, allowed)
+    for metric_at_k in metrics:
+        metric = metric_at_k.metric
+        need = metric.needs
+        if metric.columns and not need:
+            need = "columns"
         if need in lacks:
             needed = lacks[need].format(*metric.columns)
-            raise ParameterError(f"metrics: {chosen_metric.label} needs {needed}")
+            raise ParameterError(f"metrics: {metric_at_k.label} needs {needed}")
     return metrics
 
 
@@ -520,12 +539,12 @@ def direction(name: str) -> str | None:
     [None, None, None, None, None, None]
     """
     base = name.split("@")[0].strip()
-    words = "_".join(WORD.findall(base)).lower()
+    words = "_".join(WORD.findall(base)).lower()  # "val WER" becomes val_wer
     has_minus = base.startswith(("-", "−"))
-    for known in (base.lower(), words):
-        if known in CATALOGUE and not has_minus:
-            is_clear = CATALOGUE[known] != "neither" and known not in UNCLEAR
-            return CATALOGUE[known] if is_clear else None
+    for spelling in (base.lower(), words):
+        if spelling in CATALOGUE and not has_minus:
+            is_clear = CATALOGUE[spelling] != "neither" and spelling not in UNCLEAR
+            return CATALOGUE[spelling] if is_clear else None
     directions = {KNOWN[phrase] for phrase in PHRASE.findall(words)}
     if not directions and "score" in words.split("_"):
         directions = {"high"}
@@ -561,7 +580,7 @@ def named(name: str, best: str | None = None) -> Metric:
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
-def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
+def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK, ...]:
     """The metrics with the directions that the parameter `lower_is_better` states: lower values of
     the metrics that it names are better; of all others whose direction is not known higher ones, if
     the user set the parameter.
@@ -569,9 +588,9 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     Raises ParameterError for a name that none of the metrics has, and for a metric whose definition
     says that higher is better.
 
-    >>> metrics = Chosen(named("minutes")), Chosen(named("steps"))
+    >>> metrics = MetricAtK(named("minutes")), MetricAtK(named("steps"))
     >>> p = Shared.from_raw({"lower_is_better": "minutes"})
-    >>> [one.metric.best for one in with_directions(metrics, p)]
+    >>> [metric_at_k.metric.best for metric_at_k in with_directions(metrics, p)]
     ['low', 'high']
     """
     metrics = tuple(metrics)
@@ -582,25 +601,29 @@ def with_directions(metrics: Iterable[Chosen], p: Shared) -> tuple[Chosen, ...]:
     }
     # the user who names the metrics of which lower is better says that of no other
     otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
-    return tuple(_with_direction(chosen, lower_is_better, otherwise) for chosen in metrics)
+    return tuple(
+        _with_direction(metric_at_k, lower_is_better, otherwise) for metric_at_k in metrics
+    )
 
 
-def _with_direction(chosen: Chosen, lower_is_better: Collection[str], otherwise: str) -> Chosen:
+def _with_direction(
+    metric_at_k: MetricAtK, lower_is_better: Collection[str], otherwise: str
+) -> MetricAtK:
     """The metric with its direction. lower_is_better: labels of metrics. otherwise: the direction
     to give to another metric whose direction is unknown. Raises ParameterError for a metric of
     `lower_is_better` whose definition says that higher is better.
     """
-    metric = chosen.metric
-    if chosen.label in lower_is_better and metric.best != "low":
+    metric = metric_at_k.metric
+    if metric_at_k.label in lower_is_better and metric.best != "low":
         if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):
             raise ParameterError(
-                f"lower_is_better: {chosen.label} has its direction by definition, {metric.best} "
-                f"values are better"
+                f"lower_is_better: {metric_at_k.label} has its direction by definition, "
+                f"{metric.best} values are better"
             )
-        return Chosen(replace(metric, best="low"), chosen.k)
+        return MetricAtK(replace(metric, best="low"), metric_at_k.k)
     if metric.best == UNKNOWN:
-        return Chosen(replace(metric, best=otherwise), chosen.k)
-    return chosen
+        return MetricAtK(replace(metric, best=otherwise), metric_at_k.k)
+    return metric_at_k
 
 
 def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> str:

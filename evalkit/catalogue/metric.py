@@ -1,5 +1,5 @@
-"""`Metric`, a row of the table of metrics, `Chosen`, a metric at a cut-off, such as `ndcg@10`, and
-the kinds that are made of other metrics.
+"""`Metric`, a row of the table of metrics, `MetricAtK`, a metric at a cut-off, such as `ndcg@10`,
+and the kinds that are made of other metrics.
 """
 
 import pkgutil
@@ -116,10 +116,11 @@ def _at_number(metric: Metric, number: float) -> Metric:
 TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())
 
 
-def described(name: str, structure: str, kind: Kind) -> Metric:
-    """The metric of this name in the table of a structure: its texts are read from metrics.toml.
+def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
+    """The metric of this name and kind, with the texts of its entry in metrics.toml.
 
-    name: as in the file, where metrics that need a cut-off end with an @.
+    structure: the section of the file, such as "rankings". name: of the entry there; a metric that
+    needs a cut-off has an @ at its end.
     """
     fields = dict(TEXTS[structure][name])
     fields["columns"] = tuple(fields.get("columns", ()))
@@ -129,11 +130,16 @@ def described(name: str, structure: str, kind: Kind) -> Metric:
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
-def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
-    """The table of metrics of a structure, by name; a kind gets its texts from metrics.toml."""
+def metric_table(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
+    """The metrics of a structure, such as "rankings", by name: those that are complete as they are,
+    those of which only the kind is stated with their texts from metrics.toml.
+    """
     metrics = {}
     for name, kind in kinds.items():
-        metrics[name] = kind if isinstance(kind, Metric) else described(name, structure, kind)
+        if isinstance(kind, Metric):
+            metrics[name] = kind
+        else:
+            metrics[name] = metric_from_toml(name, structure, kind)
     return metrics
 
 
@@ -141,13 +147,13 @@ def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Met
     """The metric of this name with a number after its @, such as fbeta@0.5. kind_at: number -> the
     kind; the metric itself, whose name has no number yet, gets the kind at 1.
     """
-    return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
+    return replace(metric_from_toml(name, structure, kind_at(1)), kind_at=kind_at)
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A metric at its cut-off or number, as `ndcg@10` and `fbeta@0.5` name it; `label` is what is
-    printed.
+class MetricAtK:
+    """A metric with the cut-off or number k behind the @ of its name, such as `ndcg@10` and
+    `fbeta@0.5`; k is None for a metric without one. `label` is what is printed.
     """
 
     metric: Metric
@@ -170,19 +176,21 @@ class Chosen:
         """The name that people say, with its cut-off; the label where it names variants, or is of
         several words before a cut-off.
         """
-        title = self.metric.title.partition(" (")[0]
+        title, _, _ = self.metric.title.partition(" (")  # what stands in parentheses explains it
         if not title or "," in title or "@" in title:
             return self.label
         if self.k is None:
             return title
-        return self.label if " " in title else f"{title}@{self.k}"
+        if " " in title:
+            return self.label
+        return f"{title}@{self.k}"
 
     @property
     def spoken(self) -> str:
         """The title within a sentence.
 
-        >>> from evalkit.catalogue.lookup import find
-        >>> [find(name, "counts").spoken for name in ("roc_auc", "brier", "accuracy")]
+        >>> from evalkit.catalogue.lookup import find_metric
+        >>> [find_metric(name, "counts").spoken for name in ("roc_auc", "brier", "accuracy")]
         ['ROC AUC', 'Brier score', 'accuracy']
         """
         title = self.title
@@ -194,8 +202,10 @@ class Chosen:
         """The description in plain words."""
         if self.k is None:
             top = "all items"
+        elif self.k == 1:
+            top = "the first item"
         else:
-            top = "the first item" if self.k == 1 else f"the first {self.k} items"
+            top = f"the first {self.k} items"
         plain = self.metric.plain.replace("{top}", top).replace("{k}", str(self.k))
         return plain or self.metric.formula
 
@@ -205,17 +215,17 @@ class Chosen:
         return self.base.metric.uses_decisions
 
     @property
-    def leave_one_out(self) -> "Chosen":
+    def leave_one_out(self) -> "MetricAtK":
         """The metric with the form of its kind for few positives, see `Combined.scarce`."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
         return replace(self, metric=replace(self.metric, kind=kind))
 
     @property
-    def base(self) -> "Chosen":
+    def base(self) -> "MetricAtK":
         """The metric that this one is a function of, such as MSE of RMSE; others are their own."""
         kind = self.metric.kind
-        return Chosen(kind.metric, self.k) if isinstance(kind, Transformed) else self
+        return MetricAtK(kind.metric, self.k) if isinstance(kind, Transformed) else self
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """The numerator and the denominator of each unit (row, query, user) of a structure. level:
@@ -274,9 +284,9 @@ class Transformed(TableKind):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One class or label of a mean. share: its share in the mean. rows: its rows, with actual value
-    1 for the class or label. places: the indices of these rows among all rows; None if they are all
-    rows.
+    """One class or label of a mean over classes or labels. share: its share in the mean. rows: its
+    rows, with actual value 1 for the class or label, else 0. places: the indices of these rows
+    among all rows; None if they are all rows.
     """
 
     share: float
@@ -314,17 +324,16 @@ class Combined(Kind):
     parts_have_all_rows: bool = True
 
     def scarce(self, positives: Floats) -> bool:
-        """True if the parts are many and have few positives, so that the bias of each matters: then
-        `leave_one_out` is the form to use, if there is one.
+        """True if the parts (classes or labels) are many and have few positives, so that the bias
+        of each matters: then `leave_one_out` is the form to use, if there is one.
 
         positives: their number in each part. A metric of few positives is skewed and biased. In a
         mean of many parts the skewness averages out; the bias stays, and the interval is narrow.
         """
         parts = len(positives)
-        # fewer positives per part than twice the number of parts
-        few_positives = bool(2 * parts**2 > positives.sum())
+        mean_positives_are_few = bool(positives.sum() < 2 * parts**2)  # below 2 · parts in a part
         has_form = self.parts_have_all_rows and self.metric.kind.leave_one_out is not None
-        return has_form and parts >= MANY_PARTS and few_positives
+        return has_form and parts >= MANY_PARTS and mean_positives_are_few
 
     @property
     def leave_one_out(self) -> "Combined":
@@ -391,8 +400,9 @@ class Combined(Kind):
         if pairs is None:
             return self._influence_on_parts(first, k) - self._influence_on_parts(second, k)
         influence = np.zeros(len(first))
-        for part, part_of_second in pairs:
-            on_part = self.metric.kind.influence_on_difference(part.rows, part_of_second.rows, k)
+        for pair in pairs:  # the same class, with the predictions of either system
+            part = pair.first
+            on_part = self.metric.kind.influence_on_difference(part.rows, pair.second.rows, k)
             # both parts have the same rows, and so the same places; the share is the first's
             influence += part.share * part.among_all(on_part, len(first))
         return influence
@@ -526,9 +536,11 @@ class Harmonic(Kind):
         """The influence of each row on the difference first − second, as in `effects` with the
         derivatives at the mean values of both systems.
         """
-        a, b = (
-            np.mean([metric.kind.value(rows, k) for rows in (first, second)])
-            for metric in self.pair
-        )
-        on_a, on_b = (metric.kind.influence_on_difference(first, second, k) for metric in self.pair)
+        # the two metrics whose harmonic mean this is, as a and b
+        kind_a = self.pair.first.kind
+        kind_b = self.pair.second.kind
+        a = np.mean([kind_a.value(first, k), kind_a.value(second, k)])
+        b = np.mean([kind_b.value(first, k), kind_b.value(second, k)])
+        on_a = kind_a.influence_on_difference(first, second, k)
+        on_b = kind_b.influence_on_difference(first, second, k)
         return ratio(2 * (b**2 * on_a + a**2 * on_b), (a + b) ** 2)

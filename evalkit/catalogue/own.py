@@ -42,15 +42,15 @@ from evalkit.catalogue.kinds import (
     Resampled,
     Share,
 )
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.catalogue.score_kinds import Decision
 from evalkit.metrics import counts, rankings
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.numbers import plural
 from evalkit.parameters.kinds import did_you_mean
 
-# what a function must return for a unit, by the number of its `sides`: 1 for a mean, 2 for a ratio
-SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
+# what a function must return for a unit, by how many numbers it has: 1 for a mean, 2 for a ratio
+RESULTS = {1: "one number", 2: "a pair (numerator, denominator)"}
 
 
 @dataclass(frozen=True)
@@ -79,28 +79,30 @@ class Function:
         except Exception as error:
             raise self.refused(f"raised {type(error).__name__}: {error}") from error
 
-    def arrays(self, values: Mapping[str, Any], n: int, sides: int, unit: str) -> list[Floats]:
-        """The result of one call for all n units: an array of n numbers or, of a function with two
-        `sides`, one of numerators and one of denominators.
+    def call_for_all(
+        self, values: Mapping[str, Any], n: int, arrays: int, unit: str
+    ) -> list[Floats]:
+        """The result of one call for all n units, as so many arrays of n numbers: one of numbers,
+        or two, of numerators and of denominators.
 
         values: the arguments by name. unit: the word for a unit, such as "row", for errors.
         """
-        arrays = self._sides(self(values), sides, unit)
-        return [self._numbers(array, n, unit, sides) for array in arrays]
+        results = self._as_list(self(values), arrays, unit)
+        return [self._checked_array(result, n, unit, arrays) for result in results]
 
-    def rows(
-        self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, unit: str
+    def call_for_each(
+        self, calls: Iterator[Mapping[str, Any]], n: int, arrays: int, unit: str
     ) -> list[Floats]:
-        """The results of n calls, one per unit, as the arrays of `arrays`: each call returns one
-        number or, of a function with two `sides`, a numerator and a denominator.
+        """The results of n calls, one per unit, as so many arrays of n numbers: one of the number
+        that each call returns, or two, of the numerators and of the denominators.
 
-        calls: the arguments of each call by name.
+        calls: the arguments of each call by name. unit: as in `call_for_all`.
         """
-        table = np.empty((sides, n))
+        table = np.empty((arrays, n))
         for i, values in enumerate(calls):
-            for side, number in enumerate(self._sides(self(values), sides, unit)):
-                table[side, i] = self.number(number, f"{unit} {i + 1}")
-        return [self._numbers(array, n, unit, sides) for array in table]
+            results = self._as_list(self(values), arrays, unit)
+            table[:, i] = [self.number(result, f"{unit} {i + 1}") for result in results]
+        return [self._checked_array(array, n, unit, arrays) for array in table]
 
     def number(self, result: Any, where: str) -> float:
         """The result of the function as a float. Raises ParameterError for anything but a number.
@@ -115,23 +117,25 @@ class Function:
         """The number as it is. Raises ParameterError if it is not in the declared range, or NaN if
         the metric is not declared to be undefined anywhere.
         """
-        self._numbers(np.array([number]), n=1, unit=where, sides=1)
+        self._checked_array(np.array([number]), n=1, unit=where, arrays=1)
         return number
 
-    def _sides(self, result: Any, sides: int, unit: str) -> list[Any]:
-        """The result of a call as a list: of itself, or of numerator and denominator. Raises
-        ParameterError if there must be two `sides` and the result is not a pair.
+    def _as_list(self, result: Any, length: int, unit: str) -> list[Any]:
+        """The result of a call as a list of this length: of itself, or of numerator and
+        denominator. Raises ParameterError if the length is 2 and the result is not a pair.
         """
-        if sides == 1:
+        if length == 1:
             return [result]
         if isinstance(result, tuple) and len(result) == 2:
             return list(result)
-        raise self.refused(f"must return {SIDES[2]} for each {unit}, got {_short(result)}")
+        raise self.refused(f"must return {RESULTS[2]} for each {unit}, got {_short(result)}")
 
-    def _numbers(self, result: Any, n: int, unit: str, sides: int) -> Floats:
+    def _checked_array(self, result: Any, n: int, unit: str, arrays: int) -> Floats:
         """The result as an array of n floats, one per unit. Raises ParameterError for another
         shape, and for a number that is not finite or not in the declared range; NaN is allowed if
         the metric is declared to be undefined somewhere.
+
+        arrays: 1, or 2 for the numerators or the denominators of a ratio.
         """
         try:
             numbers = _floats(result)
@@ -139,9 +143,9 @@ class Function:
             raise self.refused(f"must return numbers, got {_short(result)}") from None
         if numbers.shape != (n,):
             shape = "x".join(map(str, numbers.shape)) or "one number"
-            raise self.refused(f"must return {SIDES[sides]} per {unit} ({n:,}), got {shape}")
+            raise self.refused(f"must return {RESULTS[arrays]} per {unit} ({n:,}), got {shape}")
         wrong = np.isinf(numbers) if self.undefined else ~np.isfinite(numbers)
-        if sides == 1:  # the range is that of the metric, not of numerators and denominators
+        if arrays == 1:  # the range is that of the metric, not of numerators and denominators
             wrong |= (numbers < self.low) | (numbers > self.high)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
@@ -206,9 +210,13 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
             f"metrics: an own metric must be a function, got {_short(call)}"
         ) from None
     names = {}
-    for p in parameters:
-        is_starred = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        names[str(p) if is_starred else p.name] = p.default is p.empty  # str has the stars
+    for parameter in parameters:
+        stars = ""
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            stars = "*"
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            stars = "**"
+        names[f"{stars}{parameter.name}"] = parameter.default is parameter.empty
     return names
 
 
@@ -256,14 +264,14 @@ class Input:
         return {name: self.reads[name](structure) for name in function.arguments}
 
     def results(
-        self, function: Function, structure: Any, k: int | None, level: float, sides: int
+        self, function: Function, structure: Any, k: int | None, level: float, arrays: int
     ) -> list[Floats]:
-        """What a function returns for all units: one array with a number per unit, or with two
-        `sides` an array of numerators and one of denominators.
+        """What a function returns for all units, as so many arrays with an element per unit: one of
+        numbers, or two, of numerators and of denominators.
         """
         values = self.values(structure, function)
         n = len(next(iter(values.values())))  # the arguments all have one element per unit
-        return function.arrays(values, n, sides, self.unit)
+        return function.call_for_all(values, n, arrays, self.unit)
 
     def mean(self, function: Function) -> Kind:
         """The kind of the mean of one number per unit, which the function returns."""
@@ -277,14 +285,14 @@ class Input:
         self, function: Function, structure: Any, k: int | None, level: float
     ) -> Floats:
         """The function's number for each unit of a structure."""
-        (numbers,) = self.results(function, structure, k, level, sides=1)
+        (numbers,) = self.results(function, structure, k, level, arrays=1)
         return numbers
 
     def _two_per_unit(
         self, function: Function, structure: Any, k: int | None, level: float
     ) -> Sums:
         """The function's numerator and denominator for each unit of a structure."""
-        numerator, denominator = self.results(function, structure, k, level, sides=2)
+        numerator, denominator = self.results(function, structure, k, level, arrays=2)
         return Sums(numerator, denominator)
 
 
@@ -330,12 +338,12 @@ class RowInput(Input):
 
     def _one_per_row(self, function: Function, rows: Rows, k: int | None) -> Floats:
         """The function's number for each row."""
-        (numbers,) = self.results(function, rows, k, level=1, sides=1)
+        (numbers,) = self.results(function, rows, k, level=1, arrays=1)
         return numbers
 
     def _two_per_row(self, function: Function, rows: Rows) -> list[Floats]:
         """The function's numerator and denominator for each row."""
-        return self.results(function, rows, k=None, level=1, sides=2)
+        return self.results(function, rows, k=None, level=1, arrays=2)
 
 
 class UserInput(Input):
@@ -385,13 +393,13 @@ class ListInput(Input):
     cut = "may"
 
     def results(
-        self, function: Function, r: rankings.Rankings, k: int | None, level: float, sides: int
+        self, function: Function, r: rankings.Rankings, k: int | None, level: float, arrays: int
     ) -> list[Floats]:
-        """What a function returns for each query: one array with a number per query, or with two
-        `sides` an array of numerators and one of denominators.
+        """What a function returns for each query, as so many arrays with an element per query: one
+        of numbers, or two, of numerators and of denominators.
         """
         calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
-        return function.rows(calls, n=len(r), sides=sides, unit=self.unit)
+        return function.call_for_each(calls, n=len(r), arrays=arrays, unit=self.unit)
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
@@ -450,7 +458,8 @@ class FunctionOfRows:
     @property
     def takes_probabilities(self) -> bool:
         """True for a function of scikit-learn whose predictions are probabilities."""
-        called = getattr(self.function.call, "func", self.function.call)  # of a partial
+        # of a functools.partial the function that it calls
+        called = getattr(self.function.call, "func", self.function.call)
         is_of_sklearn = str(getattr(called, "__module__", "")).startswith("sklearn.")
         return is_of_sklearn and called.__name__ in OF_PROBABILITIES
 
@@ -504,14 +513,14 @@ class OwnMetric(Metric):
         of_rows = isinstance(self.kind, Resampled) and not self.needs
         return self.kind.uses_decisions or of_rows or "predicted" in self.arguments
 
-    def at(self, k: int) -> Chosen:
+    def at(self, k: int) -> MetricAtK:
         """The metric of the first k items of each list, like `ndcg@10`."""
         if not _is_whole(k) or k < 1:
             raise ParameterError(
                 f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got "
                 f"{k!r}"
             )
-        return Chosen(self, int(k))
+        return MetricAtK(self, int(k))
 
 
 Declared = Callable[[Callable[..., Any]], OwnMetric]
@@ -540,7 +549,7 @@ def _ratio_kind(source: Input, function: Function) -> Kind:
 
 def _share_kind(function: Function) -> Kind:
     """The kind of a metric declared by `share`."""
-    return Share.from_rule(partial(_rule, function))
+    return Share.from_rule(partial(_eligible_and_hits, function))
 
 
 def _decision_kind(function: Function) -> Kind:
@@ -595,7 +604,7 @@ def mean(**about: Unpack[About]) -> Declared:
     ...     return np.maximum(forecast - actual, 0)
     >>> overshoot
     <own metric overshoot(actual, forecast)>
-    >>> Chosen(overshoot).value(Rows(np.array([1.0, 2.0]), np.array([3.0, 1.0])))
+    >>> MetricAtK(overshoot).value(Rows(np.array([1.0, 2.0]), np.array([3.0, 1.0])))
     1.0
     """
 
@@ -614,7 +623,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     >>> @ratio(best="low", low=0)
     ... def cost_per_alarm(label, predicted):
     ...     return 5.0 * (predicted & (label == 0)), predicted
-    >>> Chosen(cost_per_alarm).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
+    >>> MetricAtK(cost_per_alarm).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
     2.5
     """
 
@@ -632,7 +641,7 @@ def share(**about: Unpack[About]) -> Declared:
     >>> @share()
     ... def alarms_in_vain(label, predicted):
     ...     return predicted, ~label
-    >>> Chosen(alarms_in_vain).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
+    >>> MetricAtK(alarms_in_vain).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
     0.5
     """
     description: About = {"low": 0.0, "high": 1.0, **about}
@@ -655,7 +664,7 @@ def of_counts(**about: Unpack[About]) -> Declared:
     >>> @of_counts(best="low", low=0)
     ... def cost(fp, fn, tp, tn):
     ...     return (fp + 5 * fn) / (tp + fp + fn + tn)
-    >>> Chosen(cost).value(Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.1])))
+    >>> MetricAtK(cost).value(Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.1])))
     2.0
     """
     return _declare_of_decisions(
@@ -680,7 +689,7 @@ def bootstrap(**about: Unpack[About]) -> Declared:
     >>> @bootstrap(best="low", low=0)
     ... def largest(y_true, y_pred):
     ...     return np.max(y_true != y_pred)
-    >>> Chosen(largest).value(Rows(np.array([1, 0]), np.array([0.9, 0.8])))
+    >>> MetricAtK(largest).value(Rows(np.array([1, 0]), np.array([0.9, 0.8])))
     1.0
     """
     return partial(_bootstrap_metric, about=about)
@@ -730,12 +739,14 @@ def usual_name(call: Callable[..., Any]) -> str:
     return re.sub(r"\W", "_", name_with_values)
 
 
-def _rule(function: Function, label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
+def _eligible_and_hits(
+    function: Function, label: np.ndarray, predicted: np.ndarray
+) -> tuple[Bools, Bools]:
     """The masks of a share that a user's function returns: eligible rows, and hits among them.
     Raises ParameterError for anything but two arrays of booleans with an element per row.
     """
     values = {"label": label == 1, "predicted": predicted == 1}
-    eligible, hit = function.arrays(values, len(label), sides=2, unit="row")
+    eligible, hit = function.call_for_all(values, len(label), arrays=2, unit="row")
     for mask in (eligible, hit):
         if not np.isin(mask, (0, 1)).all():
             raise function.refused("must return a pair of booleans per row")

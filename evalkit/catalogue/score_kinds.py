@@ -68,24 +68,24 @@ class ScoreKind(TableKind):
         """The metric of a table."""
         return float(self.function(c))
 
-    def source(self, tables: Tables) -> Counts:
+    def score_table(self, tables: Tables) -> Counts:
         """The table of a score that `function` takes: that of the whole order of the scores."""
         return tables.chances
 
-    def read(self, c: Counts) -> float:
-        """The metric of a table from `source`, or of one resampled from it."""
+    def value_of_table(self, c: Counts) -> float:
+        """The metric of a table from `score_table`, or of one resampled from it."""
         return float(self.function(c))
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The metric of the rows' table."""
-        return self.read(self.source(rows))
+        return self.value_of_table(self.score_table(rows))
 
     def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and of a negative (second row) at
         each threshold; shape (2, thresholds).
         """
         if self.closed_form is None:
-            return influence.numerical(c, self.read)
+            return influence.numerical(c, self.value_of_table)
         return self.closed_form(c)
 
     def influence_by_step(self, c: Counts, value: float) -> Iterator[StepInfluence]:
@@ -132,7 +132,7 @@ class Order(ScoreKind):
         """True if few positives make it too high, as average precision."""
         return self.bias is not None
 
-    def excess(self, rows: Rows) -> float:
+    def upward_bias(self, rows: Rows) -> float:
         """The bias of unweighted rows; 0 if it is not known."""
         if self.bias is None or rows.weight is not None:
             return 0.0
@@ -195,11 +195,11 @@ class Decision(ScoreKind):
         samples = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
         return np.array([float(self.function(Counts(*sample))) for sample in samples])
 
-    def source(self, tables: Tables) -> Counts:
+    def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""
         return tables.cut
 
-    def read(self, c: Counts) -> float:
+    def value_of_table(self, c: Counts) -> float:
         """The metric of a table of decisions, whose scores are 1 and 0."""
         return self.value_at(c, 1.0)
 
@@ -231,7 +231,7 @@ class Overlap(Decision):
         `weight`, FP the denominator by 1. The derivative of numerator / denominator is (change of
         the numerator - value · change of the denominator) / denominator.
         """
-        value = self.read(c)
+        value = self.value_of_table(c)
         of_positives = [self.times * (1 - value), -self.weight * value]  # TP, FN
         of_negatives = [-value, 0.0]  # FP, TN
         return ratio(np.array([of_positives, of_negatives]), self._denominator(c))
@@ -266,7 +266,7 @@ class LeaveOneOut(Overlap):
         # what TP, FN and FP, TN add to the denominator, see `Overlap`
         from_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
         without_row = ratio(numerator, self._denominator(c) - from_denominator)
-        return np.nan_to_num(self.read(c) - without_row)
+        return np.nan_to_num(self.value_of_table(c) - without_row)
 
     def _rows(self, c: Counts) -> Floats:
         """The numbers of rows TP, FN (first row) and FP, TN (second row)."""
@@ -285,7 +285,7 @@ class LeaveOneOut(Overlap):
         mean_fall = ratio(np.sum(falls * self._rows(c)), c.total)
         return np.asarray((falls - mean_fall) * ratio(c.total - 1, c.total))
 
-    def excess(self, rows: Rows) -> float:
+    def upward_bias(self, rows: Rows) -> float:
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
         value), which is -(n - 1) / n times the sum of the falls over all rows.
         """
@@ -433,6 +433,7 @@ class FunctionOfMeans(TermsKind):
     numbers: Callable[[Rows, Centre], Sequence[Floats]]
     function: Callable[[Floats], ValueAndSlopes]
     joint: ClassVar[bool] = True
+    limits_use_fourth_powers: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and the influence of each row by the delta method: the sum over the means of
@@ -479,13 +480,13 @@ def _mean(values: Floats, share: Floats) -> float:
 class MedianEstimate:
     """A median with what its influence values need.
 
-    slope: of the quantile function at the median, 1 / density. excess: the share of the weight at
-    or below the median, less one half. weight: of all rows.
+    slope: of the quantile function at the median, 1 / density. above_half: the share of the weight
+    at or below the median, less one half. weight: of all rows.
     """
 
     value: float
     slope: float
-    excess: float
+    above_half: float
     weight: float
 
 
@@ -500,7 +501,7 @@ class Median(Kind):
 
     numbers: Callable[[Rows], Floats]
     joint: ClassVar[bool] = True
-    heavy: ClassVar[float] = 0.2
+    heavy_share: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The median and the influence of each row."""
@@ -514,9 +515,10 @@ class Median(Kind):
         else:
             median = _weighted_median(numbers, share)
         up_to_median = numbers <= median
-        # more or less than half may lie there: with the excess the influences add up to 0
-        excess = float(share[up_to_median].sum() - 0.5)
-        return Effects(median, share * (0.5 - up_to_median + excess) * slope)
+        # a share other than one half may lie there: with what is above it the influences add up to
+        # 0
+        above_half = float(share[up_to_median].sum() - 0.5)
+        return Effects(median, share * (0.5 - up_to_median + above_half) * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
@@ -528,15 +530,15 @@ class Median(Kind):
         share = table.weight / total
         slope = _slope_at_median(table.values, share, squared_weights / total**2)
         median = _weighted_median(table.values, share) if weighted else table.median
-        excess = float(table.weight[table.values <= median].sum() / total - 0.5)
-        return MedianEstimate(median, slope, excess, total)
+        above_half = float(table.weight[table.values <= median].sum() / total - 0.5)
+        return MedianEstimate(median, slope, above_half, total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
         """The influence of rows, as if of weight 1, on the median of the large table that they are
         a sample of.
         """
         up_to_median = (self.numbers(rows) <= estimate.value).astype(np.float64)
-        return (0.5 - up_to_median + estimate.excess) * (estimate.slope / estimate.weight)
+        return (0.5 - up_to_median + estimate.above_half) * (estimate.slope / estimate.weight)
 
 
 HALF = 1e-11  # a sum of shares within this distance of one half is one half, up to rounding

@@ -35,9 +35,9 @@ from evalkit.catalogue.metric import (
     Part,
     Transformed,
     Weighted,
-    described,
+    metric_from_toml,
+    metric_table,
     numbered,
-    rows_of,
 )
 from evalkit.metrics import (
     calibration,
@@ -110,7 +110,7 @@ def _one_each(groups: GroupedCounts) -> Floats:
     return np.ones(len(groups.group))
 
 
-RANKINGS = rows_of(
+RANKINGS = metric_table(
     "rankings",
     {
         "precision": PerUnit(rankings.precision),
@@ -143,7 +143,7 @@ RANKINGS = rows_of(
 
 # Repeated draws -----------------------------------------------------------------------------------
 
-DRAWS = rows_of(
+DRAWS = metric_table(
     "draws",
     {
         "pass": _without_level(draws.any_passes),
@@ -159,7 +159,7 @@ def _of_arm(function: Callable[[Arm], Any]) -> Callable[..., Any]:
     return lambda arm, k, level: function(arm)
 
 
-INTERLEAVING = rows_of(
+INTERLEAVING = metric_table(
     "interleaving",
     {
         "user_share": PerUnit(_of_arm(user_share)),
@@ -313,28 +313,28 @@ def _partial_auc_mcclish_10(c: Counts) -> float:
     return curves.partial_auc_mcclish(c, 0.1)
 
 
-ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_influence))
+ROC_AUC = metric_from_toml("roc_auc", "counts", scores.Area(counts.auc, influence.auc_influence))
 _AVERAGE = scores.Order(
     counts.average_precision,
     influence.average_precision_influence,
     influence.average_precision_by_step,
     bias=influence.average_precision_bias,
 )
-AVERAGE_PRECISION = described("average_precision", "counts", _AVERAGE)
-_ACCURACY = described("accuracy", "counts", _share(_accuracy))
-RECALL = described("recall", "counts", _share(_recall))
-SPECIFICITY = described("specificity", "counts", _share(_specificity))
-FALSE_POSITIVE_RATE = described("false_positive_rate", "counts", _one_minus(SPECIFICITY))
-PREDICTED_RATE = described("predicted_rate", "counts", _share(_predicted_rate))
-PRECISION = described("precision", "counts", _share(_precision))
-F1 = described("f1", "counts", _f_score(1))
-_BALANCED = described(
+AVERAGE_PRECISION = metric_from_toml("average_precision", "counts", _AVERAGE)
+_ACCURACY = metric_from_toml("accuracy", "counts", _share(_accuracy))
+RECALL = metric_from_toml("recall", "counts", _share(_recall))
+SPECIFICITY = metric_from_toml("specificity", "counts", _share(_specificity))
+FALSE_POSITIVE_RATE = metric_from_toml("false_positive_rate", "counts", _one_minus(SPECIFICITY))
+PREDICTED_RATE = metric_from_toml("predicted_rate", "counts", _share(_predicted_rate))
+PRECISION = metric_from_toml("precision", "counts", _share(_precision))
+F1 = metric_from_toml("f1", "counts", _f_score(1))
+_BALANCED = metric_from_toml(
     "balanced_accuracy",
     "counts",
     scores.MeanOfShares(counts.balanced_accuracy, shares=(RECALL, SPECIFICITY)),
 )
-GAUC = described("gauc", "counts", _auc_within_units(_impressions))
-COUNTS = rows_of(
+GAUC = metric_from_toml("gauc", "counts", _auc_within_units(_impressions))
+COUNTS = metric_table(
     "counts",
     {
         "roc_auc": ROC_AUC,
@@ -579,8 +579,8 @@ def _absolute_error(f: Rows) -> Floats:
     return losses.absolute(f.actual, f.scores)
 
 
-def _wape_sides(f: Rows) -> tuple[Floats, Floats]:
-    """The absolute error and the absolute actual value of each row, the sides of WAPE."""
+def _wape_terms(f: Rows) -> tuple[Floats, Floats]:
+    """The absolute error and the absolute actual value of each row, the terms of WAPE."""
     return losses.absolute(f.actual, f.scores), np.abs(f.actual)
 
 
@@ -597,12 +597,12 @@ def _scaled_square(f: Rows, k: int | None) -> Floats:
 def _relative(loss: Loss, of_reference: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
     """The mean of a loss by that of the reference forecast, over the rows that have one."""
 
-    def sides(f: Rows) -> tuple[Floats, Floats]:
+    def both_losses(f: Rows) -> tuple[Floats, Floats]:
         """Both losses of each row."""
         reference = of_reference(f.actual, f.columns["reference"])
         return np.where(np.isnan(reference), np.nan, loss.per_row(f, None)), reference
 
-    return RatioOfRows(sides, of_distributions=loss.of_distributions)
+    return RatioOfRows(both_losses, of_distributions=loss.of_distributions)
 
 
 def _pinball(f: Rows, k: float) -> Floats:
@@ -666,11 +666,11 @@ def at_percent(name: str, loss: Loss) -> Metric:
     return numbered(name, "forecasts", lambda percent: loss)
 
 
-_MSE = described("mse", "forecasts", _loss(losses.squared))
-_MSSE = described("msse", "forecasts", Loss(_scaled_square, partial=True))
+_MSE = metric_from_toml("mse", "forecasts", _loss(losses.squared))
+_MSSE = metric_from_toml("msse", "forecasts", Loss(_scaled_square, partial=True))
 _WIS = _of_distribution(Quantiles, _without_number(predictive.weighted_interval_score))
 _CRPS = _of_distribution((Ensemble, Normal), _without_number(predictive.crps))
-_RELATIVE = rows_of(
+_RELATIVE = metric_table(
     "forecasts",
     {
         "relative_mae": _relative(_loss(losses.absolute), losses.absolute),
@@ -679,7 +679,7 @@ _RELATIVE = rows_of(
         "relative_crps": _relative(_CRPS, losses.absolute),
     },
 )
-FORECASTS = rows_of(
+FORECASTS = metric_table(
     "forecasts",
     {
         "mae": _loss(losses.absolute),
@@ -688,7 +688,7 @@ FORECASTS = rows_of(
         "bias": _loss(losses.error),
         "median_absolute_error": scores.Median(_absolute_error),
         "mape": _partial_loss(losses.absolute_percentage),
-        "wape": RatioOfRows(_wape_sides),
+        "wape": RatioOfRows(_wape_terms),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
         "rmsse": Transformed(_MSSE, _root, _slope_of_root),
@@ -822,9 +822,9 @@ def _in_top(rows: Rows, k: int) -> Floats:
 
 
 RIGHT = Share(_accuracy)
-MACRO_PRECISION = described("macro_precision", "classes", _macro(PRECISION))
-MACRO_RECALL = described("macro_recall", "classes", _macro(RECALL))
-CLASSES = rows_of(
+MACRO_PRECISION = metric_from_toml("macro_precision", "classes", _macro(PRECISION))
+MACRO_RECALL = metric_from_toml("macro_recall", "classes", _macro(RECALL))
+CLASSES = metric_table(
     "classes",
     {
         "accuracy": RIGHT,
@@ -864,18 +864,18 @@ CLASSES = rows_of(
 
 
 def _micro_f1(rows: Rows) -> tuple[Floats, Floats]:
-    """2 TP and 2 TP + FP + FN over the labels of each row, the sides of the micro-averaged F1."""
+    """2 TP and 2 TP + FP + FN over the labels of each row, the terms of the micro-averaged F1."""
     n = rows.label_counts
     return 2 * n.both, n.true + n.predicted
 
 
 def _micro_precision(rows: Rows) -> tuple[Floats, Floats]:
-    """TP and TP + FP over the labels of each row, the sides of the micro-averaged precision."""
+    """TP and TP + FP over the labels of each row, the terms of the micro-averaged precision."""
     return rows.label_counts.both, rows.label_counts.predicted
 
 
 def _micro_recall(rows: Rows) -> tuple[Floats, Floats]:
-    """TP and TP + FN over the labels of each row, the sides of the micro-averaged recall."""
+    """TP and TP + FN over the labels of each row, the terms of the micro-averaged recall."""
     return rows.label_counts.both, rows.label_counts.true
 
 
@@ -907,7 +907,7 @@ def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
 
 
 MICRO_RECALL = RatioOfRows(_micro_recall)
-LABELS = rows_of(
+LABELS = metric_table(
     "labels",
     {
         "micro_f1": RatioOfRows(_micro_f1),

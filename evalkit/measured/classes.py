@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import ScoreKind, Tables
 from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import (
@@ -37,7 +37,7 @@ from evalkit.measured.readings import (
     SecondSummary,
     score_of_predicted,
 )
-from evalkit.measured.rows import RowsInMemory, weight_of_counted_rows
+from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
 from evalkit.metrics import counts, labels
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
@@ -48,8 +48,8 @@ from evalkit.statistics.class_cells import (
     ClassMeanStatistic,
     InfluenceStatistic,
     SliceCells,
+    cell_statistic,
     decision_cells,
-    of_system,
 )
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, UnitStatistic
 from evalkit.statistics.summed import MomentStatistic, has_units
@@ -195,8 +195,8 @@ class BlockMetrics(ABC, Generic[Further]):
         return {key: sums.moments.around_zero for key, sums in means.items()}
 
     def powers(self, key: GroupMetric) -> dict[tuple[int, int], Floats]:
-        """For each pair of systems, by number, the `MeanInfluence.powers` of a metric, shape
-        (strata, 2); empty if they were not added up.
+        """For each pair of systems, by number, the `MeanInfluence.sums_of_powers` of a metric,
+        shape (strata, 2); empty if they were not added up.
         """
         if self.second_summary is None or key not in self.second_summary.powers:
             return {}
@@ -213,53 +213,53 @@ class BlockMetrics(ABC, Generic[Further]):
 
     # Metrics
 
-    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows. member: the number of the group, or a Python
         slice for all rows, as for rows in memory.
         """
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         i = self.systems.index(system)
-        if chosen.base in self.first.terms.metrics:
-            return self.loss(chosen, group, i)
-        if chosen.uses_decisions:
-            return self.of_decisions(chosen, group, i)
-        return self.of_scores(chosen, group, i)
+        if metric_at_k.base in self.first.loss_adder.metrics:
+            return self.loss(metric_at_k, group, i)
+        if metric_at_k.uses_decisions:
+            return self.of_decisions(metric_at_k, group, i)
+        return self.of_scores(metric_at_k, group, i)
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+    def loss(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i that is computed from sums of terms of the rows."""
         moments = self.summary.moments[group].moments
-        metric = self.first.terms.metrics.index(chosen.base)
+        metric = self.first.loss_adder.metrics.index(metric_at_k.base)
         return MomentStatistic(
-            chosen, moments, self.first.terms.place(group, metric, i), self.layout
+            metric_at_k, moments, self.first.loss_adder.term_columns(group, metric, i), self.layout
         )
 
     def refuse_partial_losses(self) -> None:
         """Raise ParameterError for a loss that leaves rows out, or is infinite on a row: two
         systems are then compared on the rows that both have, which sums do not tell.
         """
-        for chosen in self.first.terms.metrics:
-            losses = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
+        for metric_at_k in self.first.loss_adder.metrics:
+            losses = [self.loss(metric_at_k, 0, i) for i in range(len(self.systems))]
             leaves_out = False
-            if isinstance(chosen.metric.kind, Loss):
+            if isinstance(metric_at_k.metric.kind, Loss):
                 leaves_out = leaves_rows_out(losses)
             if leaves_out or not np.isfinite([loss.totals for loss in losses]).all():
                 raise ParameterError(
-                    f"metrics: {chosen.label} leaves rows out, which needs all rows in memory"
+                    f"metrics: {metric_at_k.label} leaves rows out, which needs all rows in memory"
                 )
 
-    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
+    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the decisions of system i in a group of rows."""
-        return of_system(chosen, self.cells(group), i)
+        return cell_statistic(metric_at_k, self.cells(group), i)
 
-    def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
+    def of_scores(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of system i that is a mean over classes or labels, those whose share in it is
         above 0.
         """
-        kind = chosen.metric.kind
+        kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
         shares = self.shares_in(kind, group)
         present = np.flatnonzero(shares > 0).tolist()
-        key = GroupMetric(group, sums_label(chosen))
+        key = GroupMetric(group, sums_label(metric_at_k))
         moments = self.means.get(key)
         problems = len(self.problems)
         # where `MeanInfluence.columns` has the classes of this system, and its influence through
@@ -272,16 +272,16 @@ class BlockMetrics(ABC, Generic[Further]):
             MeanPart(float(shares[c]), self.problem_statistic(metric, group, i, c, moments))
             for c in present
         ]
-        mean = self.mean(chosen, group, i, moments, columns, parts)
+        mean = self.mean(metric_at_k, group, i, moments, columns, parts)
         return replace(mean, powers=self.powers(key), class_rows=self.strata(group))
 
-    def part_metric(self, kind: Combined, group: int) -> Chosen:
+    def part_metric(self, kind: Combined, group: int) -> MetricAtK:
         """The metric of each class or label of a mean; by the jackknife if they are many and have
         few positives in the group, see `Combined.scarce`.
         """
         if self.plain and kind.scarce(self.positive_weights(group)):
-            return Chosen(kind.leave_one_out.metric)
-        return Chosen(kind.metric)
+            return MetricAtK(kind.leave_one_out.metric)
+        return MetricAtK(kind.metric)
 
     def positive_weights(self, group: int) -> Floats:
         """The weight of the rows of each class, or with each label."""
@@ -295,33 +295,33 @@ class BlockMetrics(ABC, Generic[Further]):
         self, metric: Metric, system: str, c: int
     ) -> InfluenceStatistic | CellStatistic:
         """A metric of class c against the rest, or of label c, on all rows."""
-        chosen = Chosen(metric)
-        moments = self.means.get(GroupMetric(0, chosen.label))
-        return self.problem_statistic(chosen, 0, self.systems.index(system), c, moments)
+        metric_at_k = MetricAtK(metric)
+        moments = self.means.get(GroupMetric(0, metric_at_k.label))
+        return self.problem_statistic(metric_at_k, 0, self.systems.index(system), c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
         """A metric of the classes, or of label c, after `change` has replaced actual values and
         predictions.
         """
         cells = self.problem_cells(0, c).cells
-        statistic = of_system(Chosen(metric), cells, self.systems.index(system))
+        statistic = cell_statistic(MetricAtK(metric), cells, self.systems.index(system))
         return replace(statistic, rows=change(statistic.rows))
 
     def problem_statistic(
-        self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None
+        self, metric_at_k: MetricAtK, group: int, i: int, c: int, moments: Moments | None = None
     ) -> InfluenceStatistic | CellStatistic:
         """A metric of system i for class or label c in a group of rows. moments: those of
         `MeanInfluence.columns`, with a column for each system and class; None before the second
         reading.
         """
-        if chosen.uses_decisions:
-            return of_system(chosen, self.problem_cells(group, c).cells, i)
+        if metric_at_k.uses_decisions:
+            return cell_statistic(metric_at_k, self.problem_cells(group, c).cells, i)
         column = i * len(self.problems) + c
-        return self.area(chosen, group, c, self.scores(group, i, c), moments, column)
+        return self.area(metric_at_k, group, c, self.scores(group, i, c), moments, column)
 
     def area(
         self,
-        chosen: Chosen,
+        metric_at_k: MetricAtK,
         group: int,
         c: int,
         tables: Tables,
@@ -332,7 +332,7 @@ class BlockMetrics(ABC, Generic[Further]):
         moments: those whose column number `column` is the influence of the rows on the metric; None
         before the second reading.
         """
-        kind = chosen.base.metric.kind
+        kind = metric_at_k.base.metric.kind
         assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
         is_positive = cells.by_system[0].actual == positive
@@ -343,10 +343,10 @@ class BlockMetrics(ABC, Generic[Further]):
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
             kish = min(cells.kish(mask) for mask in masks)
-        value = kind.read(kind.source(tables))
+        value = kind.value_of_table(kind.score_table(tables))
         form = _form(moments, {column: 1.0})
         return InfluenceStatistic(
-            chosen,
+            metric_at_k,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
             self.layout,
             value,
@@ -358,7 +358,7 @@ class BlockMetrics(ABC, Generic[Further]):
 
     def mean(
         self,
-        chosen: Chosen,
+        metric_at_k: MetricAtK,
         group: int,
         i: int,
         moments: Moments | None,
@@ -379,7 +379,7 @@ class BlockMetrics(ABC, Generic[Further]):
         if len(columns) > len(parts):
             multiples.append(1.0)
         return ClassMeanStatistic(
-            chosen,
+            metric_at_k,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
             self.layout,
             float(sum(part.share * part.statistic.value for part in parts)),
@@ -402,16 +402,16 @@ def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
     return min(weight_of_counted_rows(loss) for loss in losses) < float(weight_of_all_rows)
 
 
-def sums_label(chosen: Chosen) -> str:
+def sums_label(metric_at_k: MetricAtK) -> str:
     """The label by which the sums of the influence on a mean are stored: that of the metric of its
     classes, so that all means of it with fixed shares use the same sums; a weighted mean has its
     own.
     """
-    kind = chosen.metric.kind
+    kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
     if isinstance(kind, Weighted):
-        return chosen.label
-    return Chosen(kind.metric).label
+        return metric_at_k.label
+    return MetricAtK(kind.metric).label
 
 
 def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
@@ -459,23 +459,23 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         """The confusion cells of the decisions, in which class 1 is positive."""
         return ProblemCells(self.cells(group), 1)
 
-    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows; member: as in `BlockMetrics.measure`."""
-        if chosen not in self.first.within:
-            return super().measure(chosen, system, member)
+        if metric_at_k not in self.first.within:
+            return super().measure(metric_at_k, system, member)
         # a metric that ranks the rows within each unit: its terms are kept by unit
-        group = 0 if isinstance(member, slice) else member
-        metric = self.first.within.index(chosen)
+        group = group_number(member)
+        metric = self.first.within.index(metric_at_k)
         # the columns of `_within_terms`: numerator and denominator of each metric and system
         column = 2 * (metric * len(self.systems) + self.systems.index(system))
         numerator, denominator = self.summary.further.within[group].units[column : column + 2]
-        return UnitStatistic(chosen, Sums(numerator, denominator), design=Layout.CLUSTERED)
+        return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
-    def of_decisions(self, chosen: Chosen, group: int, i: int) -> CellStatistic:
+    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:
         """A metric of the decisions of system i at its threshold, which samples choose again if
         there is a `choice`.
         """
-        statistic = of_system(chosen, self.cells(group), i)
+        statistic = cell_statistic(metric_at_k, self.cells(group), i)
         is_slice = group > 0
         if is_slice or self.choice is None:  # the threshold is chosen on all rows only
             return statistic
@@ -491,14 +491,14 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         candidates = self.second.candidates[i]
         return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
 
-    def of_scores(self, chosen: Chosen, group: int, i: int) -> InfluenceStatistic:
+    def of_scores(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
         """A metric of the scores of system i. Its error comes from the sums of the second reading
         or, without one, from its table alone, which suffices for a single system on independent,
         unweighted rows.
         """
-        key = GroupMetric(group, chosen.base.label)
+        key = GroupMetric(group, metric_at_k.base.label)
         scores = self.scores(group, i, 0)
-        statistic = self.area(chosen, group, 0, scores, self.means.get(key), column=i)
+        statistic = self.area(metric_at_k, group, 0, scores, self.means.get(key), column=i)
         return replace(statistic, system=i, powers=self.powers(key), class_rows=self.strata(group))
 
     def strata(self, group: int) -> Ints:
@@ -540,7 +540,7 @@ class ProblemsInMemory(RowsInMemory, ABC):
 
     def problem_metric(self, metric: Metric, system: str, c: int) -> RowStatistic:
         """A metric of class c against the rest, or of label c."""
-        return RowStatistic(Chosen(metric), self.problem_rows(self.rows[system], c))
+        return RowStatistic(MetricAtK(metric), self.problem_rows(self.rows[system], c))
 
     @abstractmethod
     def problem_rows(self, rows: Rows, c: int) -> Rows:
@@ -564,7 +564,7 @@ class ClassesInMemory(ProblemsInMemory):
         """The rows with actual value 1 for class c, 0 for the others, and its scores."""
         return against_rest(rows, c)
 
-    def sizes(self, member: Bools | slice = slice(None)) -> Ints:
+    def sizes(self, member: Bools | slice = ALL_ROWS) -> Ints:
         """The number of rows of each class, shape (classes,). member: of these rows."""
         rows = self._first_rows
         return np.bincount(rows.actual[member], minlength=rows.classes)
@@ -587,7 +587,7 @@ class ClassesInMemory(ProblemsInMemory):
         """A metric of a system's rows after `change` has replaced their actual values and
         predictions.
         """
-        return RowStatistic(Chosen(metric), change(self.rows[system]))
+        return RowStatistic(MetricAtK(metric), change(self.rows[system]))
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
@@ -635,9 +635,9 @@ class SummedClasses(BlockMetrics[ClassFurther]):
 
     # Tables
 
-    def sizes(self, member: int | slice = slice(None)) -> Ints:
+    def sizes(self, member: int | slice = ALL_ROWS) -> Ints:
         """The number of rows of each class, shape (classes,). member: as in `measure`."""
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         cells = self.system_cells(0, group)  # actual classes are the same for all systems
         return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 

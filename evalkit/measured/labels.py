@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind
-from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
 from evalkit.measured.classes import (
@@ -39,7 +39,7 @@ from evalkit.measured.readings import (
     SecondReading,
     label_rows,
 )
-from evalkit.measured.rows import Terms, weight_of_counted_rows
+from evalkit.measured.rows import TermAdder, weight_of_counted_rows
 from evalkit.metrics import counts, curves, grid
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.moments import Moments
@@ -51,7 +51,7 @@ from evalkit.statistics.summed import MomentStatistic
 
 STEPS = 41  # the largest number of common thresholds at which metrics are measured
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
-MICRO = [Chosen(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
+MICRO = [MetricAtK(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
 
 
 class Outcomes(NamedTuple):
@@ -70,13 +70,13 @@ class LabelsPerRow(NamedTuple):
     share_of_none: float
 
 
-def score_excess(label: int) -> Chosen:
+def score_excess(label: int) -> MetricAtK:
     """The metric of by how much the mean score of a label exceeds the share of rows that have it: 0
     if its scores are right on average as probabilities.
     """
     kind = Loss(partial(_score_less_label, label=label))
     name = f"score excess {label}"
-    return Chosen(Metric(name, "rows", kind, formula="", low=-np.inf, high=np.inf))
+    return MetricAtK(Metric(name, "rows", kind, formula="", low=-np.inf, high=np.inf))
 
 
 def _score_less_label(rows: Rows, k: None, label: int) -> Floats:
@@ -148,7 +148,7 @@ class LabelsInMemory(ProblemsInMemory):
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
-        return RowStatistic(Chosen(metric), change(of_label(self.rows[system], label)))
+        return RowStatistic(MetricAtK(metric), change(of_label(self.rows[system], label)))
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
@@ -169,12 +169,12 @@ class LabelsInMemory(ProblemsInMemory):
         return np.asarray(np.quantile(scores, levels, method="inverted_cdf"))
 
     def at_common_threshold(
-        self, chosen: Chosen, system: str, number: int, threshold: float
+        self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
     ) -> RowStatistic:
         """A metric with the same threshold for all labels. number: of the threshold; it is only
         needed for rows that were read in blocks.
         """
-        return RowStatistic(chosen, replace(self.rows[system], threshold=threshold))
+        return RowStatistic(metric_at_k, replace(self.rows[system], threshold=threshold))
 
     def top_label_share(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
@@ -182,7 +182,7 @@ class LabelsInMemory(ProblemsInMemory):
         eligible, hit = top_hits(rows)
         # `SHARE` takes the two masks in place of actual values and predictions
         masks = Rows(eligible, decision=hit, weight=rows.weight, unit=rows.unit)
-        return RowStatistic(Chosen(SHARE), masks)
+        return RowStatistic(MetricAtK(SHARE), masks)
 
     def score_excess(self, system: str, label: int) -> RowStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it."""
@@ -293,35 +293,35 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
     # Metrics
 
-    def loss(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+    def loss(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i that is computed from sums of terms of the rows; with the sums of
         pairs of systems if it leaves rows out.
         """
-        loss = super().loss(chosen, group, i)
-        key = GroupMetric(group, chosen.base.label)
+        loss = super().loss(metric_at_k, group, i)
+        key = GroupMetric(group, metric_at_k.base.label)
         if self.second_summary is None or key not in self.second_summary.pair_sums:
             return loss
         pair_moments = self.second_summary.pair_sums[key].moments
         starts = range(0, len(pair_moments.mean), len(PairSums._fields))
         return SharedRowsStatistic(
-            chosen=chosen,
+            metric_at_k=metric_at_k,
             moments=loss.moments,
-            place=loss.place,
+            term_columns=loss.term_columns,
             layout=self.layout,
             number=i,
             pair_moments=pair_moments,
             starts=self.by_pair(starts),
         )
 
-    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
+    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the decisions of system i: a mean over labels, or a share of rows."""
-        if not isinstance(chosen.metric.kind, Share):
-            return self.of_scores(chosen, group, i)
+        if not isinstance(metric_at_k.metric.kind, Share):
+            return self.of_scores(metric_at_k, group, i)
         # A share was counted as cells: the actual value is 1 for an eligible row, the predicted one
         # 1 for a hit. The same share of these values:
         kind = Share(lambda actual, predicted: (actual == 1, predicted == 1))
-        share_of_cells = Chosen(replace(chosen.metric, kind=kind), chosen.k)
-        return class_cells.of_system(share_of_cells, self.cells(group, chosen.label), i)
+        share_of_cells = MetricAtK(replace(metric_at_k.metric, kind=kind), metric_at_k.k)
+        return class_cells.cell_statistic(share_of_cells, self.cells(group, metric_at_k.label), i)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
         """The share of each label in a mean."""
@@ -342,53 +342,53 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
     def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
-        return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
+        return self.of_decisions(MetricAtK(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it, of the
         leader, the only system for which this is summed.
         """
         assert self.second is not None
-        last = len(self.second.alone) - 1  # after the terms of the common thresholds
-        return self._alone(last, self.second.alone[last].metrics[label])
+        last = len(self.second.leader_adders) - 1  # after the terms of the common thresholds
+        return self._metric_of_leader(last, self.second.leader_adders[last].metrics[label])
 
     # Along a threshold
 
     def at_common_threshold(
-        self, chosen: Chosen, system: str, number: int, threshold: float
+        self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
     ) -> Statistic:
         """A metric with the same threshold for all labels, a ratio of sums over all labels or the
         mean of F1 over labels, of the leader, the only system for which this is summed. number: of
         the threshold, in the order of `thresholds_of`.
         """
-        kind = chosen.metric.kind
+        kind = metric_at_k.metric.kind
         if isinstance(kind, TermsKind):
-            return self._alone(number, chosen)
+            return self._metric_of_leader(number, metric_at_k)
         assert isinstance(kind, Combined)
         assert self.second is not None
         assert self.second_summary is not None
-        i = self.second.system
+        i = self.second.leader
         metric = self.part_metric(kind, 0)
-        moments = self.second_summary.alone[number].moments.around_zero
+        moments = self.second_summary.leader_moments[number].moments.around_zero
         parts = []
-        # the first column is the weight, those of the labels' F1 follow: see `_terms_by_threshold`
+        # the first column is the weight, those of the labels' F1 follow: see `_adders_by_threshold`
         columns = range(1, 1 + len(self.problems))
         for j, share, column in zip(self.problems, self.shares_in(kind, 0), columns, strict=True):
             scores = self.scores(0, i, j).at_threshold(threshold)
             parts.append(MeanPart(float(share), self.area(metric, 0, j, scores, moments, column)))
-        return self.mean(chosen, 0, i, moments, columns, parts)
+        return self.mean(metric_at_k, 0, i, moments, columns, parts)
 
-    def _alone(self, number: int, chosen: Chosen) -> MomentStatistic:
+    def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
         """A metric of the leader from the sums that are made for it alone. number: which of
-        `SecondReading.alone` has the metric.
+        `SecondReading.leader_adders` has the metric.
         """
         assert self.second is not None
         assert self.second_summary is not None
-        terms = self.second.alone[number]
-        moments = self.second_summary.alone[number].moments
+        terms = self.second.leader_adders[number]
+        moments = self.second_summary.leader_moments[number].moments
         # the leader is the only system of these terms
-        place = terms.place(group=0, m=terms.metrics.index(chosen), i=0)
-        return MomentStatistic(chosen, moments, place, self.layout)
+        columns = terms.term_columns(group=0, m=terms.metrics.index(metric_at_k), i=0)
+        return MomentStatistic(metric_at_k, moments, columns, self.layout)
 
     # Tables
 
@@ -491,7 +491,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
 
 def second_reading(
-    measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, probabilities: bool
+    measured: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
     """The second reading of labels: what it must sum, from the results of the first.
 
@@ -500,31 +500,33 @@ def second_reading(
     """
     first = measured.first
     means = dict[GroupMetric, MeanInfluence]()
-    partial_losses = dict[GroupMetric, Chosen]()
+    partial_losses = dict[GroupMetric, MetricAtK]()
     for group in sorted(measured.groups):
         measured_here = metrics if group == 0 else metrics[:1]
-        for chosen in measured_here:
-            if isinstance(chosen.metric.kind, Combined):
-                key = GroupMetric(group, sums_label(chosen))
-                means[key] = _mean_influence(measured, chosen, group)
-            if isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
-                partial_losses[GroupMetric(group, chosen.base.label)] = chosen.base
+        for metric_at_k in measured_here:
+            if isinstance(metric_at_k.metric.kind, Combined):
+                key = GroupMetric(group, sums_label(metric_at_k))
+                means[key] = _mean_influence(measured, metric_at_k, group)
+            if isinstance(metric_at_k.base.metric.kind, Loss) and _leaves_out(
+                measured, metric_at_k, group
+            ):
+                partial_losses[GroupMetric(group, metric_at_k.base.label)] = metric_at_k.base
     if not measured.plain:
         means |= _areas_of_labels(measured, known=means)
-    system = measured.systems.index(leader)
-    alone = [*_terms_by_threshold(measured, leader)]
+    leader_number = measured.systems.index(leader)
+    leader_adders = [*_adders_by_threshold(measured, leader)]
     if probabilities:
         excess = [score_excess(j) for j in measured.problems]
-        thresholds = first.thresholds[system : system + 1]
-        alone.append(terms_of(excess, 1, first.terms.max_units, thresholds))
+        thresholds = first.thresholds[leader_number : leader_number + 1]
+        leader_adders.append(label_term_adder(excess, 1, first.loss_adder.max_units, thresholds))
     return SecondReading(
         first=first,
         plain=measured.plain,
         means=means,
         partial_losses=partial_losses,
         thresholds=first.thresholds,
-        system=system,
-        alone=alone,
+        leader=leader_number,
+        leader_adders=leader_adders,
     )
 
 
@@ -539,20 +541,20 @@ def _areas_of_labels(
         key = GroupMetric(0, metric.name)
         if key not in known:
             kind = Combined(metric, lambda rows: [])  # its influences are used, not its parts
-            mean = Chosen(Metric(metric.name, "labels", kind, formula=""))
+            mean = MetricAtK(Metric(metric.name, "labels", kind, formula=""))
             areas[key] = _mean_influence(measured, mean, 0)
     return areas
 
 
-def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
+def _leaves_out(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
     """True if there are several systems and a loss is undefined on some rows of any of them."""
-    losses = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
+    losses = [measured.loss(metric_at_k, group, i) for i in range(len(measured.systems))]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
-def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanInfluence:
+def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> MeanInfluence:
     """The influence of each row of a group on a mean over the labels, of all systems."""
-    kind = chosen.metric.kind
+    kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
     shares = measured.shares_in(kind, group)
     systems = range(len(measured.systems))
@@ -561,31 +563,31 @@ def _mean_influence(measured: SummedLabels, chosen: Chosen, group: int) -> MeanI
         [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
         for i in systems
     ]
-    through_shares = list[Floats]()
+    share_influence = list[Floats]()
     if isinstance(kind, Weighted):
         total = measured.positive_weights(group).sum()
         for of_labels in statistics:
             value = np.array([statistic.value for statistic in of_labels])
             mean = float(np.nansum(shares * value))
             # a row with a label raises its share, and so the mean if its value is above the mean
-            through_shares.append(np.nan_to_num(ratio(value - mean, total)))
-    on_difference = {}
+            share_influence.append(np.nan_to_num(ratio(value - mean, total)))
+    joint_influence = {}
     if kind.selects_rows and measured.plain:
         for i, j in combinations(systems, 2):
             differences = [
-                _decision_differences(first, second)
+                _decisijoint_influences(first, second)
                 for first, second in zip(statistics[i], statistics[j], strict=True)
             ]
-            on_difference[i, j] = shares[:, None] * np.array(differences)
-            if through_shares:
+            joint_influence[i, j] = shares[:, None] * np.array(differences)
+            if share_influence:
                 with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
-                difference = through_shares[i] - through_shares[j]
-                on_difference[i, j] += with_label * difference[:, None]
+                difference = share_influence[i] - share_influence[j]
+                joint_influence[i, j] += with_label * difference[:, None]
     tables = []
     for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True):
         by_label = zip(of_labels, thresholds.tolist(), strict=True)
         tables.append([_label_influence(statistic, threshold) for statistic, threshold in by_label])
-    return MeanInfluence(tables, shares, through_shares, on_difference)
+    return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
 def _label_influence(
@@ -601,10 +603,10 @@ def _label_influence(
         influence[cell] = np.nan_to_num(statistic.row_influence)
         return DecisionInfluence(threshold, influence)
     assert isinstance(statistic.tables, Binned)
-    return ScoreInfluence.from_table(statistic.chosen, statistic.tables)
+    return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
 
 
-def _decision_differences(
+def _decisijoint_influences(
     first: class_cells.CellStatistic | class_cells.InfluenceStatistic,
     second: class_cells.CellStatistic | class_cells.InfluenceStatistic,
 ) -> Floats:
@@ -622,7 +624,7 @@ def _decision_differences(
     return influence
 
 
-def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
+def _adders_by_threshold(measured: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, the terms of the leader
     to be summed: those of the micro-averaged metrics and, as further columns, the influence of a
     row on the F1 of each label.
@@ -641,7 +643,7 @@ def _terms_by_threshold(measured: SummedLabels, leader: str) -> Iterator[Terms]:
             # reversed, so that the index is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         thresholds = [np.full(len(tables), threshold)]
-        terms = terms_of(MICRO, 1, measured.first.terms.max_units, thresholds)
+        terms = label_term_adder(MICRO, 1, measured.first.loss_adder.max_units, thresholds)
         further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
         yield replace(terms, further=further, further_width=len(tables))
 
@@ -665,12 +667,12 @@ def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Float
     return thresholds[np.isfinite(thresholds)]
 
 
-def terms_of(
-    metrics: Sequence[Chosen], systems: int, max_units: int, thresholds: Sequence[Floats]
-) -> Terms:
+def label_term_adder(
+    metrics: Sequence[MetricAtK], systems: int, max_units: int, thresholds: Sequence[Floats]
+) -> TermAdder:
     """The terms to be summed of losses and ratios over rows of labels. systems: their number.
     max_units: the largest number of units to keep. thresholds: for each system an array with one
     per label.
     """
-    rows_of = partial(label_rows, thresholds=thresholds)
-    return Terms.uncentred(metrics, systems, max_units, rows_of)
+    rows_of_system = partial(label_rows, thresholds=thresholds)
+    return TermAdder.uncentred(metrics, systems, max_units, rows_of_system)

@@ -17,11 +17,11 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import RowMasks
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import ScoreKind
 from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
-from evalkit.measured.rows import Terms
+from evalkit.measured.rows import TermAdder
 from evalkit.metrics import grid, influence, losses
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
@@ -103,23 +103,23 @@ class Binned:
         """The smallest and the largest average precision that the scores in bins may have."""
         return grid.average_precision_limits(self.counts, self.pools_scores)
 
-    def largest_change(self, chosen: Chosen) -> float:
+    def largest_change(self, metric_at_k: MetricAtK) -> float:
         """By how much bins with several scores may change a metric, at most; NaN if no bound is
         known.
 
         A bound is known for metrics that rise when a positive moves up: their extremes are those of
         the worst and of the best order of the scores within the bins.
         """
-        kind = chosen.base.metric.kind
+        kind = metric_at_k.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
-        value = chosen.value_at(self.chances)
-        if chosen.base.metric is AVERAGE_PRECISION:
+        value = metric_at_k.value_at(self.chances)
+        if metric_at_k.base.metric is AVERAGE_PRECISION:
             extremes = [*self.average_precision_range]
         else:
             orders = grid.extreme_orders(self.bins)
             tables = [replace(self, bins=bins).chances for bins in orders]
-            extremes = [chosen.value_at(table) for table in tables]
+            extremes = [metric_at_k.value_at(table) for table in tables]
         return max(abs(extreme - value) for extreme in extremes)
 
 
@@ -147,9 +147,9 @@ class ScoreInfluence:
     influence: Floats
 
     @staticmethod
-    def from_table(chosen: Chosen, table: Binned) -> "ScoreInfluence":
+    def from_table(metric_at_k: MetricAtK, table: Binned) -> "ScoreInfluence":
         """The influence on the metric of one class or label, whose scores are in bins."""
-        kind = chosen.metric.kind
+        kind = metric_at_k.metric.kind
         assert isinstance(kind, ScoreKind)
         # a row for positive and one for negative rows, a column per bin; thresholds descend
         lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
@@ -248,7 +248,7 @@ class Decisions(NamedTuple):
 class FirstReading(ABC, Generic[Further]):
     """The first reading: a function from a block of rows to its sums, which are added over blocks.
 
-    counting: how confusion cells are counted. terms: the losses that are added up. slices_losses,
+    counting: counts confusion cells. loss_adder: adds up the losses of the rows. slices_losses,
     slices_scores: True if losses, and scores, are also counted for slices. problems: the number of
     classes or labels, each against the rest, 1 for two classes; several share the allowed number of
     bins. exact_thresholds: for each system the threshold at which counts stay exact; None if no
@@ -256,7 +256,7 @@ class FirstReading(ABC, Generic[Further]):
     """
 
     counting: CellCounter
-    terms: Terms
+    loss_adder: TermAdder
     limits: Limits
     slices_losses: bool = False
     slices_scores: bool = True
@@ -281,7 +281,7 @@ class FirstReading(ABC, Generic[Further]):
         allowed = self.limits.bins if group == 0 else self.limits.slice_bins
         if self.has_two_classes:
             return allowed
-        systems = len(self.terms.centres)  # each system has one
+        systems = len(self.loss_adder.centres)  # each system has one
         return min(allowed, max(allowed // (self.problems * systems), MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[Further]:
@@ -297,8 +297,8 @@ class FirstReading(ABC, Generic[Further]):
                 cells[CellsKey(group, name)] = self.counting.count(
                     rows, actual.astype(np.int64), predicted.astype(np.int64), weight
                 )
-            if self.terms.metrics and (all_rows or self.slices_losses):
-                moments[group] = self.terms.moments(rows, group)
+            if self.loss_adder.metrics and (all_rows or self.slices_losses):
+                moments[group] = self.loss_adder.moments(rows, group)
             if all_rows or self.slices_scores:
                 scores |= self.score_tallies(rows, weight, group)
         keys = np.empty(0) if block.id is None else block.id
@@ -395,7 +395,7 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within_slices: True if they are also measured in slices.
     """
 
-    within: Sequence[Chosen] = ()
+    within: Sequence[MetricAtK] = ()
     within_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
@@ -427,9 +427,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         metric and system; shape (metrics · systems · 2, rows).
         """
         columns = []
-        for chosen in self.within:
+        for metric_at_k in self.within:
             for i in range(len(block.predictions)):
-                sums = chosen.sums(block.rows(i))
+                sums = metric_at_k.sums(block.rows(i))
                 columns += [sums.numerator, sums.size]
         return np.array(columns)
 
@@ -710,20 +710,22 @@ class MeanInfluence:
     """The influence of rows on a mean of a metric over classes or labels (problems), per system.
 
     tables: by system and problem, the influence of a row on the metric. shares: the share of each
-    problem in the mean. through_shares: for each system how a row changes the mean by changing the
-    shares, for each label that the row has; empty if the shares are fixed. on_difference: for each
-    pair of systems, if each system selects the rows of the metric, the influence of a row on the
-    difference, shape (labels, 8), indexed by 4 · true + 2 · predicted by the first + predicted by
-    the second. strata: the number of classes; 1 for labels.
+    problem in the mean. share_influence: for each system how a row changes the mean by changing the
+    shares, for each label that the row has; empty if the shares are fixed. joint_influence: for
+    each pair of systems, if each system selects the rows that the metric is a mean over, as
+    precision does, the influence of a row on the difference, which is then not the difference of
+    two influences; shape (labels, 8), indexed by 4 · true + 2 · predicted by the first + predicted
+    by the second; else empty. strata: the number of classes that have a variance of their own; 1
+    for labels.
 
     `columns` has a column for each system and problem, those of the first system first, and then,
-    if `through_shares` is not empty, one for each system.
+    if `share_influence` is not empty, one for each system.
     """
 
     tables: Sequence[Sequence[InfluenceTable]]
     shares: Floats
-    through_shares: Sequence[Floats] = ()
-    on_difference: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+    share_influence: Sequence[Floats] = ()
+    joint_influence: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
     strata: int = 1
 
     def with_cells(self, block: Block, known: dict[CellIndexKey, Ints]) -> Block:
@@ -747,44 +749,58 @@ class MeanInfluence:
         """
         problems = len(self.shares)
         on_problems = len(self.tables) * problems  # columns: one for each system and problem
-        x = np.empty((on_problems + len(self.through_shares), len(block)))
+        columns = np.empty((on_problems + len(self.share_influence), len(block)))
         for i, tables in enumerate(self.tables):
             for j, table in enumerate(tables):
-                cells = block.predictions[i, j]
-                np.multiply(table.influence.take(cells), weight, out=x[i * problems + j])
-        for row, influence_of_label in zip(x[on_problems:], self.through_shares, strict=True):
-            # each label of a row adds its own influence
-            np.multiply(influence_of_label @ block.truth, weight, out=row)
-        return x
+                influence_of_row = table.influence.take(block.predictions[i, j])  # by its cell
+                np.multiply(influence_of_row, weight, out=columns[i * problems + j])
+        for i, influence_of_label in enumerate(self.share_influence):
+            influence_of_row = influence_of_label @ block.truth  # the sum over its labels
+            np.multiply(influence_of_row, weight, out=columns[on_problems + i])
+        return columns
 
-    def powers(self, block: Block, x: Floats) -> Floats:
-        """The sums over rows of the squares and of the fourth powers of the influence on the
-        difference of two systems; shape (pairs of systems, strata, 2).
+    def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
+        """The sums over the rows of each stratum (class) of the squares and of the fourth powers of
+        their influence on the difference of two systems; shape (pairs of systems, strata, 2).
 
-        x: the `columns` of the block.
+        columns: the `columns` of the block.
+        """
+        on_mean = self._influence_on_means(columns)
+        stratum = self._strata_of(block)
+        sums = []
+        for i, j in combinations(range(len(self.tables)), 2):
+            if self.joint_influence:  # under the null hypothesis that both systems are equal
+                influence = self._influence_on_difference(block, i, j)
+            else:
+                influence = on_mean[i] - on_mean[j]
+            square = influence * influence
+            squares = np.bincount(stratum, square, self.strata)
+            fourth_powers = np.bincount(stratum, square * square, self.strata)
+            sums.append(np.stack([squares, fourth_powers], axis=1))
+        return np.array(sums, float).reshape(-1, self.strata, 2)
+
+    def _influence_on_means(self, columns: Floats) -> Floats:
+        """The influence of each row on the mean of each system, shape (systems, rows): by shares
+        the influence on its problems, and what the row changes by changing the shares. columns: the
+        `columns` of a block.
         """
         problems = len(self.shares)
         systems = len(self.tables)
         on_problems = systems * problems  # columns: one for each system and problem
-        by_system_and_problem = x[:on_problems].reshape(systems, problems, -1)
-        # the influence on the mean of each system, shape (systems, rows)
+        by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
-        if self.through_shares:
-            on_mean += x[on_problems:]
-        stratum = np.zeros(len(block), np.int64)
-        if self.strata > 1:
-            labels_of_two_classes = block.truth[0]  # these tables have no column "stratum"
-            stratum = block.system_columns.get("stratum", labels_of_two_classes).astype(np.int64)
-        powers = []
-        for i, j in combinations(range(systems), 2):
-            difference = on_mean[i] - on_mean[j]
-            if self.on_difference:
-                difference = self._influence_on_difference(block, i, j)
-            square = difference * difference
-            squares = np.bincount(stratum, square, self.strata)
-            fourths = np.bincount(stratum, square * square, self.strata)
-            powers.append(np.stack([squares, fourths], axis=1))
-        return np.array(powers, float).reshape(-1, self.strata, 2)
+        if self.share_influence:
+            on_mean += columns[on_problems:]
+        return np.asarray(on_mean)
+
+    def _strata_of(self, block: Block) -> Ints:
+        """The stratum of each row: its class, or 0 for labels, which are one stratum."""
+        if self.strata == 1:
+            return np.zeros(len(block), np.int64)
+        row_class = block.truth[0]  # of two classes, which are one problem
+        if "stratum" in block.system_columns:  # of more classes
+            row_class = block.system_columns["stratum"]
+        return np.asarray(row_class, np.int64)
 
     def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
         """The influence of each row on the difference of systems i and j, from their decisions: the
@@ -792,7 +808,7 @@ class MeanInfluence:
         """
         total = np.zeros(len(block))
         for by_cell, first, second in zip(
-            self.on_difference[i, j], block.predictions[i], block.predictions[j], strict=True
+            self.joint_influence[i, j], block.predictions[i], block.predictions[j], strict=True
         ):
             # first and second are 2 · true + predicted: together 4 · true + 2 · first + second
             total += by_cell.take(2 * first + second % 2)
@@ -802,26 +818,28 @@ class MeanInfluence:
 @dataclass(frozen=True, eq=False)
 class MeanColumns:
     """The columns of a `MeanInfluence` as a function of a piece of a block, for `moments.summed`;
-    it also adds up the `powers` of these pieces.
+    it also adds up the `sums_of_powers` of these pieces, so that columns are made only once.
 
-    scale: the unit that weights are counted in. powers: shape (pairs of systems, strata, 2); None
-    if they are not needed.
+    scale: the unit that weights are counted in. sums_of_powers: shape (pairs of systems, strata,
+    2); None if they are not needed.
     """
 
     mean: MeanInfluence
     scale: float | None
-    powers: Floats | None
+    sums_of_powers: Floats | None
 
     def __call__(self, piece: Block) -> Floats:
         """The columns of the piece."""
-        x = self.mean.columns(piece, counted_weights(piece, self.scale))
-        if self.powers is not None:
-            self.powers[:] += self.mean.powers(piece, x)
-        return x
+        columns = self.mean.columns(piece, counted_weights(piece, self.scale))
+        if self.sums_of_powers is not None:
+            self.sums_of_powers[:] += self.mean.sums_of_powers(piece, columns)
+        return columns
 
 
 class MeanSums(NamedTuple):
-    """The moments of the `columns` of a `MeanInfluence`, and its `powers`, None if not needed."""
+    """The moments of the `columns` of a `MeanInfluence`, and its `sums_of_powers`, None if they are
+    not needed.
+    """
 
     moments: Moments | UnitSums
     powers: Floats | None
@@ -845,18 +863,19 @@ class PairSums(NamedTuple, Generic[Sum]):
 class SecondSummary(Bundle):
     """The sums of the second reading, of one block or of several.
 
-    means: moments of the rows' influence on each mean. powers: of each mean, as
-    `MeanInfluence.powers` has them; for unweighted rows alone. pair_sums: by group and loss that
-    leaves rows out, moments of the columns `PairSums` of each pair of systems. cells: by group, for
-    two classes. alone: moments of the terms of one system only. part_sums: for each system, whose
-    threshold samples choose again, the weight by part of the rows and candidate threshold.
+    means: moments of the rows' influence on each mean. powers: of each mean the sums of
+    `MeanInfluence.sums_of_powers`; for independent, unweighted rows alone. pair_sums: by group and
+    loss that leaves rows out, moments of the columns `PairSums` of each pair of systems. cells: by
+    group, for two classes. leader_moments: moments of the terms of one system only, the leader.
+    part_sums: for each system, whose threshold samples choose again, the weight by part of the rows
+    and candidate threshold.
     """
 
     means: dict[GroupMetric, Moments | UnitSums]
     powers: dict[GroupMetric, Total]
     pair_sums: dict[GroupMetric, Moments | UnitSums]
     cells: dict[int, CellCounts]
-    alone: tuple[Moments | UnitSums, ...]
+    leader_moments: tuple[Moments | UnitSums, ...]
     part_sums: tuple[Total, ...]
 
 
@@ -868,8 +887,8 @@ class SecondReading:
     first: the first reading. plain: True if rows are independent and unweighted. means: the means
     that are measured, by group and metric. partial_losses: losses that leave rows out, by group and
     metric. thresholds: for each system those of its labels. decision_groups: the groups in which
-    decisions are counted, for two classes. alone: terms that are added up for one system only, that
-    with the number `system`. candidates: for each system the thresholds among which samples choose,
+    decisions are counted, for two classes. leader_adders: add up terms of one system only, the
+    leader, by number. candidates: for each system the thresholds among which samples choose,
     highest first; none if the threshold is fixed. parts: the number of random parts that rows are
     put into if samples choose the threshold.
     """
@@ -877,11 +896,11 @@ class SecondReading:
     first: FirstReading[Bundle]
     plain: bool
     means: Mapping[GroupMetric, MeanInfluence]
-    partial_losses: Mapping[GroupMetric, Chosen] = field(default_factory=dict)
+    partial_losses: Mapping[GroupMetric, MetricAtK] = field(default_factory=dict)
     thresholds: Sequence[Floats] = ()
     decision_groups: Collection[int] = ()
-    system: int = 0
-    alone: Sequence[Terms] = ()
+    leader: int = 0
+    leader_adders: Sequence[TermAdder] = ()
     candidates: Sequence[Floats] = ()
     parts: int = 1
 
@@ -893,7 +912,7 @@ class SecondReading:
     @property
     def max_units(self) -> int:
         """The largest number of units whose columns are kept one by one."""
-        return self.first.terms.max_units
+        return self.first.loss_adder.max_units
 
     def __call__(self, block: Block) -> SecondSummary:
         """The sums of a block."""
@@ -910,19 +929,21 @@ class SecondReading:
                     means[key] = sums.moments
                     if sums.powers is not None:
                         powers[key] = Total(sums.powers)
-            for key, chosen in self.partial_losses.items():
+            for key, metric_at_k in self.partial_losses.items():
                 if key.group == group:
-                    pair_sums[key] = self._pair_sums(rows, chosen)
+                    pair_sums[key] = self._pair_sums(rows, metric_at_k)
             if group in self.decision_groups:
                 cells[group] = self._decisions(rows)
-        predictions = block.predictions[self.system : self.system + 1]
-        one_system = replace(block, predictions=predictions)
+        predictions = block.predictions[self.leader : self.leader + 1]
+        block_of_leader = replace(block, predictions=predictions)
         return SecondSummary(
             means=means,
             powers=powers,
             pair_sums=pair_sums,
             cells=cells,
-            alone=tuple(terms.moments(one_system, 0) for terms in self.alone),
+            leader_moments=tuple(
+                adder.moments(block_of_leader, group=0) for adder in self.leader_adders
+            ),
             part_sums=tuple(self._part_sums(block)),
         )
 
@@ -983,18 +1004,18 @@ class SecondReading:
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, powers)
 
-    def _pair_sums(self, block: Block, chosen: Chosen) -> Moments | UnitSums:
+    def _pair_sums(self, block: Block, metric_at_k: MetricAtK) -> Moments | UnitSums:
         """The moments of the columns `PairSums` of each pair of systems, for a loss that is
         undefined on some rows.
         """
-        return summed(block, partial(self._pair_columns, chosen=chosen), self.max_units)
+        return summed(block, partial(self._pair_columns, metric_at_k=metric_at_k), self.max_units)
 
-    def _pair_columns(self, piece: Block, chosen: Chosen) -> Floats:
+    def _pair_columns(self, piece: Block, metric_at_k: MetricAtK) -> Floats:
         """The columns `PairSums` of each pair of systems, one pair after another; shape (3 · pairs,
         rows).
         """
         systems = range(len(self.thresholds))
-        values = [chosen.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
+        values = [metric_at_k.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
         columns = list[np.ndarray]()
         for first, second in combinations(values, 2):
             difference = first - second

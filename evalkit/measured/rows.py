@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
-from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows, TermsKind
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.kinds import Centre, Loss, TermsKind
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import FunctionOfMeans, Median, MedianEstimate
 from evalkit.limits import Limits
 from evalkit.metrics.blocks import Block
@@ -26,7 +26,16 @@ OTHER_ROWS_LEFT_OUT = (
     "leaves rows out that differ by system, which needs all rows in memory; choose the systems one "
     "by one"
 )
+ALL_ROWS = slice(None)
 MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric stay in memory
+
+
+def group_number(member: int | slice) -> int:
+    """The number of the group of rows that `member` stands for: 0, that of all rows, for a Python
+    slice such as `ALL_ROWS`, by which a study means all rows; else the number of a slice of the
+    table, by which it means the slice where rows are not in memory.
+    """
+    return 0 if isinstance(member, slice) else member
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,26 +54,27 @@ class RowsInMemory:
         """The layout of the sample: whether rows have units, and weights."""
         return layout_of_rows(next(iter(self.rows.values())))
 
-    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> RowStatistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system on some rows. member: a mask, or a Python slice for all rows.
 
         The statistics of all rows are stored, because each pair of systems needs them again, until
-        another metric is measured, or if there are too many rows.
+        another metric is measured; not if there are too many rows.
         """
-        if not isinstance(member, slice):
-            return RowStatistic(chosen, self.rows[system].take(member))
-        self._forget_other_metrics(chosen)
+        is_part = not isinstance(member, slice)
+        if is_part:
+            return RowStatistic(metric_at_k, self.rows[system].take(member))
+        self._forget_other_metrics(metric_at_k)
         stored = self._stored_statistics
-        key = StatisticKey(chosen, system)
-        statistic = stored.get(key) or RowStatistic(chosen, self.rows[system])
+        key = StatisticKey(metric_at_k, system)
+        statistic = stored.get(key) or RowStatistic(metric_at_k, self.rows[system])
         if (len(stored) + 1) * len(statistic.rows) <= MAX_STORED_ROWS:
             stored[key] = statistic
         return statistic
 
-    def _forget_other_metrics(self, chosen: Chosen) -> None:
+    def _forget_other_metrics(self, metric_at_k: MetricAtK) -> None:
         """Drop the stored statistics if they are of another metric."""
         any_key = next(iter(self._stored_statistics), None)  # all keys have the same metric
-        if any_key is not None and any_key.metric != chosen:
+        if any_key is not None and any_key.metric != metric_at_k:
             self._stored_statistics.clear()
 
     @cached_property
@@ -76,12 +86,12 @@ class RowsInMemory:
 class StatisticKey(NamedTuple):
     """A metric and the name of a system."""
 
-    metric: Chosen
+    metric: MetricAtK
     system: str
 
 
 class TermsKey(NamedTuple):
-    """A metric and a system, by their numbers in `Terms.metrics` and `Terms.centres`."""
+    """A metric and a system, by their numbers in `TermAdder.metrics` and `TermAdder.centres`."""
 
     metric: int
     system: int
@@ -107,8 +117,8 @@ class TermSums(Bundle):
     """The sums over rows from which metrics of forecasts follow. Groups of rows (0: all rows, then
     slices), systems and metrics are numbered.
 
-    moments: of the columns of `Terms.moments`, by group. squares: moments of products of two terms,
-    from which fourth powers follow. errors: the numbers of rows by forecast − actual.
+    moments: of the columns of `TermAdder.moments`, by group. squares: moments of products of two
+    terms, from which fourth powers follow. errors: the numbers of rows by forecast − actual.
     """
 
     moments: dict[int, Moments | UnitSums]
@@ -125,48 +135,50 @@ class ForecastSummary(Bundle):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """How the terms of metrics, such as the squared error of each row, are added up over a block of
-    rows: on all rows those of all metrics, on slices those of the first.
+class TermAdder:
+    """Adds up the terms of metrics, numbers per row such as the squared error, over a block of
+    rows: on all rows those of all metrics, on slices those of the first. Groups of rows (0: all
+    rows, then slices), metrics and systems are numbered.
 
     centres: for each system, numbers near its actual values and forecasts. near: for each metric
     and system one number near each of its terms, such as their mean over some rows: products of
     terms less these numbers keep more digits. Metrics that are not computed from terms are missing
     in it. max_units: the largest number of units whose sums are kept one by one. further: block ->
-    further columns, `further_width` of them, that are added up like the terms. rows_of: (block,
-    system) -> rows, if its predictions are more than one number per row; None: as `Block.rows` has
-    them.
+    further columns, `further_width` of them, that are added up like the terms. rows_of_system:
+    (block, system) -> rows, if predictions are more than one number per row; None: as `Block.rows`
+    has them.
     """
 
-    metrics: tuple[Chosen, ...]
+    metrics: tuple[MetricAtK, ...]
     centres: Sequence[Centre]
     near: Mapping[TermsKey, Floats]
     max_units: int
     further: Callable[[Block], Floats] | None = None
     further_width: int = 0
-    rows_of: Callable[[Block, int], Rows] | None = None
+    rows_of_system: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
     def from_heads(
-        metrics: Sequence[Chosen],
+        metrics: Sequence[MetricAtK],
         heads: Sequence[Block],
         max_units: int,
         further: Callable[[Block], Floats] | None = None,
         further_width: int = 0,
-    ) -> "Terms":
-        """The terms of metrics of forecasts, with the numbers near them from some first rows.
+    ) -> "TermAdder":
+        """The adder for metrics of forecasts, with the numbers near their terms from some first
+        rows.
 
         heads: these rows, one block for each system, with the predictions of all systems or of that
         one alone.
         """
         actual = np.concatenate([head.truth for head in heads])
-        # where the head of each system has its predictions
-        places = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
+        # the number of each system's predictions in its own head
+        numbers_in_head = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
         centres = []
-        for head, place in zip(heads, places, strict=True):
-            forecasts = head.predictions[place] if len(head) else actual
+        for head, number in zip(heads, numbers_in_head, strict=True):
+            forecasts = head.predictions[number] if len(head) else actual
             centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
-        terms = Terms(
+        adder = TermAdder(
             tuple(metrics),
             centres,
             near={},
@@ -175,32 +187,33 @@ class Terms:
             further_width=further_width,
         )
         near = {}
-        for m, chosen in enumerate(metrics):
-            kind = chosen.metric.kind
+        for m, metric_at_k in enumerate(metrics):
+            kind = metric_at_k.metric.kind
             if not isinstance(kind, TermsKind):
                 continue
             for i, head in enumerate(heads):
-                columns = kind.terms(terms.rows(head, places[i]), chosen.k, centres[i])
-                near_terms = np.zeros(len(columns))  # losses and ratios are not centred
+                rows = adder.rows(head, numbers_in_head[i])
+                terms = kind.terms(rows, metric_at_k.k, centres[i])
+                near_terms = np.zeros(len(terms))  # those of losses and ratios are not centred
                 if isinstance(kind, FunctionOfMeans) and len(head):
-                    _, *numbers = columns  # the first term of each row is the constant 1
+                    _, *numbers = terms  # the first term of each row is the constant 1
                     near_terms[1:] = [np.mean(column) for column in numbers]
                 near[TermsKey(m, i)] = near_terms
-        return replace(terms, near=near)
+        return replace(adder, near=near)
 
     @staticmethod
     def uncentred(
-        metrics: Sequence[Chosen],
+        metrics: Sequence[MetricAtK],
         systems: int,
         max_units: int,
-        rows_of: Callable[[Block, int], Rows] | None = None,
-    ) -> "Terms":
-        """The terms of losses and ratios, which need no centres. systems: their number."""
+        rows_of_system: Callable[[Block, int], Rows] | None = None,
+    ) -> "TermAdder":
+        """The adder for losses and ratios, whose terms need no centres. systems: their number."""
         keys = np.ndindex(len(metrics), systems)
         # a loss and a ratio have two terms: numerator and denominator
         near: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
         centres = [Centre(0.0, 0.0)] * systems
-        return Terms(tuple(metrics), centres, near, max_units, rows_of=rows_of)
+        return TermAdder(tuple(metrics), centres, near, max_units, rows_of_system=rows_of_system)
 
     @property
     def slice_metric_is_median(self) -> bool:
@@ -217,29 +230,34 @@ class Terms:
         """The actual values and the predictions of a system, without weights and units, as these
         come in when the terms are added up.
         """
-        if self.rows_of:
-            return self.rows_of(block, system)
+        if self.rows_of_system is not None:
+            return self.rows_of_system(block, system)
         return replace(block.rows(system), weight=None, unit=None)
 
     def moments(self, block: Block, group: int) -> Moments | UnitSums:
         """The moments, over units or rows, of these columns: the weight; the further columns and
-        the terms of each system and metric, each times the weight.
+        the terms of each system and metric, each times the weight. group: the number of the group
+        of rows that the block has, which decides which metrics are added up.
         """
         return summed(block, partial(self._columns, group=group), self.max_units)
 
-    def squares(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
-        """The moments of the products of two terms of a metric and system, for metrics whose limits
-        use fourth powers; empty if the rows of a unit may be in several blocks.
+    def moments_of_products(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
+        """For metrics whose limits use the kurtosis of the influence values, and so their fourth
+        powers, the moments of the products of each two terms, by metric and system.
+
+        A unit's influence is a linear combination of its terms: its square is one of their
+        products. Terms are taken less the numbers near them, which keeps digits. Empty if the rows
+        of a unit may be in several blocks, where no product is known. group: as in `moments`.
         """
         if block.units_split:
             return {}
         moments = {}
-        for m in self._metrics_in(group):
-            if isinstance(self.metrics[m].metric.kind, FunctionOfMeans | RatioOfRows):
-                for i in range(len(block.predictions)):
-                    columns = partial(self._centred_terms, key=TermsKey(m, i))
-                    key = SquaresKey(group, m, i)
-                    moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
+        for metric, system in np.ndindex(len(self.metrics), len(block.predictions)):
+            kind = self.metrics[metric].metric.kind
+            if metric in self._metrics_in(group) and kind.limits_use_fourth_powers:
+                columns = partial(self._centred_terms, key=TermsKey(metric, system))
+                key = SquaresKey(group, metric, system)
+                moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
@@ -251,21 +269,24 @@ class Terms:
         errors = dict[ErrorsKey, ValueCounts]()
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
-            squares |= self.squares(rows, group)
+            squares |= self.moments_of_products(rows, group)
             all_rows = group == 0
             if not (all_rows or self.slice_metric_is_median):
                 continue
             max_bins = limits.bins if all_rows else limits.slice_bins
             # a median uses the weight by error, and the squared weights for its precision
-            weights = [] if rows.weight is None else [rows.weight, rows.weight**2]
+            weights = []
+            if rows.weight is not None:
+                weights = [rows.weight, rows.weight**2]
             for i, forecast in enumerate(rows.predictions):
                 error = forecast - rows.truth
                 errors[ErrorsKey(group, i)] = ValueCounts.from_values(error, weights, max_bins)
         return TermSums(moments, squares, errors)
 
-    def place(self, group: int, m: int, i: int) -> slice:
-        """Which columns of `moments` are the terms of metric m and system i."""
+    def term_columns(self, group: int, m: int, i: int) -> slice:
+        """Which columns of `moments` in a group are the terms of metric m and system i."""
         metrics = self._metrics_in(group)
+        # in the order of `_columns`: system by system, the metrics of each
         keys = [
             TermsKey(metric, system) for system in range(len(self.centres)) for metric in metrics
         ]
@@ -277,7 +298,8 @@ class Terms:
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
-        return range(len(self.metrics[:1] if group else self.metrics))
+        is_slice = group > 0
+        return range(min(len(self.metrics), 1) if is_slice else len(self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
         """The columns of `moments` of each row of a block; shape (columns, rows)."""
@@ -295,10 +317,10 @@ class Terms:
 
     def _terms(self, rows: Rows, key: TermsKey) -> Sequence[Floats]:
         """The terms of a metric and system on these rows of the system, unweighted."""
-        chosen = self.metrics[key.metric]
-        kind = chosen.metric.kind
+        metric_at_k = self.metrics[key.metric]
+        kind = metric_at_k.metric.kind
         assert isinstance(kind, TermsKind)
-        return kind.terms(rows, chosen.k, self.centres[key.system])
+        return kind.terms(rows, metric_at_k.k, self.centres[key.system])
 
     def _centred_terms(self, block: Block, key: TermsKey) -> Floats:
         """The terms of a metric and system less the numbers near them, times the weights of the
@@ -310,12 +332,12 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class SummedForecasts:
-    """The metrics of forecasts whose table was read in blocks, from its sums. terms: which sums
-    these are. layout: whether rows have units, and weights.
+    """The metrics of forecasts whose table was read in blocks, from its sums. term_adder: which
+    sums these are. layout: whether rows have units, and weights.
     """
 
     systems: tuple[str, ...]
-    terms: Terms
+    term_adder: TermAdder
     summary: ForecastSummary
     layout: Layout
 
@@ -329,17 +351,17 @@ class SummedForecasts:
         """True if every unit is in memory."""
         return has_units(self.summary.terms.moments[0].moments)
 
-    def measure(self, chosen: Chosen, system: str, member: int | slice) -> Statistic:
+    def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows. member: the number of the group, or a Python
         slice for all rows, as for rows in memory.
         """
-        group = 0 if isinstance(member, slice) else member
+        group = group_number(member)
         i = self.systems.index(system)
-        if isinstance(chosen.base.metric.kind, Median):
-            return self._median(chosen, group, i)
-        return self._function_of_sums(chosen, group, i)
+        if isinstance(metric_at_k.base.metric.kind, Median):
+            return self._median(metric_at_k, group, i)
+        return self._function_of_sums(metric_at_k, group, i)
 
-    def _median(self, chosen: Chosen, group: int, i: int) -> SampledMedian:
+    def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
         """A median of system i in a group; the influence of rows is estimated from the sample."""
         moments = self.summary.terms.moments[group].moments
         n = moments.n
@@ -347,8 +369,8 @@ class SummedForecasts:
         if self.layout is not Layout.PLAIN:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
-            chosen,
-            self.middle(chosen, group, i),
+            metric_at_k,
+            self.middle(metric_at_k, group, i),
             self.summary.sample,
             i,
             self._sampled_rows_in(group),
@@ -357,27 +379,29 @@ class SummedForecasts:
             kish - 1,
         )
 
-    def _function_of_sums(self, chosen: Chosen, group: int, i: int) -> MomentStatistic:
+    def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i in a group that is computed from sums of terms."""
-        m = self.terms.metrics.index(chosen.base)
+        m = self.term_adder.metrics.index(metric_at_k.base)
         moments = self.summary.terms.moments[group].moments
         key = SquaresKey(group, m, i)
         squares = None
         if key in self.summary.terms.squares:
-            near = self.terms.near_means(TermsKey(m, i))
+            near = self.term_adder.near_means(TermsKey(m, i))
             squares = Squares(self.summary.terms.squares[key], near)
-        return MomentStatistic(chosen, moments, self.terms.place(group, m, i), self.layout, squares)
+        return MomentStatistic(
+            metric_at_k, moments, self.term_adder.term_columns(group, m, i), self.layout, squares
+        )
 
     @cached
-    def middle(self, chosen: Chosen, group: int, i: int) -> MedianEstimate:
+    def middle(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
         """The median of the absolute errors of system i in a group, with what its influence values
         need.
         """
-        kind = chosen.base.metric.kind
+        kind = metric_at_k.base.metric.kind
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
         # by error: the number of rows and, if rows are weighted, the sums of their weights and of
-        # their squared weights, see `Terms.sums`
+        # their squared weights, see `TermAdder.sums`
         rows, *weight_sums = errors.merged.sums
         weighted = bool(weight_sums)
         squared_weights = rows  # of unweighted rows each weight is 1, and so is its square
@@ -397,14 +421,15 @@ class SummedForecasts:
         """Raise ParameterError for a loss that leaves out other rows for one system than for
         another: these are compared on the rows that both have, which sums do not tell.
         """
-        for chosen in self.terms.metrics:
-            if isinstance(chosen.metric.kind, Loss):
+        for metric_at_k in self.term_adder.metrics:
+            if isinstance(metric_at_k.metric.kind, Loss):
                 systems = range(len(self.systems))
                 weights = {
-                    weight_of_counted_rows(self._function_of_sums(chosen, 0, i)) for i in systems
+                    weight_of_counted_rows(self._function_of_sums(metric_at_k, 0, i))
+                    for i in systems
                 }
                 if len(weights) > 1:
-                    raise ParameterError(f"metrics: {chosen.label} {OTHER_ROWS_LEFT_OUT}")
+                    raise ParameterError(f"metrics: {metric_at_k.label} {OTHER_ROWS_LEFT_OUT}")
 
 
 def weight_of_counted_rows(loss: MomentStatistic) -> float:
@@ -414,10 +439,10 @@ def weight_of_counted_rows(loss: MomentStatistic) -> float:
     return float(loss.totals[1])
 
 
-def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
+def refuse_unsummed(metrics: Sequence[MetricAtK], rows: int) -> None:
     """Raise ParameterError for a metric that cannot be computed from sums and counted errors."""
-    for chosen in metrics:
-        if not isinstance(chosen.base.metric.kind, TermsKind | Median):
+    for metric_at_k in metrics:
+        if not isinstance(metric_at_k.base.metric.kind, TermsKind | Median):
             raise ParameterError(
-                f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows"
+                f"metrics: {metric_at_k.label} needs all rows in memory, got {rows:,} rows"
             )

@@ -91,12 +91,12 @@ class RechosenCounts(NamedTuple):
     """Counts at the thresholds that bootstrap samples choose; in both tables each array has one
     element per sample.
 
-    sample: the counts of the sample at the threshold chosen on it. whole: those of the original
+    sample: the counts of the sample at the threshold chosen on it. all_rows: those of the original
     rows at the same threshold. If no threshold of a sample satisfies the rule, all are NaN.
     """
 
     sample: Counts
-    whole: Counts
+    all_rows: Counts
 
 
 def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = None) -> Counts:

@@ -59,31 +59,34 @@ class Draws:
 
     @property
     def noise(self) -> Floats:
-        """The variance of the mean of each unit by its draws."""
+        """The variance of the mean of each unit over repeated draws of the same unit."""
         return ratio(self.pooled, self.count)
 
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
-        """The variance, by its draws, of another value of each unit, such as pass^k; the draws are
-        0 or 1. NaN for a unit without draws. value: draws -> the value of each unit.
+        """The noise of another value of each unit, such as pass^k: its variance over repeated draws
+        of the same unit. The draws are 0 or 1. NaN for a unit without draws.
 
-        By the beta-binomial model, in which the probabilities of all units follow a beta
-        distribution. Without a model there is no unbiased estimate for values of more than half of
-        the draws, such as pass^4 of five; the jackknife's is too large by half.
+        value: draws -> the value of each unit. By the beta-binomial model, in which the
+        probabilities of all units follow a beta distribution, estimated from all units: the noise
+        is the mean over this distribution, the same for all units with as many draws. Without a
+        model there is no unbiased estimate for values of more than half of the draws, such as
+        pass^4 of five; the jackknife's is too large by half.
         """
         if np.allclose(value(self), self.mean, equal_nan=True):
             return self.noise
         from scipy.special import bdtr, betaincinv
 
         noise = np.full(len(self), np.nan)
-        p = betaincinv(self._prior.a, self._prior.b, QUANTILES)  # shape (quantiles, 1)
+        # probabilities that stand for the beta distribution, shape (quantiles, 1)
+        p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
             successes = np.arange(n + 1)  # all numbers of them that n draws may have
-            # the value does not depend on the variance, which is not known
-            possible = Draws(np.full(successes.size, n), mean=successes / n, variance=successes)
+            unknown = np.full(successes.size, np.nan)  # no value depends on the variance of draws
+            possible = Draws(np.full(successes.size, n), mean=successes / n, variance=unknown)
             values = value(possible)
-            # the binomial probability of each number, one row for each p
-            chance = np.diff(bdtr(successes, int(n), p), prepend=0)
-            variance = chance @ values**2 - (chance @ values) ** 2
+            # the binomial probability of each number of successes, one row for each p
+            probability = np.diff(bdtr(successes, int(n), p), prepend=0)
+            variance = probability @ values**2 - (probability @ values) ** 2
             noise[self.count == n] = variance.mean()  # over the p
         return noise
 

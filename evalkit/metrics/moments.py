@@ -121,6 +121,9 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         """The moments over the units of both: the centred sums of both, and terms for the distance
         of their means. Products by Chan, Golub and LeVeque 1979, cubes by Pébay 2008.
+
+        The columns of the single units (`unit_columns`) are kept only while both have them and are
+        at most `max_units` together.
         """
         a = self.n
         b = other.n
@@ -180,8 +183,8 @@ class Moments:
         from `squared` moments, which are those of the products of each two of them. form: the m
         coefficients.
         """
-        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products, in the order that
-        # `from_block` gives them; a product of two different columns occurs twice
+        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products, each two columns once,
+        # as `from_block` takes them; in the sum a product of two different columns occurs twice
         i, j = np.triu_indices(len(form))
         occurrences = np.where(i == j, 1, 2)
         coefficient = form[i] * form[j] * occurrences

@@ -251,16 +251,16 @@ class Sums:
     @property
     def value(self) -> float:
         """The ratio of the sums over the units that have a value; NaN if none has."""
-        defined = self.by_unit(self.defined, None)
-        return float(ratio(defined.numerator.sum(), defined.denominator.sum()))
+        defined = self.summed_by_unit(self.defined, None)
+        return float(ratio(defined.numerator.sum(), defined.size.sum()))
 
     def take(self, member: Bools | slice) -> "Sums":
         """The units that a mask or a slice selects."""
         return Sums(self.numerator[member], _taken(self.denominator, member))
 
-    def by_unit(self, keep: Bools, unit: np.ndarray | None) -> "UnitTerms":
+    def summed_by_unit(self, keep: Bools, unit: np.ndarray | None) -> "Sums":
         """The numerators and the denominators of the rows to keep, added up by unit. keep: a mask.
-        unit: of each row; None if each row is a unit.
+        unit: the key of each row's unit; None if each row is a unit.
         """
         numerator = self.numerator
         denominator = self.size
@@ -268,9 +268,9 @@ class Sums:
             numerator = numerator[keep]
             denominator = denominator[keep]
         if unit is None:
-            return UnitTerms(numerator, denominator)
+            return Sums(numerator, denominator)
         code, names = codes(unit[keep])
-        return UnitTerms(
+        return Sums(
             np.bincount(code, numerator, names.size).astype(np.float64),
             np.bincount(code, denominator, names.size).astype(np.float64),
         )
@@ -287,21 +287,14 @@ class Sums:
         ... )
         (1, 1, 0)
         """
-        keep = both(self, other)
-        first = self.by_unit(keep, unit).numerator
-        second = other.by_unit(keep, unit).numerator
+        keep = defined_in_both(self, other)
+        first = self.summed_by_unit(keep, unit).numerator
+        second = other.summed_by_unit(keep, unit).numerator
         sign = np.sign(minus(first, second))
         return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
 
 
-class UnitTerms(NamedTuple):
-    """The numerator and the denominator of each unit, summed over its rows."""
-
-    numerator: Floats
-    denominator: Floats
-
-
-def both(first: Sums, second: Sums) -> Bools:
+def defined_in_both(first: Sums, second: Sums) -> Bools:
     """A mask: the units that have a value in both."""
     return first.defined & second.defined
 

@@ -5,7 +5,7 @@ labels.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.pages import (
     binary_page,
@@ -78,7 +78,7 @@ UNKNOWN = (
 
 def estimates(study: row_study.RowStudy) -> tables.Html:
     """The metrics above what needs no model; of two classes those of decisions come last."""
-    metrics: Sequence[Chosen] = study.settings.metrics
+    metrics: Sequence[MetricAtK] = study.settings.metrics
     caption = (
         f"Metrics with {study.settings.level:.0%} intervals, "
         f"{page.sample(study, len(study.account))}"

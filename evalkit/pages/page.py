@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit import numbers
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import (
@@ -71,7 +71,7 @@ def estimates(
     caption: str,
     note: str = "",
     *,
-    metrics: Sequence[Chosen] | None = None,
+    metrics: Sequence[MetricAtK] | None = None,
     more: Sequence[Row] = (),
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below
@@ -177,14 +177,14 @@ def beaten(study: Study) -> Marks:
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
 
-def metric_link(chosen: Chosen) -> Cell:
+def metric_link(chosen: MetricAtK) -> Cell:
     """A metric's name with a link to its definition."""
     return Cell(
         chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name))
     )
 
 
-def metric_head(chosen: Chosen) -> Cell:
+def metric_head(chosen: MetricAtK) -> Cell:
     """The head of a column of a metric: the name that people say with a link to its definition,
     which of its values are better, and below it the name in the catalogue.
     """
@@ -199,7 +199,7 @@ def evidence(study: Study) -> str:
 
 
 def reference(
-    study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]
+    study: Study, name: str, of: Callable[[MetricAtK], float], metrics: Sequence[MetricAtK]
 ) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric."""
     cells = [number_cell(of(chosen), places(study, chosen.label)) for chosen in metrics]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, share, shortened, signed
@@ -405,7 +405,7 @@ def _gaps(account: ListAccount) -> str:
     return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)
 
 
-def rows_without_value(rows: Mapping[Chosen, Mapping[str, int]], n: int) -> Iterator[Finding]:
+def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> Iterator[Finding]:
     """The rows that metrics leave out of their means; a warning where systems do not share them.
 
     rows: of each metric by system. n: all rows.

@@ -37,9 +37,11 @@ class Tails(NamedTuple):
         if value == 0:
             half = (1 + overlap) / 2
             return cls(half, half)
-        outward = p / 2  # the tail that begins at the observed difference and holds no 0
-        inward = min(1 - outward + overlap, 1.0)
-        return cls(inward, outward) if value > 0 else cls(outward, inward)
+        tail_away_from_0 = p / 2  # of at least the observed difference, if that is above 0
+        tail_containing_0 = min(1 - tail_away_from_0 + overlap, 1.0)
+        if value > 0:
+            return cls(lower=tail_containing_0, upper=tail_away_from_0)
+        return cls(lower=tail_away_from_0, upper=tail_containing_0)
 
 
 class Alternative(StrEnum):

@@ -62,17 +62,17 @@ def resampled_each(
     >>> bool((second == resampled_sums([[5], [7]], rng=rng(), resamples=3)).all())
     True
     """
-    sums = dict[int, Floats]()
-    tables_by_length = dict[int, dict[int, Floats]]()
+    sums = dict[int, Floats]()  # by number of the table
+    tables_by_length = dict[int, dict[int, Floats]]()  # by number of rows, then of the table
     for number, columns in enumerate(tables):
         rows = np.asarray(columns, float)
-        distinct, counts = _distinct(rows)
-        is_repeated = REPEATED * len(distinct) < len(rows)
-        counts_are_faster = len(distinct) <= FEW_DISTINCT or len(rows) > MANY_ROWS
+        distinct = _distinct(rows)
+        is_repeated = REPEATED * len(distinct.rows) < len(rows)
+        counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
-            sums[number] = _sums_of_repeated(distinct, counts, rng(), resamples)
+            sums[number] = _sums_of_repeated(distinct.rows, distinct.counts, rng(), resamples)
         else:  # in sorted order, so that the order of the rows changes nothing
-            sorted_rows = np.repeat(distinct, counts, axis=0)
+            sorted_rows = np.repeat(distinct.rows, distinct.counts, axis=0)
             tables_by_length.setdefault(len(rows), {})[number] = sorted_rows
     for same_length in tables_by_length.values():
         sums |= _weighted_sums(same_length, rng(), resamples)
@@ -165,19 +165,20 @@ def t_limits(
     unit_size = terms[0]
     unit_sums = terms[1:]
     size, *sums = (weights @ terms.T).T  # of each sample
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # of samples in which nothing varies
         means = np.array(sums) / size  # numbers × samples
         value, slopes = f(means)
-        # of units in each sample, times the size of the sample: slopes · (sums of a unit − means ·
-        # its size), by the delta method; samples × units
+        # of each unit in each sample, by the delta method, times the size of the sample: slopes ·
+        # (sums of the unit − means · its size); samples × units
         influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_size)
         variance = (weights * influence**2).sum(axis=1) / size**2 * n / (n - 1)
         log_distance = np.log(high - value)
         error = np.sqrt(variance) / (high - value)  # of the logarithm, by the delta method
-        observed = log_distance[0]
+        observed = log_distance[0]  # of the data, the first sample
         observed_error = error[0]
         drawn_error = error[1:]
         t = (log_distance[1:] - observed) / drawn_error
+    # an error that is only rounding error would make any t
     t = t[np.isfinite(t) & (drawn_error > SAME * observed_error)]
     if not t.size or not np.isfinite(observed):
         return Interval(np.nan, np.nan)
@@ -257,7 +258,7 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
     from statistics import NormalDist
 
     values = defined(replicates)
-    influence = np.asarray(effect, float)
+    influence = np.asarray(effect, float)  # of each unit
     bias = NormalDist().inv_cdf(_share_below(value, values)) if values.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
     acceleration = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
@@ -283,14 +284,15 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     samples, n = out.shape
     if n < MANY_DRAWS:
         return _draw_weights_one_by_one(rng, n, samples)
-    poisson = _poisson(n)
+    poisson = _poisson(n)  # a table of counts by code
     # a count needs a code of 16 random bits: a word of 64 bits holds four
     number = samples * n // 4 + 1
     words = rng.integers(0, 2**64 - 1, size=number, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)
     # "clip" changes no code, as none is outside; the default mode would copy the result
     weights = poisson.count_by_code.take(code, out=out, mode="clip")
-    flat = weights.reshape(-1)
+    flat = weights.reshape(-1)  # a view: what is written to it is written to `weights`
+    # codes that stand for no count by themselves: their counts are drawn
     undecided = np.flatnonzero(code.reshape(-1) >= poisson.decided)
     counts = poisson.undecided_shares.size
     flat[undecided] = rng.choice(counts, size=undecided.size, p=poisson.undecided_shares)
@@ -404,13 +406,13 @@ def largest_rise(
     """
     table = cell_ends(c, FEW_CELLS)  # neighbouring thresholds are pooled, for speed
     positives, negatives = sizes
-    rise = sign * _excess_rates(table.positive, positives, rng, resamples)
-    rise = rise - sign * _excess_rates(table.negative, negatives, rng, resamples)
+    rise = sign * _rate_errors(table.positive, positives, rng, resamples)
+    rise = rise - sign * _rate_errors(table.negative, negatives, rng, resamples)
     largest_of_resample = rise.max(axis=1)
     return float(np.quantile(largest_of_resample, share))
 
 
-def _excess_rates(
+def _rate_errors(
     weight: Ints | Floats, size: int, rng: np.random.Generator, resamples: int
 ) -> Floats:
     """TPR or FPR of resamples less that of the table: (resamples, thresholds).
@@ -420,8 +422,8 @@ def _excess_rates(
     share_of_cell = weight / weight.sum()
     drawn = rng.multinomial(size, share_of_cell, size=resamples)
     rates = np.cumsum(drawn, axis=1) / size
-    excess: Floats = rates - np.cumsum(share_of_cell)
-    return excess
+    errors: Floats = rates - np.cumsum(share_of_cell)
+    return errors
 
 
 # Curves -------------------------------------------------------------------------------------------
@@ -450,46 +452,47 @@ def resampled_units(
     """The tables of `resamples` bootstrap samples of whole units: the rows of a unit, weighted or
     not, are drawn together.
     """
-    cells = _unit_cells(rows)
-    thresholds = len(cells.threshold)
+    table = _pooled_rows(rows)
+    cells_per_class = len(table.threshold)
+    units = _numbered_units(rows)
     tables = []
     for _ in range(resamples):
-        # how often each unit is drawn
-        times = np.bincount(rng.integers(0, cells.units, cells.units), minlength=cells.units)
-        weights = rows.weights * times[cells.unit]
-        sizes = np.bincount(cells.cell, weights, 2 * thresholds)
-        tables.append(_table_without_empty_cells(cells.threshold, sizes))
+        drawn = rng.integers(0, units.total, units.total)  # with replacement
+        times_drawn = np.bincount(drawn, minlength=units.total)
+        weights = rows.weights * times_drawn[units.of_row]
+        # by cell: the positives at each threshold, then the negatives
+        cell_weights = np.bincount(table.cell_of_row, weights, 2 * cells_per_class)
+        tables.append(_table_without_empty_cells(table.threshold, cell_weights))
     return tables
 
 
-class UnitCells(NamedTuple):
-    """The cell (class and threshold) of each row, and its unit.
+class PooledRows(NamedTuple):
+    """The rows of a table whose neighbouring thresholds are pooled, by cell.
 
-    threshold: of the cells of positives; those of negatives, numbered after them, have the same
-    thresholds. cell, unit: the number of each row's cell and of its unit. units: how many.
+    threshold: those that are left, highest first. cell_of_row: the number of each row's cell, that
+    of its threshold for a positive; for a negative the number of thresholds is added.
     """
 
     threshold: Floats
-    cell: Ints
-    unit: Ints
-    units: int
+    cell_of_row: Ints
 
 
-def _unit_cells(rows: Rows) -> UnitCells:
+def _pooled_rows(rows: Rows) -> PooledRows:
     """The cells of rows in a table of at most `MOST_CELLS` thresholds, see `cells`."""
     threshold = pool(rows.counts, cells(rows.counts, MOST_CELLS)).threshold
     # a row's cell is searched for among the ends of cells only: these stay in the processor's cache
     cell = influence.place(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
-    numbered = _numbered_units(rows)
-    negative_cell = len(threshold) * (rows.actual == 0)
-    return UnitCells(threshold, cell + negative_cell, numbered.number, numbered.units)
+    is_negative = rows.actual == 0
+    return PooledRows(threshold, cell + len(threshold) * is_negative)
 
 
 class NumberedUnits(NamedTuple):
-    """The number of each row's unit, and how many units there are."""
+    """The units of rows, numbered from 0: of each row the number of its unit, and how many units
+    there are.
+    """
 
-    number: Ints
-    units: int
+    of_row: Ints
+    total: int
 
 
 def _numbered_units(rows: Rows) -> NumberedUnits:
@@ -596,26 +599,27 @@ class ThresholdChoice:
         samples = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, sample)) for sample in samples]
         # numbers of the chosen thresholds; negated, as searchsorted needs ascending values
-        chosen = np.searchsorted(-table.threshold, -defined(choices))
-        if not chosen.size or np.ptp(chosen) >= CONTESTED:
+        choice = np.searchsorted(-table.threshold, -defined(choices))
+        if not choice.size or np.ptp(choice) >= CONTESTED:
             return np.empty(0)
         # on samples of clusters or weighted rows the choice may vary more than on pilots
-        margin = 1 + 2 * np.ptp(chosen)
-        first_and_last = np.array([chosen.min() - margin, chosen.max() + margin])
+        margin = 1 + 2 * np.ptp(choice)
+        first_and_last = np.array([choice.min() - margin, choice.max() + margin])
         edges = table.threshold[np.clip(first_and_last, 0, len(table.threshold) - 1)]
         start, end = np.searchsorted(-c.threshold, -edges)
         return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:
         """The result of `of_parts` for rows in memory, whose units are put into parts at random."""
-        numbered = _numbered_units(rows)
-        threshold = self.candidates(rows.counts, units=numbered.units)
-        cell = influence.place(threshold, rows.scores)
-        parts = min(numbered.units, PARTS)
+        units = _numbered_units(rows)
+        threshold = self.candidates(rows.counts, units=units.total)
+        candidate = influence.place(threshold, rows.scores)  # of each row
+        parts = min(units.total, PARTS)
         rng = self.new_rng()
-        part = rng.permutation(numbered.units) % parts
+        part_of_unit = rng.permutation(units.total) % parts
+        part = part_of_unit[units.of_row]
         shape = parts, len(threshold)
-        sums = part_sums(part[numbered.number], rows.actual == 1, cell, rows.weights, shape)
+        sums = part_sums(part, rows.actual == 1, candidate, rows.weights, shape)
         return self._sample_parts(threshold, sums, rng)
 
     def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
@@ -659,11 +663,14 @@ class ThresholdChoice:
         sizes: the weights of each sample's cells, shape (samples, 2 · thresholds).
         """
         samples = [_table_of(table.threshold, cells) for cells in sizes]
-        chosen = np.array([self.choose(sample) for sample in samples])
-        counts = [_at(sample, threshold) for sample, threshold in zip(samples, chosen, strict=True)]
-        of_samples = Counts(*np.array(counts).T)  # a row per sample becomes a column
-        of_all = Counts(*_at(table, chosen))
-        return RechosenCounts(of_samples, of_all)
+        thresholds = np.array([self.choose(sample) for sample in samples])
+        by_sample = [
+            _fields_at(sample, threshold)
+            for sample, threshold in zip(samples, thresholds, strict=True)
+        ]
+        of_samples = Counts(*np.array(by_sample).T)  # one array per field of `Counts`
+        of_all_rows = Counts(*_fields_at(table, thresholds))
+        return RechosenCounts(of_samples, of_all_rows)
 
 
 def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
@@ -673,7 +680,7 @@ def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
     return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
 
 
-def _at(c: Counts, threshold: float | Floats) -> Floats:
+def _fields_at(c: Counts, threshold: float | Floats) -> Floats:
     """The five fields of `Counts`, in their order, at a threshold, or at each of several: shape
     (5,) or (5, thresholds). NaN at a threshold of NaN.
     """

@@ -98,8 +98,8 @@ class SliceCells:
     classes: the number of classes. n: the number of units, or of rows if these are independent.
     by_system: the cells of each system. by_pair: the cells of both systems' predictions, by the
     numbers of the pair, the lower first. moments: for clustered rows the uncentred moments over
-    units of a unit's weight in each possible cell of each system, see `columns`; None if rows are
-    independent.
+    units of a unit's weight in each possible cell of each system, see `column_of_cell`; None if
+    rows are independent.
     """
 
     classes: int
@@ -109,42 +109,47 @@ class SliceCells:
     by_pair: Mapping[tuple[int, int], Cells]
     moments: Moments | None = None
 
-    def columns(self, system: int) -> Ints:
-        """The column in `moments` of each cell of a system: columns are numbered by system, actual
-        class and predicted class, the last fastest.
+    def column_of_cell(self, system: int) -> Ints:
+        """The column in `moments` of each cell of a system, (cells,): columns are numbered by
+        system, actual class and predicted class, the last fastest.
         """
         cells = self.by_system[system]
-        return (system * self.classes + cells.actual) * self.classes + cells.predicted[0]
+        (predicted,) = cells.predicted  # of one system
+        return (system * self.classes + cells.actual) * self.classes + predicted
 
     @property
     def in_memory(self) -> bool:
         """True if the cells of every unit are in memory."""
         return has_units(self.moments)
 
-    def kish(self, member: Floats, system: int = 0) -> float:
-        """Kish's effective number of units, (Σ w)² / Σ w², with a unit's weight w in some cells of
-        a system. member: 1 for these cells, 0 for the others.
+    def kish(self, in_group: Floats, system: int = 0) -> float:
+        """Kish's effective number of units, (Σ w)² / Σ w², with a unit's weight w in a group of the
+        cells of a system. in_group: 1 for these cells, 0 for the others.
         """
-        total = self.by_system[system].weight @ member
-        squares = self.products(system, member[None])[0, 0]
+        total = self.by_system[system].weight @ in_group
+        ((squares,),) = self.products(system, in_group[None])
         return float(ratio(total**2, squares))
 
     def products(self, system: int, values: Floats) -> Floats:
-        """The matrix Σ x xᵀ over units: (k, k). x holds, for each row of `values`, the unit's sum
-        of weight · value over its cells. values: (k, cells of the system).
+        """The sums over units of the products of each two of k numbers of a unit: (k, k). A number
+        is the unit's sum of weight · value over the cells of the system.
+
+        values: (k, cells), a row of values of the cells for each number.
         """
-        if self.moments is None:  # each row is a unit: Σ weight² value valueᵀ
+        if self.moments is None:  # each row is a unit, with one value: Σ weight² value valueᵀ
             return (values * self.by_system[system].squares) @ values.T
-        columns = self.columns(system)
+        columns = self.column_of_cell(system)
         return values @ self.moments.second[np.ix_(columns, columns)] @ values.T
 
 
-def of_system(chosen: metric.Chosen, slice_cells: SliceCells, system: int) -> CellStatistic:
+def cell_statistic(
+    metric_at_k: metric.MetricAtK, slice_cells: SliceCells, system: int
+) -> CellStatistic:
     """The statistic of a metric of one system on a slice."""
     cells = slice_cells.by_system[system]
     rows = cells.rows(0, slice_cells.classes)
     return CellStatistic(
-        chosen, rows, slice_cells=slice_cells, system=system, square_weights=cells.squares
+        metric_at_k, rows, slice_cells=slice_cells, system=system, square_weights=cells.squares
     )
 
 
@@ -182,28 +187,28 @@ class CellStatistic(RowStatistic):
     @property
     def fewest_units(self) -> float:
         """Kish's number of units in the smallest group of rows that the metric depends on."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, kinds.Kind)
-        groups = [member.astype(np.float64) for member in kind.groups(self.rows)]
-        return min(self.slice_cells.kish(member, self.system) for member in groups)
+        masks = [in_group.astype(np.float64) for in_group in kind.groups(self.rows)]
+        return min(self.slice_cells.kish(in_group, self.system) for in_group in masks)
 
     @cached_property
     def row_influence(self) -> Floats:
         """The influence of one row of each cell on the metric, per unit of weight."""
         return ratio(self.effects.influence, self.rows.weights)
 
-    def with_metric(self, chosen: metric.Chosen, rows: Rows) -> CellStatistic:
+    def with_metric(self, metric_at_k: metric.MetricAtK, rows: Rows) -> CellStatistic:
         """Another metric of the same cells. rows: one per cell, whose classes may be other ones,
         such as one class against the rest.
         """
-        return replace(self, chosen=chosen, rows=rows)
+        return replace(self, metric_at_k=metric_at_k, rows=rows)
 
     @property
-    def excess(self) -> float:
+    def upward_bias(self) -> float:
         """The expected value in samples of this size − the true value."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, kinds.Kind)
-        return kind.excess(self.rows)
+        return kind.upward_bias(self.rows)
 
     # The variance
 
@@ -245,7 +250,7 @@ class CellStatistic(RowStatistic):
         """Values, one per cell of the system, by column of the moments; 0 elsewhere."""
         assert self.slice_cells.moments is not None
         columns = np.zeros(len(self.slice_cells.moments.mean))
-        columns[self.slice_cells.columns(self.system)] = values
+        columns[self.slice_cells.column_of_cell(self.system)] = values
         return columns
 
     @cached_property
@@ -255,7 +260,7 @@ class CellStatistic(RowStatistic):
         """
         assert self.slice_cells.moments is not None
         units = self.slice_cells.moments.units
-        terms = self.chosen.sums(self.rows)
+        terms = self.metric_at_k.sums(self.rows)
         weight = self.rows.weights
 
         def by_unit(cell_values: Floats) -> Floats:
@@ -278,7 +283,7 @@ class CellStatistic(RowStatistic):
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
         """The spread of influence values, one per cell of a statistic, for independent rows."""
         assert isinstance(statistic, CellStatistic)
-        # a row's influence is its weight times that of weight 1
+        # a row's influence is its weight times that of weight 1, so that its square has weight²
         square = max(float(statistic.square_weights @ influence**2), 0.0)
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
@@ -338,18 +343,18 @@ class CellStatistic(RowStatistic):
 
     def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, metric.Combined)
-        chosen = metric.Chosen(kind.metric)
+        metric_at_k = metric.MetricAtK(kind.metric)
         parts = list(kind.parts(self.rows))
-        statistics = [self.with_metric(chosen, part.rows) for part in parts]
+        statistics = [self.with_metric(metric_at_k, part.rows) for part in parts]
         yield from self._components(statistics, [part.share for part in parts])
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, metric.Harmonic)
-        statistics = [self.with_metric(metric.Chosen(row), self.rows) for row in kind.pair]
+        statistics = [self.with_metric(metric.MetricAtK(row), self.rows) for row in kind.pair]
         return self._components(statistics, [1.0, 1.0])
 
     def _components(
@@ -435,8 +440,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         if not self.powers:
             return NO_CLASSES
         occurs = self.class_rows > 0
-        square, _ = self._difference_powers(other).T
-        return ClassSquares(square[: len(occurs)][occurs], self.class_rows[occurs])
+        squares, _ = self._difference_powers(other).T  # of each class; the fourth powers
+        return ClassSquares(squares[: len(occurs)][occurs], self.class_rows[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference, from its powers if they are
@@ -444,7 +449,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         """
         if not self.powers:
             return self.difference_spread(other)
-        square, fourth = self._difference_powers(other).sum(axis=0)
+        square, fourth = self._difference_powers(other).sum(axis=0)  # over the classes
         standardised_fourth = float(ratio(fourth, square**2))
         return Spread(
             self.n,
@@ -454,9 +459,9 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         )
 
     @property
-    def excess(self) -> float:
+    def upward_bias(self) -> float:
         """The expected value in samples of this size − the true value."""
-        return float(self.chosen.metric.kind.excess(self.tables))  # type: ignore[arg-type]  # a table
+        return float(self.kind.upward_bias(self.tables))  # type: ignore[arg-type]  # a table
 
 
 ClassStatistic = CellStatistic | InfluenceStatistic
@@ -479,7 +484,7 @@ class ClassMeanStatistic(InfluenceStatistic):
     @property
     def scarce(self) -> bool:
         """True if it is a mean of many parts of unweighted rows with few positives each."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
             return False
         return kind.scarce(self.positives)
@@ -501,7 +506,7 @@ class ClassMeanStatistic(InfluenceStatistic):
         """One component per class or label."""
         vectors = self._column_vectors[: len(self.statistics)]
         for share, statistic, vector in zip(self.shares, self.statistics, vectors, strict=True):
-            yield Component(share, statistic, vector, statistic.excess)
+            yield Component(share, statistic, vector, statistic.upward_bias)
 
     def share_influence(self) -> Floats | None:
         """The units' influence on the mean through its shares; None if the shares are fixed."""
@@ -586,34 +591,39 @@ class CellCounter:
         """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
-        for system, classes in enumerate(predicted):
-            cells[system, system] = self._tally(actual * k + classes, k**2, weight)
+        for system, predicted_class in enumerate(predicted):
+            cell_of_row = actual * k + predicted_class
+            cells[system, system] = self._tally(cell_of_row, k**2, weight)
             if block.clustered:  # pairs of systems are compared by unit, from the products
                 continue
             for earlier in range(system):
-                joint = (actual * k + predicted[earlier]) * k + classes
-                cells[earlier, system] = self._tally(joint, k**3, weight)
+                joint_cell_of_row = (actual * k + predicted[earlier]) * k + predicted_class
+                cells[earlier, system] = self._tally(joint_cell_of_row, k**3, weight)
         if not block.clustered:
             return CellCounts(cells, ())
         return CellCounts(cells, (self._products(block, actual, predicted, weight),))
 
-    def _tally(self, cell: Ints, cells: int, weight: Ints | None) -> Tally:
-        """The number of rows by cell, and for weighted rows Σ weight and Σ weight². cell: the
-        number of each row's cell, below `cells`.
+    def _tally(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> Tally:
+        """The number of rows by cell, and for weighted rows Σ weight and Σ weight². cell_of_row:
+        the number of each row's cell, below `possible_cells`.
         """
-        return Tally(max_bins=self.bins, grids=(self._bins(cell, cells, weight),))
+        bins = self._bins(cell_of_row, possible_cells, weight)
+        return Tally(max_bins=self.bins, grids=(bins,))
 
-    def _bins(self, cell: Ints, cells: int, weight: Ints | None) -> grid.Grid:
-        """The sums of `_tally`, one bin per cell that occurs."""
-        columns = [np.ones(len(cell), np.int64)]  # whole numbers, whose sums are exact
+    def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
+        """The sums of `_tally`, one bin per cell that occurs: the number of the cell takes the
+        place of a score.
+        """
+        columns = [np.ones(len(cell_of_row), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
-        if cells > DENSE:
-            return grid.binned(grid.codes(cell.astype(np.float64)), columns, self.bins)
-        sums = np.zeros((len(columns), cells), np.int64)
-        for total, column in zip(sums, columns, strict=True):
-            np.add.at(total, cell, column)
+        if possible_cells > DENSE:
+            return grid.binned(grid.codes(cell_of_row.astype(np.float64)), columns, self.bins)
+        # not np.bincount, which adds up floats
+        sums = np.zeros((len(columns), possible_cells), np.int64)
+        for sum_by_cell, column in zip(sums, columns, strict=True):
+            np.add.at(sum_by_cell, cell_of_row, column)
         rows, *_ = sums
         occurring = np.flatnonzero(rows)
         code = grid.codes(occurring.astype(np.float64))
@@ -635,20 +645,25 @@ class CellCounter:
         weight = np.ones(len(block))
         if whole_weight is not None:
             weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
-        columns = [(system * k + actual) * k + classes for system, classes in enumerate(predicted)]
-        size = len(predicted) * k**2
+        # for each system the number of each row's cell among those of all systems
+        cell_of_row = [
+            (system * k + actual) * k + predicted_class
+            for system, predicted_class in enumerate(predicted)
+        ]
+        cells = len(predicted) * k**2
         hashes, unit = block.key_index
         units = len(hashes)
         if block.units_split:
-            sums = np.zeros(size * units)
-            for column in columns:
-                sums = sums + np.bincount(column * units + unit, weight, size * units)
-            return UnitSums(hashes, sums.reshape(size, units), 0)
-        entries = np.tile(weight, len(columns))
-        positions = (np.tile(unit, len(columns)), np.concatenate(columns))
-        by_unit = sparse.csr_matrix((entries, positions), (units, size))
+            sums = np.zeros(cells * units)
+            for cell in cell_of_row:
+                sums = sums + np.bincount(cell * units + unit, weight, cells * units)
+            return UnitSums(hashes, sums.reshape(cells, units), 0)
+        # a sparse matrix, (units, cells): entries at the same position are added up
+        entries = np.tile(weight, len(cell_of_row))
+        positions = (np.tile(unit, len(cell_of_row)), np.concatenate(cell_of_row))
+        by_unit = sparse.csr_matrix((entries, positions), (units, cells))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
-        not_kept = np.zeros(size)
+        not_kept = np.zeros(cells)
         return Products(
             n=units,
             mean=not_kept,
@@ -663,7 +678,7 @@ class CellCounter:
         by_system = []
         by_pair = {}
         for (first, second), tally in counts.cells.items():
-            if first == second:
+            if first == second:  # the cells of one system have its number twice
                 by_system.append(self.cells(tally.merged, 1).with_weight)
             else:
                 by_pair[first, second] = self.cells(tally.merged, 2).with_weight
@@ -709,9 +724,9 @@ class MovingDecisions:
     @classmethod
     def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
         """The decisions on rows at each threshold of `table`, their counts; thresholds descend."""
-        unit, weights = units_of(rows)
-        units = len(weights)
-        products = _cell_products(rows, table.threshold, unit, units)
+        numbered = units_of(rows)
+        units = len(numbered.weight_of_unit)
+        products = _cell_products(rows, table.threshold, numbered.unit_of_row, units)
         not_kept = np.zeros(4)
         by_threshold = []
         for threshold, second in zip(table.threshold, products, strict=True):
@@ -769,7 +784,7 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
     assert slice_cells.moments is not None
     cells = slice_cells.by_system[0]
     n = cells.weight.sum()
-    weight = np.bincount(slice_cells.columns(0), cells.weight, 4)
+    weight = np.bincount(slice_cells.column_of_cell(0), cells.weight, 4)
     errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
     # n times the influence of a row in each of the 4 cells, on FP / n (first row) and on FN / n:
     # 1 in the cell of the error, else 0, less the rate
@@ -782,10 +797,10 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
 
 def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
     """At each threshold, in descending order, the products of a unit's weights in two of the four
-    cells, summed over units: (4, 4).
+    cells (TN, FP, FN, TP), summed over units: (4, 4).
 
-    unit: the number of each row's unit. From one threshold to the next only the units change that
-    have rows with a score in between, so that only their products are replaced.
+    unit: the number of each row's unit, below `units`. From one threshold to the next only the
+    units change that have rows with a score in between, so that only their products are replaced.
     """
     # the cell of a row is 2 · actual + predicted; no row is predicted positive yet
     cell = np.where(rows.actual == 1, 2, 0)
@@ -809,13 +824,17 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
 
 
 class UnitWeights(NamedTuple):
-    """unit: the number of each row's unit, (rows,). weight: the weight of each unit, (units,)."""
+    """The units of rows, numbered from 0: the number of each row's unit, (rows,), and the weight of
+    each unit, (units,).
+    """
 
-    unit: Ints
-    weight: Floats
+    unit_of_row: Ints
+    weight_of_unit: Floats
 
 
 def units_of(rows: Rows) -> UnitWeights:
     """The units of rows and their weights; each row is a unit if rows are independent."""
-    unit = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
+    unit = np.arange(len(rows))
+    if rows.unit is not None:
+        unit, _ = codes(rows.unit)
     return UnitWeights(unit, np.bincount(unit, rows.weights).astype(np.float64))

@@ -125,14 +125,14 @@ class Arm:
     """The mean or ratio of sums of one arm, with what its standard error needs.
 
     spread: moments of the influence of each user on the value; the sum of its squares gives the
-    variance. users: the effective number, which gives the degrees of freedom. effect: the influence
-    of each user times the number of users, (users,); empty if users are not in memory.
+    variance. users: the effective number, which gives the degrees of freedom. scaled_influence: the
+    influence of each user times the number of users, (users,); empty if users are not in memory.
     """
 
     value: float
     spread: Spread
     users: float
-    effect: Floats = field(default_factory=lambda: np.empty(0))
+    scaled_influence: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def n(self) -> int:
@@ -150,16 +150,18 @@ class Arm:
         return max(self.users - 1, 1)
 
 
-def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
+def arm_of(value: float, scaled_influence: Floats, users: float | None = None) -> Arm:
     """An arm with this value.
 
-    effect: the influence of each user on the value, times the number of users: for a mean the
-    user's deviation from it. users: the effective number, by default the number.
+    scaled_influence: the influence of each user on the value, times the number of users: for a mean
+    the user's deviation from it. users: the effective number, by default the number.
     """
-    n = effect.size
-    influence = (effect - effect.mean()) / n if n else effect
-    spread = Spread.from_influence(influence)
-    return Arm(value, spread, users=n if users is None else users, effect=effect)
+    n = scaled_influence.size
+    influence = scaled_influence
+    if n:
+        influence = (scaled_influence - scaled_influence.mean()) / n
+    effective_users = float(n) if users is None else users
+    return Arm(value, Spread.from_influence(influence), effective_users, scaled_influence)
 
 
 class CentredValues(NamedTuple):
@@ -185,12 +187,12 @@ def mean_of(values: ArrayLike) -> Arm:
 def ratio_of(values: Sums) -> Arm:
     """The arm of a ratio of sums, Σ numerator / Σ denominator, with the jackknife's error.
 
-    values: a numerator and a denominator (`size`) per user. The effect of a user is (n − 1) times
-    (ratio − ratio without the user). The delta method, which the jackknife equals for many light
-    users, underestimates the error if a few users have much of the denominator. For the same reason
-    the degrees of freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a
-    denominator of ones it is `mean_of`. NaN if the denominator adds up to 0; the error too if only
-    one user has one other than 0. Tukey 1958; Deng, Knoblich, Lu, KDD 2018,
+    values: a numerator and a denominator (`size`) per user. The influence of a user, times n, is (n
+    − 1) times (ratio − ratio without the user). The delta method, which the jackknife equals for
+    many light users, underestimates the error if a few users have much of the denominator. For the
+    same reason the degrees of freedom use Kish's number of users, (Σ denominator)² / Σ
+    denominator². With a denominator of ones it is `mean_of`. NaN if the denominator adds up to 0;
+    the error too if only one user has one other than 0. Tukey 1958; Deng, Knoblich, Lu, KDD 2018,
     doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rows import Sums
@@ -205,9 +207,9 @@ def ratio_of(values: Sums) -> Arm:
     # exactly 0 for a user with the whole denominator, without whom there is no ratio
     total_of_others = np.where(bottom == total, 0.0, total - bottom)
     # ratio − (Σ top − top) / (Σ bottom − bottom) is (top − ratio bottom) / (Σ bottom − bottom)
-    effect = ratio((n - 1) * minus(top, value * bottom), total_of_others)
+    scaled_influence = ratio((n - 1) * minus(top, value * bottom), total_of_others)
     kish = float(ratio(total**2, bottom @ bottom))
-    return arm_of(value, effect, kish)
+    return arm_of(value, scaled_influence, kish)
 
 
 def _freedom(first: Arm, second: Arm) -> float:
@@ -248,22 +250,22 @@ def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> 
 
 # The studentised permutation test, for skewed arms of unequal size --------------------------------
 
-# A deal is one random reassignment of all units to two arms of the original sizes. The test
-# compares Welch's t of the data with Welch's t of every deal. It is exact if the two distributions
-# are equal, and right for many units if only the two means are equal. To test "the first mean is θ
-# larger", θ is subtracted from the units of the first arm before they are dealt; to test "the first
-# mean is r times the second", the units of the second arm are multiplied by r. The interval is the
-# set of θ, or of r, that the test does not reject, so test and interval agree. Five sums are kept
-# of each deal; t follows from them for every θ and r. With strata, units are dealt within each
-# stratum, and t is that of the mean of the differences in the strata, weighted by their numbers of
-# units. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013,
-# doi:10.1214/13-AOS1090.
+# A permutation is one reassignment of all units to two arms of the original sizes. The test
+# compares Welch's t of the data with Welch's t of every permutation. It is exact if the two
+# distributions are equal, and right for many units if only the two means are equal. To test "the
+# first mean is θ larger", θ is subtracted from the units of the first arm before they are permuted;
+# to test "the first mean is r times the second", the units of the second arm are multiplied by r.
+# The interval is the set of θ, or of r, that the test does not reject, so test and interval agree.
+# Five sums are kept of each permutation; t follows from them for every θ and r. With strata, units
+# are permuted within each stratum, and t is that of the mean of the differences in the strata,
+# weighted by their numbers of units. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and
+# Romano 2013, doi:10.1214/13-AOS1090.
 
 METHOD = "studentised permutation"
-ALL_DEALS = 20_000  # up to so many possible deals all are visited
+ALL_PERMUTATIONS = 20_000  # up to so many possible permutations all are visited
 MOST_DRAWS = 9_999
 FEWEST_DRAWS = 1_999
-WORK = 2**25  # units dealt in all: half a second
+WORK = 2**25  # units that are permuted in all: half a second
 TIE = 1e-9  # relative to t: values of t closer than this differ by rounding and count as equal
 DOUBLINGS = 80  # of the distance, in search of a limit: after 80 it is taken as infinite
 HALVINGS = 25  # of the interval that holds a limit, which is then known to 3e-8 of its width
@@ -310,13 +312,13 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 def fits(first: Floats, second: Floats) -> bool:
     """True if `studentised` should replace Welch's t: the difference of the means is skewed, and
-    there are few enough units to deal, about 16,000 that do not have the most frequent value.
+    there are few enough units to permute, about 16,000 that do not have the most frequent value.
     """
     if min(first.size, second.size) < 2:
         return False
-    # units with the most frequent value are not dealt one by one
-    dealt_units = _less_frequent(np.concatenate([first, second]))
-    if dealt_units * FEWEST_DRAWS > WORK:
+    # units with the most frequent value are not permuted one by one
+    permuted_units = _less_frequent(np.concatenate([first, second]))
+    if permuted_units * FEWEST_DRAWS > WORK:
         return False
     # an arm of few units may not show its skewness: the larger estimate decides
     by_arm = abs(difference_skewness(first, second))
@@ -326,8 +328,8 @@ def fits(first: Floats, second: Floats) -> bool:
 def _less_frequent(values: Floats) -> int:
     """The number of values that are not the most frequent one.
 
-    Above twice the units that can be dealt it is counted without a sort, and may be too large, but
-    only if half of the units or more, too many to deal, differ from that value anyway.
+    Above twice the units that can be permuted it is counted without a sort, and may be too large,
+    but only if half of the units or more, too many to permute, differ from that value anyway.
     """
     most_units = WORK // FEWEST_DRAWS
     if values.size > 2 * most_units:
@@ -346,14 +348,14 @@ def studentised(
     strata: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
     unit: str = "user",
-    dealt: int = ALL_DEALS,
+    max_enumerated: int = ALL_PERMUTATIONS,
 ) -> Comparison:
     """Mean of the first arm − mean of the second by the studentised permutation test, with the
     interval that inverts it; p is twice the smaller tail.
 
     first, second: one value per unit. strata: the stratum of each unit of the first and of the
-    second arm; each stratum must have units of both arms. dealt: up to this number of possible
-    deals all are visited, above it random ones are drawn.
+    second arm; each stratum must have units of both arms. max_enumerated: up to this number of
+    possible permutations all are visited, above it random ones are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -361,36 +363,41 @@ def studentised(
     """
     a = finite("first", first)
     b = finite("second", second)
-    deals = _deals(a, b, strata, rng, dealt)
-    value = deals.value
+    permutations = _permutations(a, b, strata, rng, max_enumerated)
+    value = permutations.value
     units = a.size + b.size
-    observed_variance = deals.variance(_shifts(0.0))[0]  # the first deal is the data
+    variances = permutations.variance(Null(shift=0.0, ratio=1.0))
+    observed_variance = variances[0]  # the first permutation is the data
     step = float(np.sqrt(observed_variance)) or 1.0  # the standard error
-    line = deals.along(_shifts, centre=value, step=step)
+    by_difference = permutations.as_polynomials(_null_of_difference, centre=value, step=step)
 
     def interval(level_of_limits: float) -> Estimate:
         """The difference with the farthest ones on each side that the test does not reject."""
         drawn = Interval(
-            _difference_limit(line, value, level_of_limits, BELOW),
-            _difference_limit(line, value, level_of_limits, ABOVE),
+            _difference_limit(by_difference, value, level_of_limits, BELOW),
+            _difference_limit(by_difference, value, level_of_limits, ABOVE),
         )
-        low, high = limits_agreeing(value, drawn, deals.p, level_of_limits)
+        low, high = limits_agreeing(value, drawn, permutations.p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, units, METHOD)
 
-    return compare(interval, deals.p, level=level, unit=unit, method=METHOD, tails=deals.tails)
+    return compare(
+        interval, permutations.p, level=level, unit=unit, method=METHOD, tails=permutations.tails
+    )
 
 
-def _difference_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
+def _difference_limit(
+    by_difference: PermutationPolynomials, observed: float, level: float, side: LimitSide
+) -> float:
     """The limit of the interval on one side: the difference farthest from the observed one that the
     test at this level does not reject.
     """
 
     def not_rejected(distance: float) -> bool:
         """True if the true difference may be this far from the observed one."""
-        tail = side.tail(line.tails(observed + side.sign * distance))
+        tail = side.tail(by_difference.tails(observed + side.sign * distance))
         return not rejected(2 * tail, level)
 
-    return observed + side.sign * _farthest(not_rejected, line.step)
+    return observed + side.sign * _farthest(not_rejected, by_difference.step)
 
 
 @dataclass(frozen=True)
@@ -415,9 +422,9 @@ class Null(NamedTuple):
     ratio: float
 
 
-def _shifts(shift: float) -> Null:
-    """The hypothesis that the first mean is the second + `shift`."""
-    return Null(shift, 1.0)
+def _null_of_difference(difference: float) -> Null:
+    """The hypothesis that the first mean is the second + `difference`."""
+    return Null(shift=difference, ratio=1.0)
 
 
 def permuted_lift(
@@ -437,48 +444,50 @@ def permuted_lift(
     """
     a = finite("first", first)
     b = finite("second", second)
-    deals = _deals(a, b, None, rng, ALL_DEALS)
+    permutations = _permutations(a, b, None, rng, ALL_PERMUTATIONS)
     value = float(ratio(a.mean(), b.mean())) - 1
     observed_ratio = 1 + value
     ratio_exists = bool(b.any())  # no value is negative: the mean is 0 only if all are
-    p = deals.p if ratio_exists else np.nan
+    p = permutations.p if ratio_exists else np.nan
     n = a.size + b.size
 
-    def scaled(quotient: float) -> Null:
+    def null_of_ratio(quotient: float) -> Null:
         """The hypothesis that the first mean is `quotient` times the second."""
-        # x of the first arm is compared with q x of the second. Deals hold x − c, c the most
+        # x of the first arm is compared with q x of the second. Permutations hold x − c, c the most
         # frequent value; both sides less q c are (x − c) − (q − 1) c and q (x − c).
-        return Null((quotient - 1) * deals.most_frequent, quotient)
+        return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
-    deals_by_ratio = deals.along(scaled, centre=1.0, step=0.5)
+    by_ratio = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
 
     def interval(level_of_limits: float) -> Estimate:
         """The lift with the farthest ones on each side that the test does not reject."""
         if not ratio_exists:
             return Estimate(value, np.nan, np.nan, level_of_limits, n, METHOD)
         drawn = Interval(
-            _ratio_limit(deals_by_ratio, observed_ratio, level_of_limits, BELOW) - 1,
-            _ratio_limit(deals_by_ratio, observed_ratio, level_of_limits, ABOVE) - 1,
+            _ratio_limit(by_ratio, observed_ratio, level_of_limits, BELOW) - 1,
+            _ratio_limit(by_ratio, observed_ratio, level_of_limits, ABOVE) - 1,
         )
         low, high = limits_agreeing(value, drawn, p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, n, METHOD)
 
-    tails = deals.tails if ratio_exists else None
+    tails = permutations.tails if ratio_exists else None
     return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
 
 
-def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide) -> float:
+def _ratio_limit(
+    by_ratio: PermutationPolynomials, observed: float, level: float, side: LimitSide
+) -> float:
     """The limit of the interval on one side: the ratio farthest from the observed one that the test
     at this level does not reject; 0 or infinite if it rejects none.
 
     The search is on the log scale, or, if the observed ratio is 0, from 0 upwards.
     """
     if observed == 0:
-        return _farthest_from_0(line, level) if side is ABOVE else 0.0
+        return _farthest_from_0(by_ratio, level) if side is ABOVE else 0.0
 
     def not_rejected(distance: float) -> bool:
         """True if the log of the true ratio may be this far from that of the observed one."""
-        tail = side.tail(line.tails(observed * np.exp(side.sign * distance)))
+        tail = side.tail(by_ratio.tails(observed * np.exp(side.sign * distance)))
         return not rejected(2 * tail, level)
 
     distance = _farthest(not_rejected, 1.0, most=FARTHEST)
@@ -487,12 +496,12 @@ def _ratio_limit(line: DealsLine, observed: float, level: float, side: LimitSide
     return np.inf if side is ABOVE else 0.0
 
 
-def _farthest_from_0(line: DealsLine, level: float) -> float:
+def _farthest_from_0(by_ratio: PermutationPolynomials, level: float) -> float:
     """The largest ratio that the test does not reject if the observed one is 0."""
 
     def not_rejected(quotient: float) -> bool:
         """True if the true ratio may be this one."""
-        return not rejected(2 * line.tails(quotient).lower, level)
+        return not rejected(2 * by_ratio.tails(quotient).lower, level)
 
     return _farthest(not_rejected, 1.0)
 
@@ -500,8 +509,8 @@ def _farthest_from_0(line: DealsLine, level: float) -> float:
 FARTHEST = 30.0  # on the log scale: a limit beyond e^30, or its inverse, counts as infinite, or 0
 
 
-class DealtSums(NamedTuple):
-    """Sums over the units that each deal puts into an arm: (strata, deals) each.
+class PermutedSums(NamedTuple):
+    """Sums over the units that each permutation puts into an arm: (strata, permutations) each.
 
     treated, treated_sum, treated_squares: the number, the sum and the sum of squares of those units
     that were observed in the first arm (the treatment). total, squares: the sum and the sum of
@@ -532,24 +541,31 @@ class DealtSums(NamedTuple):
 
 
 class ArmSums(NamedTuple):
-    """The sum and the sum of squares of the units of an arm: (strata, deals) each."""
+    """The sum and the sum of squares of the units of an arm: (strata, permutations) each."""
 
     total: Floats
     squares: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Deals:
-    """Random reassignments of all units to two arms, as sums: `first` over the units of the first
-    arm, `pooled` over those of both arms.
+class BothArms(NamedTuple):
+    """The sums of the first and of the second arm."""
 
-    The first deal is the data as observed. n, m: the number of units of the first and of the second
-    arm, (strata, 1). most_frequent: the most frequent value of all units, which was subtracted from
-    each.
+    first: ArmSums
+    second: ArmSums
+
+
+@dataclass(frozen=True, eq=False)
+class Permutations:
+    """Reassignments of all units to two arms, as sums: `first` over the units of the first arm,
+    `pooled` over those of both arms.
+
+    The first permutation is the data as observed. n, m: the number of units of the first and of the
+    second arm, (strata, 1). most_frequent: the most frequent value of all units, which was
+    subtracted from each.
     """
 
-    first: DealtSums
-    pooled: DealtSums
+    first: PermutedSums
+    pooled: PermutedSums
     n: Floats
     m: Floats
     most_frequent: float
@@ -564,47 +580,50 @@ class Deals:
     @property
     def value(self) -> float:
         """The observed difference of the means."""
-        observed_deal = 0
-        return float(self.difference(_shifts(0.0))[observed_deal])
+        observed_permutation = 0
+        return float(self.difference(_null_of_difference(0.0))[observed_permutation])
 
     @property
     def tails(self) -> Tails:
         """The tails of the test of no difference."""
-        return self.along(_shifts, centre=0.0, step=1.0).tails(0.0)
+        return self.as_polynomials(_null_of_difference, centre=0.0, step=1.0).tails(0.0)
 
     @property
     def p(self) -> float:
         """The p-value of no difference: twice the smaller tail."""
         return min(1.0, 2 * min(self.tails))
 
-    def _arms(self, null: Null) -> tuple[ArmSums, ArmSums]:
-        """The sums of the first and of the second arm of each deal under a hypothesis."""
+    def _arms(self, null: Null) -> BothArms:
+        """The sums of both arms of each permutation under a hypothesis."""
         first = self.first.under(null)
         pooled = self.pooled.under(null)
         second = ArmSums(pooled.total - first.total, pooled.squares - first.squares)
-        return first, second
+        return BothArms(first, second)
 
     def difference(self, null: Null) -> Floats:
         """The mean of the first arm − that of the second, 0 on average under the hypothesis:
-        (deals,).
+        (permutations,).
         """
-        first, second = self._arms(null)
-        by_stratum = first.total / self.n - second.total / self.m
+        arms = self._arms(null)
+        by_stratum = arms.first.total / self.n - arms.second.total / self.m
         difference: Floats = (self.weight * by_stratum).sum(axis=0)
         return difference
 
     def variance(self, null: Null) -> Floats:
-        """The squared standard error of the difference in each deal: (deals,)."""
-        first, second = self._arms(null)
-        first_variance = _squared_error(first, self.n, self.weight)
-        return first_variance + _squared_error(second, self.m, self.weight)
+        """The squared standard error of the difference in each permutation: (permutations,)."""
+        arms = self._arms(null)
+        first_variance = _squared_error(arms.first, self.n, self.weight)
+        return first_variance + _squared_error(arms.second, self.m, self.weight)
 
-    def along(self, null_at: Callable[[float], Null], centre: float, step: float) -> DealsLine:
-        """The differences and variances of the deals as functions of a tested value x.
+    def as_polynomials(
+        self, null_at: Callable[[float], Null], centre: float, step: float
+    ) -> PermutationPolynomials:
+        """The difference and the variance of each permutation as polynomials of a tested value x,
+        which takes less than adding up the arms again for each x.
 
-        null_at: x -> the hypothesis, whose shift and ratio are linear in x, so that each difference
-        is linear and each variance quadratic. centre, step: the polynomials are those through
-        centre − step, centre and centre + step.
+        null_at: x -> the tested hypothesis, whose shift and ratio are linear in x: so the
+        difference of means is linear in x, and its variance quadratic. They are interpolated at
+        centre − step, centre and centre + step; slopes are per step.
         """
         null = null_at(centre)
         null_above = null_at(centre + step)
@@ -614,25 +633,25 @@ class Deals:
         variance = self.variance(null)
         variance_above = self.variance(null_above)
         variance_slope = (variance_above - variance_below) / 2
-        variance_bend = (variance_above + variance_below) / 2 - variance
-        return DealsLine(
+        variance_curvature = (variance_above + variance_below) / 2 - variance
+        return PermutationPolynomials(
             centre=centre,
             step=step,
             difference=difference,
             slope=slope,
             variance=variance,
             variance_slope=variance_slope,
-            variance_bend=variance_bend,
+            variance_curvature=variance_curvature,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class DealsLine:
-    """The differences and variances of all deals as functions of a tested value x, by
-    y = (x − centre) / step: a t for any x takes a few operations per deal.
+class PermutationPolynomials:
+    """The differences of means of all permutations, and their variances, as polynomials of
+    y = (x − centre) / step with a tested value x, which give t of each permutation for any x.
 
-    A deal's difference is difference + slope y, and its variance variance + variance_slope y +
-    variance_bend y²; one coefficient per deal in each array.
+    The difference is difference + slope y, and its variance is variance + variance_slope y +
+    variance_curvature y²; one coefficient per permutation in each array.
     """
 
     centre: float
@@ -641,17 +660,19 @@ class DealsLine:
     slope: Floats
     variance: Floats
     variance_slope: Floats
-    variance_bend: Floats
+    variance_curvature: Floats
 
     def tails(self, x: float) -> Tails:
-        """The shares of the deals whose t at x is at most, and at least, that of the data."""
+        """The shares of the permutations whose t at x is at most, and at least, that of the
+        data.
+        """
         y = (x - self.centre) / self.step
-        variance = self.variance + y * (self.variance_slope + y * self.variance_bend)
+        variance = self.variance + y * (self.variance_slope + y * self.variance_curvature)
         variance[variance < NO_VARIANCE * variance.max()] = 0.0  # rounding error
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.difference + y * self.slope) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
-        observed = t[0]  # the first deal is the data
+        observed = t[0]  # the first permutation is the data
         tie = 0.0
         if np.isfinite(observed):
             tie = TIE * max(1.0, abs(observed))
@@ -661,8 +682,8 @@ class DealsLine:
 
 
 def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of an arm's mean over strata, Σ weight · mean, in each deal:
-    (deals,).
+    """The squared standard error of an arm's mean over strata, Σ weight · mean, in each
+    permutation: (permutations,).
 
     n: units by stratum, (strata, 1), as weight. A variance that is only rounding error counts as 0.
     """
@@ -674,45 +695,52 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     return variance
 
 
-def _deals(
+def _permutations(
     a: Floats,
     b: Floats,
     strata: tuple[ArrayLike, ArrayLike] | None,
     rng: np.random.Generator,
-    dealt: int,
-) -> Deals:
-    """The deals of the values `a` of the first arm and `b` of the second: all if there are no
-    strata and at most `dealt` of them, else random ones.
+    max_enumerated: int,
+) -> Permutations:
+    """The permutations of the values `a` of the first arm and `b` of the second: all if there are
+    no strata and at most `max_enumerated` of them, else random ones.
     """
-    pooled = np.concatenate([a, b])
-    in_first = np.arange(pooled.size) < a.size
-    distinct, counts = np.unique(pooled, return_counts=True)
+    values = np.concatenate([a, b])
+    in_first = np.arange(values.size) < a.size
+    distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
-    x = pooled - most_frequent  # units with 0 add nothing to the sums of a deal
+    x = values - most_frequent  # units with 0 add nothing to the sums of a permutation
     if strata is None:
         stratum = np.zeros(x.size, np.int64)
     else:
-        stratum = codes(np.concatenate([np.asarray(names) for names in strata]))[0]
-    dealt_units = max(int(np.count_nonzero(x)), 1)
-    draws = int(np.clip(WORK // dealt_units, FEWEST_DRAWS, MOST_DRAWS))
-    sums_of_deals: Callable[[Floats, Bools], Floats]
-    sums_of_deals = partial(_drawn_deals, draws=draws, rng=rng)
-    if strata is None and comb(x.size, a.size) <= dealt:
-        sums_of_deals = _every_deal
-    first = []  # for each stratum the sums of the first arm, (fields of `DealtSums`, deals)
-    both = []  # for each stratum the sums of both arms, one per field
+        stratum, _ = codes(np.concatenate([np.asarray(names) for names in strata]))
+    permuted_units = max(int(np.count_nonzero(x)), 1)
+    draws = int(np.clip(WORK // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+    sums_of_permutations: Callable[[Floats, Bools], Floats]
+    sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
+    if strata is None and comb(x.size, a.size) <= max_enumerated:
+        sums_of_permutations = _every_permutation
+    # by stratum, the five fields of `PermutedSums` in their order: of the first arm in each
+    # permutation, (fields, permutations), and of both arms together, (fields,)
+    first_by_stratum = []
+    pooled_by_stratum = []
     for number in range(stratum.max(initial=0) + 1):
-        member = stratum == number
-        treated = in_first[member]
-        columns = _summed_columns(x[member], treated)
+        in_stratum = stratum == number
+        treated = in_first[in_stratum]
+        columns = _summed_columns(x[in_stratum], treated)
         observed = columns[treated].sum(axis=0)[:, None]
-        first.append(np.hstack([observed, sums_of_deals(x[member], treated)]))
-        both.append(columns.sum(axis=0))
-    n = np.bincount(stratum[in_first], minlength=len(first)).astype(np.float64)[:, None]
-    m = np.bincount(stratum[~in_first], minlength=len(first)).astype(np.float64)[:, None]
-    return Deals(
-        first=DealtSums(*np.stack(first, axis=1)),  # fields × strata × deals
-        pooled=DealtSums(*np.array(both).T[:, :, None]),  # fields × strata × 1: same in every deal
+        others = sums_of_permutations(x[in_stratum], treated)
+        first_by_stratum.append(np.hstack([observed, others]))
+        pooled_by_stratum.append(columns.sum(axis=0))
+    first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
+    # the sums of both arms are the same in every permutation: fields × strata × 1
+    pooled = np.array(pooled_by_stratum).T[:, :, None]
+    strata_count = len(first_by_stratum)
+    n = np.bincount(stratum[in_first], minlength=strata_count).astype(np.float64)[:, None]
+    m = np.bincount(stratum[~in_first], minlength=strata_count).astype(np.float64)[:, None]
+    return Permutations(
+        first=PermutedSums(*first),
+        pooled=PermutedSums(*pooled),
         n=n,
         m=m,
         most_frequent=float(most_frequent),
@@ -720,51 +748,54 @@ def _deals(
 
 
 def _summed_columns(x: Floats, in_first: Bools) -> Floats:
-    """A row per unit with what it adds to each field of `DealtSums` in the arm it is dealt to:
-    (units, 5). x: the value of each unit. in_first: True if it was observed in the first arm.
+    """A row per unit with what it adds to each field of `PermutedSums`, in their order, in the arm
+    that it is assigned to: (units, 5). x: the value of each unit. in_first: True if it was observed
+    in the first arm.
     """
     return np.column_stack([in_first, x * in_first, x * x * in_first, x, x * x])
 
 
-def _every_deal(x: Floats, in_first: Bools) -> Floats:
-    """The sums over the first arm of every deal except the observed one: a row per field of
-    `DealtSums`, a column per deal. Units of the first arm must come first.
+def _every_permutation(x: Floats, in_first: Bools) -> Floats:
+    """The sums over the first arm of every permutation except the observed one: a row per field of
+    `PermutedSums`, a column per permutation. Units of the first arm must come first. x, in_first:
+    as for `_summed_columns`.
     """
     n = int(in_first.sum())
-    # the first of all combinations, units 0 to n − 1, is the observed deal
+    # the first of all combinations, units 0 to n − 1, is the observed permutation
     first_arms = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
     sums: Floats = _summed_columns(x, in_first)[first_arms].sum(axis=1).T
     return sums
 
 
-DEALS_AT_ONCE = 500  # random orders of all units that are held at once
+PERMUTATIONS_AT_ONCE = 500  # random orders of all units that are held at once
 
 
-def _drawn_deals(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
-    """The sums over the first arm of random deals: a row per field of `DealtSums`, a column per
-    deal.
+def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
+    """The sums over the first arm of random permutations: a row per field of `PermutedSums`, a
+    column per permutation. x, in_first: as for `_summed_columns`.
 
     Units with the most frequent value, 0 here, add to the number of treated units only, so that not
     these units are drawn but how many come from which arm.
     """
     nonzero = np.flatnonzero(x)
     n = int(in_first.sum())
-    # sorted, so that the deals do not depend on the order of the units in the input
+    # sorted, so that the permutations do not depend on the order of the units in the input
     order = np.lexsort([in_first[nonzero], x[nonzero]])
     columns = _summed_columns(x, in_first)[nonzero[order]]
     k = nonzero.size
-    # for each deal, how many of the n units of its first arm are not 0
+    # for each permutation, how many of the n units of its first arm are not 0
     taken = rng.hypergeometric(k, x.size - k, n, draws)
     sums = []
-    for block in np.split(taken, range(DEALS_AT_ONCE, draws, DEALS_AT_ONCE)):
-        # a row per deal: the units whose rank in a random order is below `taken`
+    for block in np.split(taken, range(PERMUTATIONS_AT_ONCE, draws, PERMUTATIONS_AT_ONCE)):
+        # a row per permutation: the units whose rank in a random order is below `taken`
         ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(block), 1)), axis=1)
         sums.append((ranks < block[:, None]).astype(np.float64) @ columns)
-    deals = np.vstack(sums).T
+    fields = np.vstack(sums).T  # of `PermutedSums`
     zeros_in_first = int(np.sum(in_first & (x == 0)))
     treated_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
-    deals[0] += treated_zeros  # the row of `treated`, a number of units: other sums of zeros are 0
-    return deals
+    # the first field is `treated`, a number of units; the other sums of zeros are 0
+    fields[0] += treated_zeros
+    return fields
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
-from evalkit.catalogue.metric import Chosen, Combined, Harmonic
+from evalkit.catalogue.metric import Combined, Harmonic, MetricAtK
 from evalkit.catalogue.tables import PRECISION, against_rest
 from evalkit.metrics import counts, labels
 from evalkit.statistics import (
@@ -58,7 +58,7 @@ def estimate(statistic: Statistic, options: Options) -> Estimate:
         return Estimate(np.nan, np.nan, np.nan, level, statistic.n, methods.UNDEFINED)
     if statistic.dominated:
         return interval_methods.no_interval(statistic, options, methods.DOMINATED)
-    metric = statistic.chosen.metric
+    metric = statistic.metric
     return within(method(statistic).interval(statistic, options), metric.low, metric.high)
 
 
@@ -95,12 +95,8 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     """
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
-    metric = first.chosen.metric
-    dominated = first.dominated or second.dominated
-    if dominated:
-        comparison = methods.no_test(first, second, options, methods.DOMINATED)
-    else:
-        comparison = method(first).test(first, second, options)
+    comparison = _tested(first, second, options)
+    # of a metric that transforms another one, the predictions are those of the other one
     if first.base().predicts_same(second.base()):
         no_difference = DifferenceByT(
             value=0.0,
@@ -110,16 +106,38 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
             method=comparison.method,
         )
         return options.compare(no_difference)
-    if dominated:
+    return comparison
+
+
+def _tested(first: Statistic, second: Statistic, options: Options) -> Comparison:
+    """The difference by the test of the table of methods, its limits cut to the possible
+    differences; without a test if one unit has too much of the weight.
+    """
+    if first.dominated or second.dominated:
+        return methods.no_test(first, second, options, methods.DOMINATED)
+    comparison = method(first).test(first, second, options)
+    if _lacks_t(comparison) and first.n > 1 and first.layout in ROW_LAYOUTS:
+        comparison = _by_limits_if_any(first, second, options, comparison)
+    return within_range(comparison, widest=first.metric.high - first.metric.low)
+
+
+def _lacks_t(comparison: Comparison) -> bool:
+    """True if the difference is not 0 and has no p: one that is the same for each unit has a
+    standard error of 0, by which t divides.
+    """
+    return bool(np.isnan(comparison.p_value) and abs(comparison.difference.value) > 0)
+
+
+def _by_limits_if_any(
+    first: Statistic, second: Statistic, options: Options, comparison: Comparison
+) -> Comparison:
+    """The difference from the separate limits of both values, which may exist where t does not; the
+    comparison as it is if they do not, and for a metric that combines others.
+    """
+    if isinstance(first.kind, COMBINING):
         return comparison
-    # A difference other than 0 that is the same for each unit has a standard error of 0 and no t.
-    # The limits of each value may exist even so.
-    no_t = np.isnan(comparison.p_value) and abs(comparison.difference.value) > 0 and first.n > 1
-    if no_t and first.layout in ROW_LAYOUTS and not isinstance(metric.kind, COMBINING):
-        by_limits = compare_by_mover(first, second, options, n=first.n)
-        if np.isfinite(by_limits.difference.low):
-            comparison = by_limits
-    return within_range(comparison, widest=metric.high - metric.low)
+    by_limits = compare_by_mover(first, second, options, n=first.n)
+    return by_limits if np.isfinite(by_limits.difference.low) else comparison
 
 
 def compare_by_mover(
@@ -193,7 +211,7 @@ def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
     """The interval of a monotone function of another metric (the original): that function of the
     original's limits.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, metric.Transformed)
     original = estimate(statistic.base(), options)
     # a decreasing function exchanges the limits
@@ -207,7 +225,7 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
 
     So the difference is exactly f(a) − f(b), and the interval contains 0 if the original's does.
     """
-    kind = first.chosen.metric.kind
+    kind = first.kind
     assert isinstance(kind, metric.Transformed)
     original_first = first.base()
     original_second = second.base()
@@ -239,23 +257,24 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
-    """Each component of a mean with its share and with value and limits less its bias (`excess`);
-    last, if the shares are estimated, their contribution to the error.
+    """Each component of a mean with its share and with value and limits less its bias; last, if the
+    shares are estimated, what they add to the error.
     """
     for component in statistic.components():
         biased = estimate(component.statistic, options)
         unbiased = replace(
             biased,
-            value=biased.value - component.excess,
-            low=biased.low - component.excess,
-            high=biased.high - component.excess,
+            value=biased.value - component.bias,
+            low=biased.low - component.bias,
+            high=biased.high - component.bias,
         )
         yield WeightedEstimate(component.share, unbiased, component.influence)
     influence = statistic.share_influence()
     if influence is not None:
         error = float(np.sqrt(influence @ influence))
-        shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
-        yield WeightedEstimate(1.0, shares, influence)
+        # a component of value 0 with normal limits
+        of_shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
+        yield WeightedEstimate(1.0, of_shares, influence)
 
 
 def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -265,11 +284,10 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
     MOVER would be wrong here: it carries over the skewness of single components, which averages out
     in the mean.
     """
-    low, high = statistic.chosen.metric.ends
-    # the bias of the mean
-    excess = sum(component.share * component.excess for component in statistic.components())
+    low, high = statistic.metric.ends
+    bias = sum(component.share * component.bias for component in statistic.components())
     unbiased = closed_forms.ranged_t(
-        float(np.clip(statistic.value - excess, low, high)),
+        float(np.clip(statistic.value - bias, low, high)),
         statistic.spread.error,
         freedom=statistic.freedom,
         n=statistic.n,
@@ -284,7 +302,7 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
     the harmonic mean moves if that metric goes to its limit and the other stays, with the
     correlation of their influence values.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, Harmonic)
     value = statistic.value
     pair = statistic.harmonic_pair()
@@ -313,7 +331,7 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     classes = _PredictedClasses.of_statistic(statistic)
     low = estimate(classes.share(classes.known(level)), options).low
     high = estimate(classes.share(classes.possible(level)), options).high
-    return Estimate(statistic.value, low, high, level, statistic.n, REACHED)
+    return Estimate(statistic.value, low, high, level, statistic.n, COVERAGE_LIMITS)
 
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -336,9 +354,11 @@ def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) 
         other_possible_share = other_classes.share(other_classes.possible(level))
         low = _share_difference(known_share, other_possible_share, level).low
         high = _share_difference(possible_share, other_known_share, level).high
-        return Estimate(first.value - second.value, low, high, level, first.n, REACHED)
+        return Estimate(first.value - second.value, low, high, level, first.n, COVERAGE_LIMITS)
 
-    return significance.by_limits(interval, level=options.level, unit=options.unit, method=REACHED)
+    return significance.by_limits(
+        interval, level=options.level, unit=options.unit, method=COVERAGE_LIMITS
+    )
 
 
 def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -> Estimate:
@@ -380,7 +400,7 @@ class _PredictedClasses:
         """
         table = labels.one_vs_rest(statistic.rows.confusion)
         rows = table.tp + table.fp
-        target = statistic.chosen.k
+        target = statistic.metric_at_k.k
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
         deviation = float(np.sqrt(target * (1 - target)))
@@ -403,10 +423,10 @@ class _PredictedClasses:
 
     def share(self, classes: Bools) -> RowStatistic:
         """The statistic of the share of rows that are predicted as one of `classes`, a mask."""
-        metric = self.statistic.chosen.metric
+        metric = self.statistic.metric
         assert isinstance(metric.kind, kinds.ClassCoverage)
         share = replace(metric, kind=metric.kind.share(classes), kind_at=None)
-        return replace(self.statistic, chosen=Chosen(share))
+        return replace(self.statistic, metric_at_k=MetricAtK(share))
 
 
 def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
@@ -414,7 +434,7 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     the class with this number, `predicted`, has on clustered or weighted rows.
     """
     rows = against_rest(statistic.rows, predicted)
-    precision = replace(statistic, chosen=Chosen(PRECISION), rows=rows)
+    precision = replace(statistic, metric_at_k=MetricAtK(PRECISION), rows=rows)
     share = precision.value
     error = precision.spread.error
     if error > 0:
@@ -451,80 +471,87 @@ class Rule(Generic[MethodFunction]):
 
 
 PLAIN_ROWS = (Layout.PLAIN,)
-UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
-ROW_LAYOUTS = (*PLAIN_ROWS, *UNITS)
+UNIT_LAYOUTS = (Layout.CLUSTERED, Layout.WEIGHTED)
+ROW_LAYOUTS = (*PLAIN_ROWS, *UNIT_LAYOUTS)
 IN_TIME_ORDER = (Layout.SERIES,)
 COMBINING = (Combined, Harmonic)  # kinds that combine other metrics
 
-REACHED = "limits of the shares of the classes that are known to reach the precision, and that may"
-SAMPLES = "error from bootstrap samples on each of which the threshold is chosen again"
+COVERAGE_LIMITS = (
+    "limits of the shares of the classes that are known to reach the precision, and that may"
+)
+ERROR_OF_SAMPLES = "error from bootstrap samples on each of which the threshold is chosen again"
 DELTA = "delta method"
-FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
+DELTA_BY_KURTOSIS = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
 HALL = "skewness-corrected t (Hall)"
-MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
-SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
-LEFT = (
+MEAN_OF_VALUES = f"Wilson with the effective sample size, {HALL} if values have no bounds"
+MEAN_OR_SHARE = f"{MEAN_OF_VALUES}, Wilson if all are 0 or 1"
+JACKKNIFE_BY_KURTOSIS = (
     f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, "
     f"{DELTA} above 20,000 units"
 )
-LEFT_OF_MEANS = f"{LEFT}, no closer than a bootstrap-t below {interval_methods.FEW_UNITS} units"
-OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
+JACKKNIFE_OR_BOOTSTRAP_T = (
+    f"{JACKKNIFE_BY_KURTOSIS}, no closer than a bootstrap-t "
+    f"below {interval_methods.FEW_UNITS} units"
+)
+LOGIT_BY_RARER_CLASS = (
+    "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
+)
 RARE_POSITIVES = (
-    f"{OWN_SCALE}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
+    f"{LOGIT_BY_RARER_CLASS}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
     f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's "
     "binomial limits"
 )
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
-AREA = (
+DELONG_OR_NEWCOMBE = (
     "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 )
-PICKED = "Wilson, with the variance of rows that enter and leave"
-LIFT = "MOVER of Wilson's limits of precision and base rate"
-AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
-BY_PARTS = (
+WILSON_OF_TOP_ROWS = "Wilson, with the variance of rows that enter and leave"
+MOVER_OF_LIFT = "MOVER of Wilson's limits of precision and base rate"
+MOVER_OF_RATES = "MOVER of Wilson's limits of recall and false positive rate"
+MOVER_OF_PARTS = (
     "MOVER of the limits of each class or label; t on the logit scale, of F1 by the jackknife, "
     "where their number is above half of the mean number of their positives"
 )
-OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
+LOGIT_BY_UNIT = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_DRAWS = "t on the variance of draws"
-OF_ARM = (
+JACKKNIFE_OF_ARM = (
     f"{JACKKNIFE} on the log scale (logit if no numerator exceeds its denominator), with the "
     "freedom that the kurtosis leaves"
 )
-RESAMPLED = (
+BOOTSTRAP = (
     f"{row_bootstrap.METHOD} of the rows, or of whole units: too narrow for few of them and for "
     "what a few rows decide, such as R²; none for a maximum"
 )
 AUTOCOVARIANCES = "variance with autocovariances up to the longest horizon less 1"
-OF_SERIES = f"{DELTA}, {AUTOCOVARIANCES}"
-OF_SERIES_MEAN = f"{MEANS}, {AUTOCOVARIANCES}"
-HALVED = "half the interval of the difference, from sign flips of the units' sums"
+DELTA_OF_SERIES = f"{DELTA}, {AUTOCOVARIANCES}"
+MEAN_OF_SERIES = f"{MEAN_OF_VALUES}, {AUTOCOVARIANCES}"
+HALF_OF_DIFFERENCE = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
-    Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALVED),
+    Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
     Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
-    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
-    Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, OF_ARM),
+    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, MEAN_OR_SHARE),
+    Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, JACKKNIFE_OF_ARM),
     Rule(
         metric.Transformed,
         (*ROW_LAYOUTS, *IN_TIME_ORDER),
         _transformed_interval,
         "the original's, transformed",
     ),
-    Rule(Combined, ROW_LAYOUTS, _mean_interval, BY_PARTS),
-    Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, BY_PARTS),
+    Rule(Combined, ROW_LAYOUTS, _mean_interval, MOVER_OF_PARTS),
+    Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, MOVER_OF_PARTS),
     Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
-    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.interval, RESAMPLED),
-    Rule(kinds.Loss, IN_TIME_ORDER, interval_methods.summed_mean, OF_SERIES_MEAN),
-    Rule(Kind, IN_TIME_ORDER, interval_methods.delta_by_kurtosis, OF_SERIES),
+    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.interval, BOOTSTRAP),
+    Rule(kinds.Loss, IN_TIME_ORDER, interval_methods.summed_mean, MEAN_OF_SERIES),
+    Rule(Kind, IN_TIME_ORDER, interval_methods.delta_by_kurtosis, DELTA_OF_SERIES),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
         interval_methods.jackknife_or_delta,
-        LEFT_OF_MEANS,
+        JACKKNIFE_OR_BOOTSTRAP_T,
         in_memory=True,
     ),
     Rule(
@@ -540,24 +567,30 @@ INTERVALS: tuple[Rule[Interval], ...] = (
         interval_methods.jackknife_by_kurtosis,
         JACKKNIFE,
     ),
-    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.mean_of_losses, SKEWED, in_memory=True),
-    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.summed_mean, MEANS),
-    Rule(kinds.Loss, UNITS, interval_methods.jackknife_by_kurtosis_or_delta, LEFT, in_memory=True),
-    Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, SKEWED),
+    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.mean_of_losses, MEAN_OR_SHARE, in_memory=True),
+    Rule(kinds.Loss, PLAIN_ROWS, interval_methods.summed_mean, MEAN_OF_VALUES),
+    Rule(
+        kinds.Loss,
+        UNIT_LAYOUTS,
+        interval_methods.jackknife_by_kurtosis_or_delta,
+        JACKKNIFE_BY_KURTOSIS,
+        in_memory=True,
+    ),
+    Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, MEAN_OR_SHARE),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
     Rule((kinds.PerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA),
-    Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, REACHED),
+    Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, COVERAGE_LIMITS),
     Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewed_rows, HALL),
-    Rule(kinds.Agreement, UNITS, interval_methods.ranged_t_by_unit, OF_UNITS),
-    Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, in_memory=False),
-    Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_by_kurtosis, FEW),
-    Rule(scores.Gap, UNITS, interval_methods.gap_of_units, interval_methods.GAP),
-    Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
-    Rule(scores.AtBaseRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
-    Rule(Kind, UNITS, interval_methods.ranged_t_by_unit, OF_UNITS),
+    Rule(kinds.Agreement, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
+    Rule(kinds.Smooth, UNIT_LAYOUTS, interval_methods.delta, DELTA, in_memory=False),
+    Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_by_kurtosis, DELTA_BY_KURTOSIS),
+    Rule(scores.Gap, UNIT_LAYOUTS, interval_methods.gap_of_units, interval_methods.GAP),
+    Rule(scores.Lift, UNIT_LAYOUTS, interval_methods.lift_of_units, LOGIT_BY_UNIT),
+    Rule(scores.AtBaseRate, UNIT_LAYOUTS, interval_methods.at_rate_of_units, LOGIT_BY_UNIT),
+    Rule(Kind, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
     Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
-    Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, AREA),
-    Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, DELONG_OR_NEWCOMBE),
+    Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_rate, LOGIT_BY_RARER_CLASS),
     Rule(scores.Order, PLAIN_ROWS, interval_methods.order_of_scores, RARE_POSITIVES),
     Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.ranged_t_of_table, SANDWICH),
     Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewed, HALL),
@@ -571,11 +604,11 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(
         scores.MeanOfShares, PLAIN_ROWS, interval_methods.mean_of_shares, "MOVER of Wilson's limits"
     ),
-    Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, LIFT),
-    Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, LIFT),
-    Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, PICKED),
-    Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, LIFT),
-    Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, AT_RATES),
+    Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, MOVER_OF_LIFT),
+    Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, MOVER_OF_LIFT),
+    Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, WILSON_OF_TOP_ROWS),
+    Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, MOVER_OF_LIFT),
+    Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, MOVER_OF_RATES),
     Rule(
         scores.Decision,
         PLAIN_ROWS,
@@ -584,20 +617,23 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     ),
 )
 
-FIRST_ORDER = "Welch's t on the influence of each row"
-A_ROW = "with one row more on which decisions differ"
-OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
-PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
-OF_KISH = "delta method, on Kish's degrees of freedom"
-BY_CLASS = f"{FIRST_ORDER}, by class; where rows have several labels, or a class one row, {FEW}"
-HARVEY = (
+WELCH_OF_ROWS = "Welch's t on the influence of each row"
+WITH_A_ROW = "with one row more on which decisions differ"
+WELCH_OF_DECISIONS = f"{WELCH_OF_ROWS}, {WITH_A_ROW}"
+SCORE_TEST_OF_PRECISIONS = f"weighted generalised score test (Kosinski), {WITH_A_ROW}"
+DELTA_BY_KISH = "delta method, on Kish's degrees of freedom"
+WELCH_BY_CLASS = (
+    f"{WELCH_OF_ROWS}, by class; where rows have several labels, or a class one row, "
+    f"{DELTA_BY_KURTOSIS}"
+)
+DIEBOLD_MARIANO = (
     f"{methods.DIEBOLD_MARIANO} with the correction of Harvey, Leybourne and Newbold, "
     f"{AUTOCOVARIANCES}, with Bartlett's weights where it is not positive"
 )
-UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
-WHOLE = "sign flips of whole units"
-ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
-OR_DELTA = f"{WHOLE}, {DELTA} above 20,000 units"
+WELCH_OR_PERMUTATION = "Welch's t, the studentised permutation test if arms are skewed and unequal"
+FLIPS_OF_UNITS = "sign flips of whole units"
+FLIPS_OR_JACKKNIFE = f"{FLIPS_OF_UNITS}, {JACKKNIFE} if the denominators differ"
+FLIPS_OR_DELTA = f"{FLIPS_OF_UNITS}, {DELTA} above 20,000 units"
 
 TESTS: tuple[Rule[Test], ...] = (
     Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
@@ -610,14 +646,14 @@ TESTS: tuple[Rule[Test], ...] = (
         methods.two_proportions,
         "the score test with its interval",
     ),
-    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
+    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, WELCH_OR_PERMUTATION),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
     Rule(metric.Transformed, (*ROW_LAYOUTS, *IN_TIME_ORDER), _transformed_test, "the original's"),
-    Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, BY_CLASS),
-    Rule(COMBINING, UNITS, methods.welch_or_kurtosis_t, FEW, in_memory=True),
+    Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, WELCH_BY_CLASS),
+    Rule(COMBINING, UNIT_LAYOUTS, methods.welch_or_kurtosis_t, DELTA_BY_KURTOSIS, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
-    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.test, RESAMPLED),
-    Rule(Kind, IN_TIME_ORDER, methods.diebold_mariano, HARVEY),
+    Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.test, BOOTSTRAP),
+    Rule(Kind, IN_TIME_ORDER, methods.diebold_mariano, DIEBOLD_MARIANO),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
@@ -632,7 +668,7 @@ TESTS: tuple[Rule[Test], ...] = (
         DELTA,
         in_memory=False,
     ),
-    Rule((kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, methods.flips_of_sums, ONE_DENOMINATOR),
+    Rule((kinds.Ratio, kinds.RatioOfRows), ROW_LAYOUTS, methods.flips_of_sums, FLIPS_OR_JACKKNIFE),
     Rule(
         kinds.Loss,
         PLAIN_ROWS,
@@ -642,14 +678,14 @@ TESTS: tuple[Rule[Test], ...] = (
     ),
     Rule(kinds.Loss, PLAIN_ROWS, methods.paired_t, "paired t"),
     Rule(kinds.PerUnit, PLAIN_ROWS, methods.flips, "sign flips"),
-    Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
+    Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, FLIPS_OF_UNITS),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_test, "the test that inverts such limits"),
-    Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
+    Rule((kinds.OwnShare, kinds.Agreement), UNIT_LAYOUTS, methods.influence, DELTA_BY_KISH),
     Rule(
         (kinds.Share, kinds.Loss),
         (Layout.CLUSTERED,),
         methods.flips_or_influence,
-        OR_DELTA,
+        FLIPS_OR_DELTA,
         in_memory=True,
     ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.t_of_shared_units, DELTA),
@@ -659,27 +695,36 @@ TESTS: tuple[Rule[Test], ...] = (
         methods.influence,
         DELTA,
     ),
-    Rule(Kind, UNITS, methods.influence, OF_KISH),
-    Rule(kinds.OwnShare, PLAIN_ROWS, methods.predictive_values, PREDICTIVE),
+    Rule(Kind, UNIT_LAYOUTS, methods.influence, DELTA_BY_KISH),
+    Rule(kinds.OwnShare, PLAIN_ROWS, methods.predictive_values, SCORE_TEST_OF_PRECISIONS),
     Rule(kinds.Share, PLAIN_ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
     Rule(scores.Area, PLAIN_ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
     Rule(
         (scores.AtBaseRate, scores.Skill, scores.Coefficient),
         PLAIN_ROWS,
         methods.welch,
-        FIRST_ORDER,
+        WELCH_OF_ROWS,
     ),
-    Rule(scores.Depth, PLAIN_ROWS, methods.welch_or_kurtosis_t, FEW),
+    Rule(scores.Depth, PLAIN_ROWS, methods.welch_or_kurtosis_t, DELTA_BY_KURTOSIS),
     Rule(scores.Order, PLAIN_ROWS, methods.t_of_rows, "t on the influence of each row"),
-    Rule(scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
+    Rule(
+        scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{WELCH_OF_ROWS}, half a row added to each cell"
+    ),
     Rule(
         (scores.Overlap, scores.MeanOfShares, scores.FunctionOfRates),
         PLAIN_ROWS,
         methods.welch_of_decisions,
-        OF_DECISIONS,
+        WELCH_OF_DECISIONS,
     ),
-    Rule(scores.Lift, PLAIN_ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
-    Rule(scores.Decision, PLAIN_ROWS, methods.kurtosis_t_of_decisions, f"{FEW}, {A_ROW}"),
+    Rule(
+        scores.Lift, PLAIN_ROWS, methods.two_lifts, f"{SCORE_TEST_OF_PRECISIONS}, of the precision"
+    ),
+    Rule(
+        scores.Decision,
+        PLAIN_ROWS,
+        methods.kurtosis_t_of_decisions,
+        f"{DELTA_BY_KURTOSIS}, {WITH_A_ROW}",
+    ),
 )
 
 
@@ -696,10 +741,10 @@ class Method:
 NameOf = Callable[[Method], str]  # the name of the interval, or of the test
 # for decisions at a threshold that is chosen again on each bootstrap sample, before any rule
 RECHOSEN = Method(
-    interval_methods.chosen,
-    f"t on the logit scale around Efron's .632 estimate, {SAMPLES}",
-    methods.chosen,
-    f"t, {SAMPLES}",
+    interval_methods.at_rechosen_threshold,
+    f"t on the logit scale around Efron's .632 estimate, {ERROR_OF_SAMPLES}",
+    methods.at_rechosen_threshold,
+    f"t, {ERROR_OF_SAMPLES}",
 )
 
 
@@ -719,9 +764,9 @@ def _method_of_kind(kind: type[Kind], layout: Layout, *, in_memory: bool) -> Met
 
 
 def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
-    """The method of a kind of metric on a layout. It is apart from `method` because `words` names
-    methods where there are no statistics yet. rechosen: True if bootstrap samples choose their own
-    thresholds.
+    """The method of a kind of metric on a layout. It is apart from `method` because `method_names`
+    names methods where there are no statistics yet. rechosen: True if bootstrap samples choose
+    their own thresholds.
     """
     if rechosen and kind.moves_with_threshold:
         return RECHOSEN
@@ -731,7 +776,7 @@ def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> M
 def method(statistic: Statistic) -> Method:
     """The interval and the test of a statistic."""
     return _method(
-        statistic.chosen.metric.kind,
+        statistic.kind,
         statistic.layout,
         in_memory=statistic.in_memory,
         rechosen=statistic.rechooses_threshold,
@@ -760,12 +805,12 @@ def flipped_differences(first: Statistic, second: Statistic) -> Floats | None:
     assert isinstance(first, TermStatistic)
     assert isinstance(second, TermStatistic)
     terms = first.term_differences(second)
-    differences, _ = terms.by_unit(terms.defined, first.unit)
+    differences = terms.summed_by_unit(terms.defined, first.unit).numerator
     return differences if differences.size else None
 
 
-def words(
-    metrics: Iterable[Chosen],
+def method_names(
+    metrics: Iterable[MetricAtK],
     layout: Layout,
     name_of: NameOf,
     *,
@@ -779,16 +824,22 @@ def words(
     every unit are. rechosen: True if thresholds are chosen again
     on each sample.
 
-    >>> from evalkit.catalogue.lookup import find
-    >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
-    >>> print(words(metrics, Layout.PLAIN, lambda method: method.test_is).replace("; ", "\\n"))
+    >>> from evalkit.catalogue.lookup import find_metric
+    >>> metrics = [
+    ...     find_metric(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")
+    ... ]
+    >>> print(
+    ...     method_names(metrics, Layout.PLAIN, lambda method: method.test_is).replace("; ", "\\n")
+    ... )
     recall, accuracy: McNemar's test with Tango's interval
     roc_auc, gini (as roc_auc): DeLong's variance, Welch's t
     """
     labels_by_name: dict[str, list[str]] = {}
-    for chosen in metrics:
-        base = chosen.base
-        label = chosen.label if base is chosen else f"{chosen.label} (as {base.label})"
+    for metric_at_k in metrics:
+        base = metric_at_k.base
+        label = (
+            metric_at_k.label if base is metric_at_k else f"{metric_at_k.label} (as {base.label})"
+        )
         method = _method(base.metric.kind, layout, in_memory=in_memory, rechosen=rechosen)
         labels_by_name.setdefault(name_of(method), []).append(label)
     return "; ".join(f"{', '.join(labels)}: {name}" for name, labels in labels_by_name.items())

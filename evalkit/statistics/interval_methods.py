@@ -10,7 +10,7 @@ import numpy as np
 
 from evalkit.arrays import ratio
 from evalkit.catalogue import kinds, score_kinds
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
@@ -77,7 +77,7 @@ def t_on_range(
         freedom=freedom,
         n=statistic.n if n is None else n,
         level=options.level,
-        ends=statistic.chosen.metric.ends if ends is None else ends,
+        ends=statistic.metric.ends if ends is None else ends,
         method=method,
     )
 
@@ -108,7 +108,7 @@ def mean(statistic: TermStatistic, options: Options) -> Estimate:
     """
     sums = statistic.sums
     values = sums.numerator[sums.defined]
-    return intervals.mean(values, level=options.level, ends=statistic.chosen.metric.ends)
+    return intervals.mean(values, level=options.level, ends=statistic.metric.ends)
 
 
 def mean_of_drawn(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
@@ -133,7 +133,7 @@ def mean_of_losses(statistic: TermStatistic, options: Options) -> Estimate:
     """The mean of a loss per row, with the interval of `intervals.mean_of_losses`, which allows for
     wrong predictions of 0 or 1.
     """
-    metric = statistic.chosen.metric
+    metric = statistic.metric
     kind = metric.kind
     assert isinstance(kind, kinds.Loss)
     losses = statistic.sums.numerator[statistic.sums.defined]
@@ -142,36 +142,36 @@ def mean_of_losses(statistic: TermStatistic, options: Options) -> Estimate:
 
 def summed_mean(statistic: SpreadStatistic, options: Options) -> Estimate:
     """The mean with the interval that its spread gives, where sums replace the units' values."""
-    ends = statistic.chosen.metric.ends
+    ends = statistic.metric.ends
     return intervals.of_spread(statistic.value, statistic.spread, level=options.level, ends=ends)
 
 
-def mean_of_table(chosen: Chosen, table: Counts, *, level: float) -> Estimate:
+def mean_of_table(metric_at_k: MetricAtK, table: Counts, *, level: float) -> Estimate:
     """The mean of a loss with its interval, from a table of unweighted rows by score."""
-    kind = chosen.metric.kind
+    kind = metric_at_k.metric.kind
     assert isinstance(kind, kinds.Loss)
     # one row per class and threshold, with the number of rows that have its loss
     label = np.repeat([1, 0], len(table.threshold))
     frequency = np.concatenate([table.positive, table.negative])
-    loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), chosen.k)
+    loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), metric_at_k.k)
     value = kind.value_at(table, np.nan)
     influence_values = (loss - value) / table.total
     spread = Spread.from_influence(influence_values, frequency=frequency.astype(np.float64))
-    return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
+    return intervals.of_spread(value, spread, level=level, ends=metric_at_k.metric.ends)
 
 
 def jackknife(
     statistic: TermStatistic, options: Options, *, few: bool = False, ends: Ends | None = None
 ) -> Estimate:
     """A ratio of sums over units with the jackknife's error: t on Kish's degrees of freedom, on the
-    logit or log scale.
+    logit or log scale of the metric's range.
 
     few: True to reduce the degrees of freedom by the kurtosis of the influence values, for samples
-    in which a few units may carry most of the variance.
-    ends: bounds in place of those of the metric.
+    in which a few units may carry most of the variance. ends: bounds in place of those of the
+    metric.
     """
     sums = statistic.sums
-    arm = independent.ratio_of(Sums(*sums.by_unit(sums.defined, statistic.unit)))
+    arm = independent.ratio_of(sums.summed_by_unit(sums.defined, statistic.unit))
     freedom = arm.freedom
     if few:
         freedom = arm.spread.kurtosis_freedom(freedom)
@@ -194,7 +194,7 @@ def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     97% on the log scale.
     """
     sums = statistic.sums
-    ends = statistic.chosen.metric.ends
+    ends = statistic.metric.ends
     never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
     if np.isinf(ends).all() and never_negative:
         is_share = bool((sums.numerator <= sums.size).all())
@@ -289,7 +289,7 @@ def _kish_freedom(statistic: SpreadStatistic) -> float:
     return max(freedom, 1.0) if freedom > 0 else freedom
 
 
-def chosen(statistic: RowStatistic, options: Options) -> Estimate:
+def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate:
     """A metric at a threshold that was chosen on the same rows, with t limits from bootstrap
     samples on each of which the threshold is chosen again. They lie around the value that is
     expected on new rows, because the observed value is too good on average.
@@ -299,11 +299,12 @@ def chosen(statistic: RowStatistic, options: Options) -> Estimate:
     every row above the threshold is a hit, few samples or none vary: there the limits are no closer
     than Wilson's.
     """
-    ends = statistic.chosen.metric.ends
-    resampled = np.nanstd(statistic.bootstrap_values)
+    ends = statistic.metric.ends
+    error_at_fixed = statistic.spread.error
+    error_by_samples = np.nanstd(statistic.bootstrap_values)
     estimate = closed_forms.ranged_t(
         statistic.value_on_new_rows,
-        float(np.fmax(statistic.spread.error, resampled)),
+        float(np.fmax(error_at_fixed, error_by_samples)),  # fmax ignores NaN
         freedom=_kish_freedom(statistic),
         n=statistic.n,
         level=options.level,
@@ -312,7 +313,7 @@ def chosen(statistic: RowStatistic, options: Options) -> Estimate:
     ).around(statistic.value)
     if statistic.value not in ends:
         return estimate
-    # with an error of 0 these are Wilson's limits for freedom + 1 units
+    # with an error of 0 `t_on_range` gives Wilson's limits for freedom + 1 units
     freedom = statistic.fewest_units - 1
     return estimate.no_closer_than(t_on_range(statistic, 0.0, options, freedom=freedom))
 
@@ -326,11 +327,12 @@ def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
     powers of the influence values it is `delta`.
     """
     spread = statistic.spread
-    metric = statistic.chosen.metric
+    metric = statistic.metric
     if np.isnan(spread.standardised_power(4)):
         return delta(statistic, options)
-    # a kind is `joint` if its value and influence are computed together, as of shares of variance
-    low = -np.inf if metric.kind.joint else metric.low
+    low = metric.low
+    if metric.kind.joint:  # a share of variance, of which value and influence are computed together
+        low = -np.inf
     return t_on_range(
         statistic,
         spread.error,
@@ -350,7 +352,7 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
     """
     if statistic.n > options.limits.flipped:
         return delta_by_kurtosis(statistic, options)
-    high = statistic.chosen.metric.high
+    high = statistic.metric.high
     with np.errstate(divide="ignore", invalid="ignore"):
         log_distance = np.log(high - statistic.leave_one_out_values())
     if log_distance.size < 2 or not np.isfinite(log_distance).all():
@@ -375,14 +377,14 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
     In samples of few units the estimated variance depends on the value, which t takes as
     independent; a bootstrap-t repeats the dependence.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfMeans)
     terms = statistic.unit_terms
     terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
     limits = bootstrap.t_limits(
         terms,
         kind.function,
-        high=statistic.chosen.metric.high,
+        high=statistic.metric.high,
         rng=options.rng,
         level=options.level,
         resamples=options.limits.resamples,
@@ -396,7 +398,7 @@ def skewed_rows(statistic: SpreadStatistic, options: Options) -> Estimate:
     inside the metric's range, for example if all rows have one class.
     """
     spread = statistic.spread
-    metric = statistic.chosen.metric
+    metric = statistic.metric
     if spread.error == 0 and metric.low < statistic.value < metric.high:
         return no_interval(statistic, options, UNMOVED)
     return intervals.hall(
@@ -438,7 +440,7 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     and then the influence values, and the error, are too small. Boyd, Eng, Page 2013,
     doi:10.1007/978-3-642-40994-3_29.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.Order)
     estimate = ranged_t_of_table(statistic, options)
     if not kind.biased:  # of the metrics of the order of scores only average precision is
@@ -480,7 +482,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     limits are extended to the value itself if necessary. The degrees of freedom follow from the
     kurtosis of the cells' influence values.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.Decision)
     decisions = statistic.tables.cut
     # the first element counts rows predicted positive, the second the others
@@ -491,12 +493,12 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
         np.ravel(kind.influence_table(padded)), frequency=np.array([tp, fn, fp, tn])
     )
     estimate = closed_forms.ranged_t(
-        kind.read(padded),
+        kind.value_of_table(padded),
         spread.error,
         freedom=spread.kurtosis_freedom(padded.total - 1),
         n=int(decisions.total),
         level=options.level,
-        ends=statistic.chosen.metric.ends,
+        ends=statistic.metric.ends,
         method=OF_CELLS,
     )
     return estimate.around(statistic.value)
@@ -506,7 +508,7 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     """F-beta or the Jaccard index with the interval of `closed_forms.overlap`, from Wilson's limits
     of two shares.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
     decisions = statistic.tables.cut
     tp, fn = decisions.positive
@@ -521,14 +523,14 @@ def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     """The unweighted mean of shares of disjoint sets of rows, such as balanced accuracy, by MOVER
     from Wilson's limits of each share.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.MeanOfShares)
     # disjoint rows: zeros in place of influence values mean no correlation
     uncorrelated = np.zeros(1)
     weight = 1 / len(kind.shares)
     parts = []
     for share in kind.shares:
-        estimate = wilson(replace(statistic, chosen=Chosen(share)), options)
+        estimate = wilson(replace(statistic, metric_at_k=MetricAtK(share)), options)
         parts.append(closed_forms.WeightedEstimate(weight, estimate, uncorrelated))
     n = int(statistic.tables.cut.total)
     return closed_forms.mover_mean(parts, n=n, level=options.level)
@@ -543,26 +545,34 @@ def gap(statistic: ScoreStatistic, options: Options, rows: float = 1.0) -> Estim
     of independent rows that a weight of 1 represents.
     """
     table = statistic.tables.counts
-    widest, sign = influence.widest_gap(table)
-    sizes = (max(round(table.positives * rows), 2), max(round(table.negatives * rows), 2))
-    rates = []
-    for size, above in zip(sizes, (table.tp, table.fp), strict=True):
-        hits = size * ratio(above[widest], above[-1])
-        # min: rounding error may lift the hits above the size
-        rates.append(intervals.wilson(min(hits, size), size, level=options.level))
-    larger, smaller = rates if sign >= 0 else reversed(rates)
+    widest, sign = influence.widest_gap(table)  # its threshold, and which rate is larger there
+    positives = max(round(table.positives * rows), 2)
+    negatives = max(round(table.negatives * rows), 2)
+    recall = float(ratio(table.tp[widest], table.tp[-1]))
+    fall_out = float(ratio(table.fp[widest], table.fp[-1]))
+    larger = _rate(recall, positives, options.level)
+    smaller = _rate(fall_out, negatives, options.level)
+    if sign < 0:
+        larger, smaller = smaller, larger
     rise = bootstrap.largest_rise(
         table,
-        sizes,
+        (positives, negatives),
         sign,
         rng=options.rng,
         share=(1 + options.level) / 2,
         resamples=options.limits.resamples,
     )
     value = statistic.value
+    # reversed: the distance to the lower limit of the smaller rate is how far it raises the gap
     high = recovered(value, larger.reach, smaller.reach[::-1]).high
     low = float(max(value - rise, 0.0))
     return Estimate(value, low, min(high, 1.0), options.level, statistic.n, GAP)
+
+
+def _rate(share: float, rows: int, level: float) -> Estimate:
+    """A share of so many rows with Wilson's interval."""
+    hits = min(share * rows, rows)  # rounding error may lift it above the rows
+    return intervals.wilson(hits, rows, level=level)
 
 
 def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -591,7 +601,7 @@ def at_rate(
     has too few negatives: at a low base rate the few negatives that score highest decide, and fewer
     than correspond to RESOLVED positives do not show how these vary.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
     table = statistic.tables.counts
     if kind.positives_of(table) >= min(RESOLVED, table.positives):
@@ -604,9 +614,10 @@ def at_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     return at_rate(statistic, options, ranged_t_by_unit)
 
 
-class Picked(NamedTuple):
-    """The highest-scored rows: the positives among them (hits), their number, and the share of
-    positives near the cut-off score (border). table: the counts of all rows.
+class PickedRows(NamedTuple):
+    """The highest-scored rows, which a metric selects: the positives among them (hits), their
+    number, and the share of positives near the cut-off score (border). table: the counts of all
+    rows.
     """
 
     hits: float
@@ -615,11 +626,13 @@ class Picked(NamedTuple):
     table: Counts
 
 
-def _picked(statistic: ScoreStatistic) -> Picked:
-    kind = statistic.chosen.metric.kind
+def _picked(statistic: ScoreStatistic) -> PickedRows:
+    """The rows that the metric, of the highest-scored rows or a lift, selects."""
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
-    table = kind.source(statistic.tables)
-    return Picked(*kind.picked(table), table)
+    table = kind.score_table(statistic.tables)
+    picked = kind.picked(table)
+    return PickedRows(picked.hits, picked.rows, picked.border_share, table)
 
 
 def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -641,7 +654,7 @@ def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The lift of the picked rows, with limits from those of their precision or from those of
     recall, whichever is the share of fewer rows and so carries most of the error.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.Depth)
     picked = _picked(statistic)
     table = picked.table
@@ -661,10 +674,10 @@ def top_recall(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The recall of the picked rows, which is lift · share of rows picked: the limits of `depth`
     times this share, at most 1.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.TopRecall)
     lifted = depth(statistic, options)
-    share = kind.share(kind.source(statistic.tables))
+    share = kind.share(kind.score_table(statistic.tables))
     high = min(lifted.high * share, 1.0)
     return replace(lifted, value=statistic.value, low=lifted.low * share, high=high)
 
@@ -688,7 +701,7 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     The two rates are independent, because they are shares of different rows: the positives and the
     negatives.
     """
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfRates)
     decisions = statistic.tables.cut
     # the first element counts rows predicted positive, the last one all rows

@@ -434,8 +434,8 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     distance = first_only - second_only - n * difference
     if variance > 0:
         return float(distance / np.sqrt(variance))
-    # without variance the hypothesis is certainly wrong
-    return float(np.sign(distance)) * np.inf
+    # without variance the hypothesis is certainly wrong, unless it is just what was observed
+    return float(np.sign(distance)) * np.inf if distance else 0.0
 
 
 # Means of skewed values in closed form ------------------------------------------------------------
@@ -472,7 +472,7 @@ def mean(
         frequency = None
         total = float(units.sum())
         n: float = units.size
-    else:
+    else:  # values that no unit has are left out
         frequency = finite("rows", rows)
         units = units[frequency > 0]
         frequency = frequency[frequency > 0]
@@ -581,15 +581,24 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     rest = mean_t(first_rest - second_rest, level=level)
     more_wrong = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
     value = rest.value + worst / n * more_wrong
-    reaches = [rest.reach]  # of the terms of the difference, for MOVER
-    for sign, system in ((1, first_certain), (-1, second_certain)):
-        if system.sure.any():
-            wrong = int((system.wrong & system.sure).sum())
-            share = wilson(wrong, int(system.sure.sum()), level=level)
-            # [::-1]: the second system's upper limit lowers the difference
-            reaches.append(worst * float(system.sure.mean()) * share.reach[::sign])
+    # how far each term of the difference may move it down and up, for MOVER
+    reaches = [rest.reach]
+    if first_certain.sure.any():
+        reaches.append(_reach_of_wrong(first_certain, worst, level))
+    if second_certain.sure.any():
+        # reversed: the second system's upper limit lowers the difference
+        reaches.append(_reach_of_wrong(second_certain, worst, level)[::-1])
     low, high = recovered(value, *reaches)
     return Estimate(value, low, high, level, n, SURE)
+
+
+def _reach_of_wrong(certain: CertainPredictions, worst: float, level: float) -> Floats:
+    """How far the mean loss may move, down and up, with the share of wrong ones among the
+    predictions of 0 or 1 (`sure`), by Wilson's limits: (2,). worst: the loss of a wrong one.
+    """
+    wrong = int((certain.wrong & certain.sure).sum())
+    share = wilson(wrong, int(certain.sure.sum()), level=level)
+    return worst * float(certain.sure.mean()) * share.reach
 
 
 def bounded(

@@ -28,12 +28,13 @@ CLOSE = 0.01
 COMPARED_AT_ONCE = 2**16
 MADE_AT_ONCE = 2**21  # differences of units that are made at once
 
-# signed sums -> what is compared with the data's, written to `out`: np.abs for a two-sided test
-Fold = Callable[..., Floats]
-# one-sided: a drawn sign vector, and its opposite, whose sums are the negative ones
-FOLDS: tuple[Fold, ...] = (np.positive, np.negative)
+# (signed sums, out=array) -> the evidence against the null that is compared with the data's
+Evidence = Callable[..., Floats]
+TWO_SIDED: tuple[Evidence, ...] = (np.abs,)
+# a drawn sign vector and its opposite, whose sums are the negative ones, count as two
+ONE_SIDED: tuple[Evidence, ...] = (np.positive, np.negative)
 AddUp = Callable[[Floats], Floats]  # rows, (rows, k) -> the sums of each unit, (n, k)
-# columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
+# columns, (n, k) -> their sums with the signs of each sign vector of a block, (k, draws)
 SignedSums = Callable[[Floats], Floats]
 
 
@@ -181,7 +182,7 @@ class ColumnPairs:
     @classmethod
     def from_differences(cls, columns: Floats) -> ColumnPairs:
         """Pairs from their differences, (n, m), without a table: `values` is one column of zeros,
-        for which `scale` is 0, so that each pair is flipped by its differences.
+        so that the sums of each pair are taken from its differences (`loses_digits`).
         """
         no_columns = np.zeros((len(columns), 1))
         zero = np.zeros(columns.shape[1], np.int64)
@@ -199,12 +200,16 @@ class ColumnPairs:
 
         return ColumnPairs(self.values[units], self.first[pairs], self.second[pairs], differences)
 
-    @property
-    def scale(self) -> Floats:
-        """The larger √Σ value² of the two columns of each pair: (m,)."""
-        size = np.sqrt(np.sum(self.values**2, axis=0))
-        scale: Floats = np.maximum(size[self.first], size[self.second])
-        return scale
+    def loses_digits(self, size: Floats) -> Bools:
+        """A mask of the pairs, (m,), whose signed sums must be taken from their differences: as the
+        difference of the sums of two columns they would lose digits, or there are no columns.
+
+        size: √Σ difference² of each pair, (m,).
+        """
+        column_size = np.sqrt(np.sum(self.values**2, axis=0))
+        larger_size = np.maximum(column_size[self.first], column_size[self.second])
+        has_no_columns = larger_size == 0
+        return np.asarray((size < CLOSE * larger_size) | has_no_columns)
 
 
 def adjusted(
@@ -301,10 +306,11 @@ def count_extreme(
     """For each pair, the number of sign vectors in which the largest |Σ ± d| / size of this pair
     and those after it is at least its `observed`.
 
-    pairs: the most extreme first. size: √Σ d² of each, (m,). With at most 20 units all sign vectors
-    are visited, each for itself and its opposite, except that of the data; otherwise at least
-    `draws` random ones. For a one-sided alternative Σ ± d takes the place of |Σ ± d|, and a vector
-    and its opposite count as two.
+    pairs: the most extreme first. size: √Σ d² of each, (m,). observed: |Σ d| / size of each, (m,).
+    With at most 20 units all sign vectors are visited: one of each two opposite ones, whose |Σ ± d|
+    are equal, without the data's, thus 2^(n − 1) − 1. Otherwise at least `draws` random ones are.
+    For a one-sided alternative Σ ± d takes the place of |Σ ± d|, and a vector and its opposite
+    count as two.
 
     >>> pairs = ColumnPairs.from_differences(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> rng = np.random.default_rng(1)
@@ -313,41 +319,40 @@ def count_extreme(
     """
     n = len(pairs.values)
     m = len(pairs)
-    inverse_size = np.divide(1.0, size, out=np.zeros(m), where=size != 0)
-    scale = pairs.scale
-    # see CLOSE; a scale of 0 means that there are differences without a table
-    close = (size < CLOSE * scale) | (scale == 0)
+    all_evidence = ONE_SIDED if alternative.one_sided else TWO_SIDED
+    # a function per block of sign vectors, which gives the sums of columns with these signs
+    blocks: Iterator[SignedSums]
     if n <= signflip.ENUMERATED:
         blocks = _every_sign_vector(n)
-        total = 1 << (n - 1)
+        vectors = 1 << (n - 1)
         title = "flipping signs"
     else:
         blocks = _random_sign_vectors(n, max(signflip.HELD // m, 1), rng, draws)
-        total = draws
+        vectors = draws
         title = "drawing signs"
-    extreme = np.zeros(m, np.int64)
-    done = 0
     count_block = partial(
         _count_extreme_of_block,
         pairs,
-        close=close,
-        inverse_size=inverse_size,
+        from_differences=pairs.loses_digits(size),
+        inverse_size=np.divide(1.0, size, out=np.zeros(m), where=size != 0),
         observed=observed,
     )
-    with progress(title, total) as show:
+    extreme = np.zeros(m, np.int64)
+    counted = 0
+    with progress(title, vectors * len(all_evidence)) as show:
         for signed_sums in blocks:
-            show(done)
-            for fold in FOLDS if alternative.one_sided else (np.abs,):
-                counts = count_block(signed_sums, fold=fold)
+            show(counted)
+            for evidence in all_evidence:
+                counts = count_block(signed_sums, evidence=evidence)
                 extreme += counts.extreme
-                done += counts.draws
+                counted += counts.draws
     if alternative.one_sided and n <= signflip.ENUMERATED:
         # The enumeration leaves out the data's own signs, which the caller counts. Each vector has
         # been counted with its opposite, except these: theirs is one further vector.
-        opposite_of_data = count_block(_sums_of_data, fold=np.negative)
+        opposite_of_data = count_block(_sums_of_data, evidence=np.negative)
         extreme += opposite_of_data.extreme
-        done += 1
-    return ExtremeCounts(extreme, done)
+        counted += 1
+    return ExtremeCounts(extreme, counted)
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:
@@ -393,16 +398,18 @@ def _count_extreme_of_block(
     pairs: ColumnPairs,
     signed_sums: SignedSums,
     *,
-    close: Bools,
+    from_differences: Bools,
     inverse_size: Floats,
     observed: Floats,
-    fold: Fold,
+    evidence: Evidence,
 ) -> ExtremeCounts:
     """The counts of `count_extreme` over the sign vectors of one block.
 
-    close: True for pairs whose sums come from their differences, see CLOSE. fold: as in `Fold`.
-    Pairs are compared some at a time, beginning with the last ones, since each needs the largest
-    statistic of those after it.
+    signed_sums: columns -> their sums with the signs of each vector of the block, (columns, draws).
+    from_differences: a mask of the pairs whose sums are taken from their differences, see
+    `ColumnPairs.loses_digits`. inverse_size: 1 / √Σ d² of each pair, 0 for one without differences.
+    evidence: writes |sum|, sum or −sum to `out`. Pairs are compared some at a time, beginning with
+    the last ones, since each needs the largest statistic of those after it.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
@@ -411,13 +418,13 @@ def _count_extreme_of_block(
     largest = np.full(draws, -np.inf)  # in each draw, of the pairs after the block
     at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
     for stop in range(m, 0, -at_once):
-        block = slice(max(stop - at_once, 0), stop)
+        block = slice(max(stop - at_once, 0), stop)  # of pairs
         sums = column_sums[pairs.first[block]]
         sums -= column_sums[pairs.second[block]]
-        numbers = np.flatnonzero(close[block])
+        numbers = np.flatnonzero(from_differences[block])
         if numbers.size:
             sums[numbers] = signed_sums(pairs.differences(block.start + numbers))
-        fold(sums, out=sums)
+        evidence(sums, out=sums)  # in the memory of the sums, which are not needed any more
         sums *= inverse_size[block, None]
         np.maximum(sums[-1], largest, out=sums[-1])
         # each row: the largest of its pair and those after it; maximum.accumulate is 20 times

@@ -9,9 +9,9 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, score_kinds
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics.rows import Sums, both
+from evalkit.metrics.rows import Sums, defined_in_both
 from evalkit.statistics import closed_forms, independent, intervals, power, proportions
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Comparison, Estimate
@@ -58,7 +58,7 @@ class Options:
 
     unit: the noun for a unit, such as "row". limits: the numbers of units up to which slower
     methods are used. test_to_train: test rows per training row, for folds. many: True if there are
-    too many units for sign flips. seed: of bootstrap samples that all systems share.
+    too many units for sign flips. seed: of the bootstrap samples of rows that all systems share.
     """
 
     level: float
@@ -108,12 +108,14 @@ def sign_flips_of(
     difference: its terms, by row. unit: the unit of each row, whose terms are added up; None if
     each row is one.
     """
-    total, size = difference.by_unit(difference.defined, unit)
-    if unit is None and difference.denominator is None:  # a mean: every size is 1
-        counts = None
-    else:  # units without a row that counts have no difference
-        total = total[size > 0]
-        counts = size[size > 0]
+    of_unit = difference.summed_by_unit(difference.defined, unit)
+    total = of_unit.numerator
+    counts = None
+    is_mean = unit is None and difference.denominator is None
+    if not is_mean:  # a unit without a row that counts has no difference
+        has_rows = of_unit.size > 0
+        total = total[has_rows]
+        counts = of_unit.size[has_rows]
     return sign_flip(
         total, counts, rng=options.rng, level=options.level, unit=options.unit, mid_p=mid_p
     )
@@ -134,13 +136,14 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
     One error of such a certain prediction costs far more than all other rows may show: MOVER allows
     for errors that the data do not have.
     """
-    defined = both(first.sums, second.sums)
-    kind = first.chosen.metric.kind
+    defined = defined_in_both(first.sums, second.sums)
+    kind = first.kind
     assert isinstance(kind, kinds.Loss)
     first_losses = first.sums.numerator[defined]
     second_losses = second.sums.numerator[defined]
-    certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
-    if not any(system.sure.any() for system in certain):
+    # for each system the rows on which it alone predicts 0 or 1
+    certain_rows = intervals.certain_alone(first_losses, second_losses, kind.worst)
+    if not any(system.sure.any() for system in certain_rows):
         return flips_or_t(first, second, options)
 
     def interval(level: float) -> Estimate:
@@ -183,10 +186,10 @@ def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options)
     otherwise t by the jackknife.
     """
     difference = first.term_differences(second)
-    total, size = difference.by_unit(difference.defined, first.unit)
+    of_unit = difference.summed_by_unit(difference.defined, first.unit)
     same_sizes = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
     # sign flips leave out units with the denominator 0: there the numerators must be equal too
-    if same_sizes and not total[size == 0].any():
+    if same_sizes and not of_unit.numerator[of_unit.size == 0].any():
         return flips_or_t(first, second, options)
     return t_test(first, second, options)
 
@@ -217,7 +220,7 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
     """Compare rows in time order by Diebold and Mariano's test, with Harvey's correction; see
     `Spread.from_series`.
     """
-    if isinstance(first.chosen.metric.kind, kinds.RatioOfSums):
+    if isinstance(first.kind, kinds.RatioOfSums):
         difference = first.shared_difference(second)
     else:
         spread = first.difference_spread(second)
@@ -235,12 +238,12 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
 
 
 class VarianceGrowth(NamedTuple):
-    """How the variance of the units' differences depends on the true difference d: Var(d) = Var(0)
-    + linear · |d| + square · d².
+    """How the variance of the units' differences depends on the true mean difference d: Var(d) =
+    Var(0) + linear · |d| + quadratic · d².
     """
 
     linear: float
-    square: float
+    quadratic: float
 
 
 NO_GROWTH = VarianceGrowth(0.0, 0.0)
@@ -270,9 +273,9 @@ class PairedDifference(DifferenceByT):
         # the observed variance + Var(assumed) − Var(observed), by `VarianceGrowth`
         assumed = abs(difference)
         observed = abs(self.value)
-        growth = self.growth.linear * (assumed - observed)
-        growth += self.growth.square * (assumed**2 - observed**2)
-        return float(np.sqrt(max(self.spread**2 + growth, 0.0)))
+        change = self.growth.linear * (assumed - observed)
+        change += self.growth.quadratic * (assumed**2 - observed**2)
+        return float(np.sqrt(max(self.spread**2 + change, 0.0)))
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power; NaN
@@ -287,7 +290,7 @@ class PairedDifference(DifferenceByT):
             level=level,
             power=POWER,
             grows=self.growth.linear,
-            bends=self.growth.square,
+            bends=self.growth.quadratic,
         )
         return self.exactness_margin + by_t
 
@@ -296,16 +299,20 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     """The difference of two means or ratios of sums over the units that have values of both, for a
     t-test: Student's paired t for means of independent units, otherwise the jackknife.
     """
-    defined = both(first.sums, second.sums)
-    means = first.sums.denominator is None and second.sums.denominator is None
-    if first.unit is None and means:
+    defined = defined_in_both(first.sums, second.sums)
+    are_means = first.sums.denominator is None and second.sums.denominator is None
+    if first.unit is None and are_means:
         return _paired_means(first, second, defined)
-    first_ratio = independent.ratio_of(Sums(*first.sums.by_unit(defined, first.unit)))
-    second_ratio = independent.ratio_of(Sums(*second.sums.by_unit(defined, first.unit)))
+    unit = first.unit  # both systems have the same rows in the same units
+    first_ratio = independent.ratio_of(first.sums.summed_by_unit(defined, unit))
+    second_ratio = independent.ratio_of(second.sums.summed_by_unit(defined, unit))
+    # n times the jackknife's influence of each of the n units, of which `standard_error` takes a
+    # mean
+    influence = first_ratio.scaled_influence - second_ratio.scaled_influence
     return PairedDifference(
         value=first_ratio.value - second_ratio.value,
-        error=standard_error(first_ratio.effect - second_ratio.effect),
-        n=first_ratio.effect.size,
+        error=standard_error(influence),
+        n=influence.size,
         freedom=min(first_ratio.freedom, second_ratio.freedom),
         method=JACKKNIFE,
     )
@@ -324,9 +331,12 @@ def _paired_means(
     value = float(differences.mean())
     sizes = np.abs(differences)
     largest = float(sizes.max())
-    one_amount = bool(np.all((sizes == 0) | (sizes == largest)))
-    # the mid-p counts ties half, and so is not conservative
-    is_conservative = one_amount and not first.mid_p
+    have_one_size = bool(np.all((sizes == 0) | (sizes == largest)))
+    exactness_margin = 0.0
+    # sign flips of differences of one size are conservative, unless the mid-p counts ties half
+    if have_one_size and not first.mid_p:
+        # a flipped sign changes the mean by 2 · largest / n, of which this is half
+        exactness_margin = largest / n
     return PairedDifference(
         value,
         standard_error(differences - value),
@@ -334,45 +344,62 @@ def _paired_means(
         freedom=n - 1,
         method="paired t",
         scale=largest,
-        growth=_growth(first_values, second_values, first.chosen.metric),
-        # a flipped sign changes the mean by 2 · largest / n, of which it is half
-        exactness_margin=largest / n if is_conservative else 0.0,
+        growth=_variance_growth(first_values, second_values, first.metric),
+        exactness_margin=exactness_margin,
     )
 
 
-def _growth(first: Floats, second: Floats, metric: Metric) -> VarianceGrowth:
-    """How the variance of the differences of two systems' values grows with the true difference d:
-    Var(d) = Var(0) + linear · |d| + square · d².
+def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceGrowth:
+    """How the variance of the units' differences grows with the true mean difference d of two
+    systems: Var(d) = Var(0) + linear · |d| + quadratic · d².
 
-    linear, of units that are equal now: correlation · equal² · typical. They come to differ by the
-    typical size of the other differences, the more so the more alike the systems are: unrelated
-    systems are equal by coincidence. This term is a heuristic, which was chosen by simulation.
-    linear and square, within a range: a system's variance that the other does not share goes with
-    (mean − low) (high − mean). At a mean moved by d this grows by its slope · d − d².
-    square, without a range: −equal, as the squares of the units that are equal now keep their sum.
+    first, second: the values of the two systems, one per unit. Three terms are added up. Units that
+    are equal now come to differ: `_growth_of_equal_units`, in `linear`. If the metric has a range,
+    the variance of one system that the other does not share is proportional to (mean − low) (high −
+    mean), which at a mean moved by d grows by slope · d − d²: in both. Without a range the squared
+    differences of the units keep their sum, so that d² is subtracted for the share of equal units.
     """
     differences = first - second
-    n = differences.size
-    equal = float((differences == 0).mean())  # the share of units without a difference
-    low, high = metric.ends
-    if equal == 1:
+    equal_share = float((differences == 0).mean())
+    if equal_share == 1:
         return NO_GROWTH
-    mean = float(first.mean())
-    other_mean = float(second.mean())
-    deviation = first - mean
+    deviation = first - first.mean()
     other_deviation = second - second.mean()
-    variance = float(deviation @ deviation) / n
-    covariance = float(deviation @ other_deviation) / n
-    variances = variance * float(other_deviation @ other_deviation) / n
-    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)  # 0 if a system is constant
-    typical = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
-    growth_of_equal = correlation * equal**2 * typical
+    by_equal = _growth_of_equal_units(differences, deviation, other_deviation)
+    low, high = metric.ends
     if not np.isfinite(high - low):
-        return VarianceGrowth(linear=growth_of_equal, square=-equal)
-    # what is not shared, as a share of the largest variance that the mean allows
-    unshared = (variance - covariance) / ((mean - low) * (high - mean) or np.inf)
-    slope = metric.sign * (low + high - 2 * other_mean)  # of (mean − low) (high − mean)
-    return VarianceGrowth(linear=growth_of_equal + unshared * slope, square=-unshared)
+        return VarianceGrowth(linear=by_equal, quadratic=-equal_share)
+    n = differences.size
+    mean = float(first.mean())
+    unshared_variance = float(deviation @ deviation) / n - float(deviation @ other_deviation) / n
+    largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
+    # infinite for a mean at an end of the range, where nothing varies
+    unshared = unshared_variance / (largest_variance or np.inf)
+    # the derivative of (mean − low) (high − mean), towards the better end of the range
+    slope = metric.sign * (low + high - 2 * float(second.mean()))
+    return VarianceGrowth(linear=by_equal + unshared * slope, quadratic=-unshared)
+
+
+def _growth_of_equal_units(
+    differences: Floats, deviation: Floats, other_deviation: Floats
+) -> float:
+    """By how much the variance of the differences grows, per unit of the true difference, because
+    units that are equal now come to differ: correlation · share of equal units² · typical size of
+    a difference.
+
+    deviation, other_deviation: of each system's values from their mean. They come to differ the
+    more surely the more the systems are alike: unrelated systems are equal by coincidence. This is
+    a heuristic, which was chosen by simulation.
+    """
+    n = differences.size
+    equal_share = float((differences == 0).mean())
+    covariance = float(deviation @ other_deviation) / n
+    variances = float(deviation @ deviation) / n * float(other_deviation @ other_deviation) / n
+    # 0 if a system is constant, or if the correlation is negative
+    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)
+    # the root mean square of the differences that are not 0
+    typical_size = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
+    return correlation * equal_share**2 * typical_size
 
 
 # By influence values ------------------------------------------------------------------------------
@@ -404,7 +431,7 @@ def _magnitude(first: Statistic, second: Statistic) -> float:
     """The magnitude of two values, at most 1, relative to which a difference may be a rounding
     error; 1 for a metric without a lower bound, as its values may be near 0 whatever its terms.
     """
-    if not np.isfinite(first.chosen.metric.low):
+    if not np.isfinite(first.metric.low):
         return 1.0
     return min(1.0, max(abs(first.value), abs(second.value)))
 
@@ -416,14 +443,18 @@ def influence(first: SpreadStatistic, second: SpreadStatistic, options: Options)
     return _by_t(first, second, options, error=error, freedom=freedom, method=first.error_method)
 
 
-def chosen(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
+def at_rechosen_threshold(
+    first: RowStatistic, second: RowStatistic, options: Options
+) -> Comparison:
     """Compare by t, with the standard error over bootstrap samples, on each of which the thresholds
     of both systems are chosen again; it is at least that at the fixed thresholds.
     """
-    fixed = first.difference_spread(second).error
-    resampled = np.nanstd(first.bootstrap_values - second.bootstrap_values)
+    error_at_fixed = first.difference_spread(second).error
+    error_by_samples = np.nanstd(first.bootstrap_values - second.bootstrap_values)
     # fmax ignores NaN, the standard deviation if no sample has a value
-    variance = np.fmax(fixed, resampled) ** 2 + added_variance(first, second).sum()
+    larger_error = np.fmax(error_at_fixed, error_by_samples)
+    # the variance if some more rows had differing decisions: few or none may differ by chance
+    variance = larger_error**2 + added_variance(first, second).sum()
     freedom = max(first.freedom, 1.0)
     error = float(np.sqrt(variance))
     return _by_t(first, second, options, error=error, freedom=freedom, method=CHOSEN)
@@ -492,7 +523,7 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     variance = np.zeros(2)
     # a row that one system alone predicts positive changes the metric of this system
     for statistic in (first, second):
-        kind = statistic.chosen.metric.kind
+        kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         # of a positive row, then a negative one (lines), predicted positive or not (columns)
         influence = kind.influence_table(statistic.tables.cut)
@@ -554,10 +585,12 @@ def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) ->
     on which both systems agree would have a variance of 0.
     """
     classes = variance_by_class(first, second)
-    # Σ l² of both half rows, whose influence l is 1 / the rows of their class
-    added = 1.0 / np.maximum(classes.rows, 1) ** 2
+    # Σ l² of both half rows of a class, whose influence l is 1 / the rows of their class: 2 · ½ ·
+    # l²
+    of_half_rows = 1.0 / np.maximum(classes.rows, 1) ** 2
     value = first.value - second.value
-    difference = welch_t(value, classes.variance + added, classes.rows, "Agresti–Min, Welch t")
+    variance = classes.variance + of_half_rows
+    difference = welch_t(value, variance, classes.rows, "Agresti–Min, Welch t")
     return options.compare(difference)
 
 
@@ -599,11 +632,11 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     """The test of two lifts: that of the precisions, which are the lifts times the same base rate.
     The difference and its limits are divided by the base rate.
     """
-    kind = first.chosen.metric.kind
+    kind = first.kind
     assert isinstance(kind, score_kinds.Lift)
     assert kind.share is not None
-    precision = Chosen(kind.share)
-    decisions = first.tables.cut
+    precision = MetricAtK(kind.share)
+    decisions = first.tables.cut  # counts of the decisions at the threshold
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
         """The difference of the lifts, from that of the precisions; the base rate is estimated."""
@@ -611,7 +644,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
         return closed_forms.divided(difference, base_rate)
 
     comparison = predictive_values(
-        replace(first, chosen=precision), replace(second, chosen=precision), options
+        replace(first, metric_at_k=precision), replace(second, metric_at_k=precision), options
     )
     return comparison.with_limits(divided_by_base_rate)
 
@@ -635,7 +668,7 @@ def no_test(first: Statistic, second: Statistic, options: Options, why: str = NO
 
 def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
     """The test of Nadeau and Bengio for two means over folds, whose scores share training rows."""
-    defined = both(first.sums, second.sums)
+    defined = defined_in_both(first.sums, second.sums)
     differences = (first.sums.per_unit - second.sums.per_unit)[defined]
     return nadeau_bengio(
         differences, train=1, test=options.test_to_train, level=options.level, unit=options.unit
@@ -648,7 +681,7 @@ def two_drawn(
     """Compare by t over the units that have both values. Units are the same in every sample, so
     that the variance is that of the random draws alone.
     """
-    defined = both(first.sums, second.sums)
+    defined = defined_in_both(first.sums, second.sums)
     differences = first.sums.numerator - second.sums.numerator
     return options.compare(
         DifferenceByT(
@@ -739,7 +772,7 @@ def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Optio
 
 def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """Raise TypeError: systems on the same units are compared by their difference."""
-    raise TypeError(f"{first.chosen.label}: a lift needs other units in each system")
+    raise TypeError(f"{first.metric_at_k.label}: a lift needs other units in each system")
 
 
 # The minimum detectable difference ----------------------------------------------------------------
@@ -811,16 +844,18 @@ def detectable_by_means(
     both arms estimate the ratio of the two. Where values are negative, it is
     `detectable_by_width`.
     """
-    raw = (first.unadjusted(), second.unadjusted())
-    lowest = min(arm.sums.numerator.min() for arm in raw)
+    raw_arms = (first.unadjusted(), second.unadjusted())
+    lowest = min(arm.sums.numerator.min() for arm in raw_arms)
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:
         return detectable_by_width(first, second, comparison, level)
     sizes = np.array([first.n, second.n])
-    values = [first.sums.numerator, second.sums.numerator]
-    relative_variance = np.array([arm.var(ddof=1) / arm.mean() ** 2 for arm in values])
+    values_by_arm = [first.sums.numerator, second.sums.numerator]
+    relative_variances = np.array(
+        [values.var(ddof=1) / values.mean() ** 2 for values in values_by_arm]
+    )
     base = second.value
-    # "not <": also if p is NaN
-    if not comparison.p_value < 1 - comparison.test_level:
+    differs = comparison.p_value < 1 - comparison.test_level  # False also if p is NaN
+    if not differs:
         base = float(np.average([first.value, second.value], weights=sizes))
-    sd = base * float(np.sqrt(np.average(relative_variance, weights=sizes)))
+    sd = base * float(np.sqrt(np.average(relative_variances, weights=sizes)))
     return power.detectable_lift(base, sd, first.n, second.n, level=level, power=POWER)

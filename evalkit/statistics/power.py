@@ -58,9 +58,9 @@ def minimum_detectable(
     _check(sd, power, level)
     if not n >= 2 or np.isnan(sd):
         return np.nan
-    effect = _detectable_effect(n, level, power)
-    # d = effect · √(sd² + grows d + bends d²), squared: the larger root of
-    # lead d² − 2 half d − last = 0
+    effect = _detectable_effect(n, level, power)  # in standard deviations
+    # The difference d is effect · its own standard deviation, √(sd² + grows d + bends d²); squared,
+    # it is the larger root of lead d² − 2 half d − last = 0.
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2
@@ -84,8 +84,8 @@ def detectable_share(
     in one of n, that the score test detects with this power.
 
     The direction is that towards ½, where the variance is larger, so that the result holds for
-    both; NaN if even the largest difference would
-    not be detected. Fleiss, Levin, Paik 2003, section 4.2, without continuity correction, for n.
+    both; NaN if even the largest difference would not be detected. Fleiss, Levin, Paik 2003,
+    section 4.2, without continuity correction, for n.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -98,7 +98,7 @@ def detectable_share(
     if not min(n, m) > 0 or np.isnan(base):
         return np.nan
 
-    def excess(difference: float) -> float:
+    def beyond_detectable(difference: float) -> float:
         """Difference − (z · error under the null + z_power · error under the alternative): 0 if the
         test detects the difference with just this power, above 0 if with more.
         """
@@ -108,10 +108,12 @@ def detectable_share(
         error = np.sqrt(other_share * (1 - other_share) / n + base * (1 - base) / m)
         return float(difference - z * null_error - z_power * error)
 
-    if excess(1 - base) < 0:  # not even the largest difference is detected
+    if beyond_detectable(1 - base) < 0:  # not even the largest difference is detected
         return np.nan
-    not_detected = bisect(lambda difference: excess(difference) < 0, inside=0.0, outside=1 - base)
-    return not_detected.outside
+    boundary = bisect(
+        lambda difference: beyond_detectable(difference) < 0, inside=0.0, outside=1 - base
+    )
+    return boundary.outside
 
 
 def detectable_lift(
@@ -169,21 +171,22 @@ def _required(
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
     """The power of a two-sided t-test, without rejections of the wrong sign: the upper tail of the
-    noncentral t beyond the critical value. sd: √n times the standard error of the difference.
+    noncentral t beyond the critical value. sd: √n times the standard error of the difference. NaN
+    for n below 2.
     """
     from scipy.special import nctdtr, stdtrit
 
     check_level(level)
     if not n >= 2:
         return np.nan
-    noncentrality = LARGEST_EFFECT  # with an sd of 0 any difference is found
+    noncentrality = LARGEST_NONCENTRALITY  # if sd is 0, with which any difference is found
     if sd > 0:
-        noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_EFFECT)
+        noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_NONCENTRALITY)
     critical = stdtrit(freedom, (1 + level) / 2)
     return float(1 - nctdtr(freedom, noncentrality, critical))
 
 
-LARGEST_EFFECT = 1e3  # noncentrality of t, from which on the power is 1
+LARGEST_NONCENTRALITY = 1e3  # noncentrality of t, from which on the power is 1
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:

@@ -35,38 +35,45 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
     True
     """
     unit = np.arange(len(rows)) if rows.unit is None else rows.unit
-    order = np.argsort(unit, kind="stable")
+    order = np.argsort(unit, kind="stable")  # the rows of a unit become neighbours
     _, first, size = np.unique(unit[order], return_index=True, return_counts=True)
     for _ in range(resamples):
-        drawn = rng.integers(0, len(size), len(size))
+        drawn = rng.integers(0, len(size), len(size))  # units, with replacement
         ends = np.cumsum(size[drawn])
-        before = np.repeat(first[drawn] - ends + size[drawn], size[drawn])
-        yield order[before + np.arange(ends[-1])]
+        starts = ends - size[drawn]  # of each drawn unit among the rows of the sample
+        # from the place of a row in the sample to its place in the order
+        shift = np.repeat(first[drawn] - starts, size[drawn])
+        yield order[shift + np.arange(ends[-1])]
 
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
     """The quantiles of the number on bootstrap samples of the rows."""
-    if statistic.rechooses_threshold and statistic.chosen.uses_decisions:
+    if statistic.rechooses_threshold and statistic.metric_at_k.uses_decisions:
         return no_interval(statistic, options, RECHOSEN)
     values = _values(statistic, options)
-    if why := _why_none(statistic.value, values):
-        return no_interval(statistic, options, why)
+    reason = _why_no_limits(statistic.value, values)
+    if reason:
+        return no_interval(statistic, options, reason)
     return _between(statistic.value, values, statistic.n, options.level)
 
 
 def test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The quantiles of the difference on the same samples of rows; p is twice the share of the
-    samples on the other side of 0.
+    """The quantiles of the difference on the same samples of rows; p is twice the smaller share of
+    the samples at or below 0, or at or above 0, with the data counted as one more sample. No test
+    if the threshold was chosen on the rows, or if samples give no limits.
     """
-    if first.rechooses_threshold and first.chosen.uses_decisions:
+    if first.rechooses_threshold and first.metric_at_k.uses_decisions:
         return no_test(first, second, options, RECHOSEN)
     values = _values(first, options)
-    others = _values(second, options)
-    if why := _why_none(first.value, values) or _why_none(second.value, others):
-        return no_test(first, second, options, why)
-    differences = defined(values - others)
-    sides = (np.sum(differences <= 0), np.sum(differences >= 0))
-    p = min(2 * (float(min(sides)) + 1) / (differences.size + 1), 1.0)
+    other_values = _values(second, options)
+    reason = _why_no_limits(first.value, values) or _why_no_limits(second.value, other_values)
+    if reason:
+        return no_test(first, second, options, reason)
+    differences = defined(values - other_values)
+    at_or_below = np.count_nonzero(differences <= 0)
+    at_or_above = np.count_nonzero(differences >= 0)
+    share = (min(at_or_below, at_or_above) + 1) / (differences.size + 1)
+    p = min(2 * share, 1.0)
     difference = first.value - second.value
     return significance.compare(
         lambda level: _between(difference, differences, first.n, level),
@@ -78,32 +85,42 @@ def test(first: RowStatistic, second: RowStatistic, options: Options) -> Compari
 
 
 def _values(statistic: RowStatistic, options: Options) -> Floats:
-    """The number on bootstrap samples, the same ones for all systems; NaN where it raises."""
+    """The number on bootstrap samples, the same ones for all systems; NaN where it raises.
+
+    Stored with the rows, for other pairs of systems: a user's function may take milliseconds.
+    """
     rows = statistic.rows
-    kept = vars(rows).setdefault("_values_on_samples", {})  # a call may take milliseconds
-    key = (statistic.chosen, options.seed)
-    if key not in kept:
+    stored = vars(rows).setdefault("_values_on_samples", {})
+    key = (statistic.metric_at_k, options.seed)
+    if key not in stored:
         rng = np.random.default_rng(options.seed)
         resampled = samples(rows, rng, options.limits.resamples)
-        kept[key] = np.array([_value(statistic, rows.take(sample)) for sample in resampled])
-    return np.asarray(kept[key])
+        stored[key] = np.array([_value(statistic, rows.take(sample)) for sample in resampled])
+    return np.asarray(stored[key])
 
 
 def _value(statistic: RowStatistic, sample: Rows) -> float:
     """The number of a sample; NaN where it raises, as many do of a sample with a single class."""
     try:
-        return statistic.chosen.value(sample)
+        return statistic.metric_at_k.value(sample)
     except ParameterError:
         return np.nan
 
 
-def _why_none(value: float, values: Floats) -> str:
-    """Why samples give no limits; "" if they do."""
+def _why_no_limits(value: float, values: Floats) -> str:
+    """Why the values on bootstrap samples give no limits; "" if they do. value: that of the
+    data.
+    """
     numbers = defined(values)
     if numbers.size < (1 - MOST_UNDEFINED) * values.size:
         return SELDOM_DEFINED
-    is_end = value in (numbers.min(), numbers.max()) and numbers.min() < numbers.max()
-    return OF_FEW_ROWS if is_end and np.mean(numbers == value) > AT_AN_END else ""
+    smallest = numbers.min()
+    largest = numbers.max()
+    is_extreme = smallest < largest and value in (smallest, largest)
+    # as often as a maximum, which any sample that has the largest row repeats
+    if is_extreme and np.mean(numbers == value) > AT_AN_END:
+        return OF_FEW_ROWS
+    return ""
 
 
 def _between(value: float, values: Floats, n: int, level: float) -> Estimate:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, minus, ratio
-from evalkit.catalogue import kinds, metric, score_kinds
+from evalkit.catalogue import kinds, score_kinds
+from evalkit.catalogue.metric import Combined, Harmonic, Metric, MetricAtK
 from evalkit.metrics.counts import RechosenCounts
 from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
@@ -26,8 +27,8 @@ from evalkit.statistics.spread import Spread, by_unit, kish, only_power
 
 # the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
 OWN_ROWS = float(np.exp(-1))
-HEAVY_TIMES = 2  # times the mean weight that a heavy unit has, at least
-MOST_SHARE = 0.999  # share of the weight of a group above which a unit is always heavy
+HEAVY_TIMES = 2  # a unit that dominates has at least so many times the mean weight of a unit
+MOST_SHARE = 0.999  # a unit with a larger share of the weight of a group always dominates it
 
 
 class Layout(Enum):
@@ -93,11 +94,11 @@ NO_CLASSES = ClassSquares(np.empty(0), np.empty(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """One metric of one system on a sample. chosen: the metric at its cut-off. n: the number of
-    units, or of rows if these are independent.
+    """One metric of one system on a sample. metric_at_k: the metric, with its cut-off if it has
+    one. n: the number of units, or of rows if these are independent.
     """
 
-    chosen: metric.Chosen
+    metric_at_k: MetricAtK
 
     mid_p: ClassVar[bool] = False  # True if sign flips count ties half
 
@@ -109,6 +110,16 @@ class Statistic:
         def value(self) -> float: ...
         @property
         def n(self) -> int: ...
+
+    @property
+    def metric(self) -> Metric:
+        """The metric, as a row of the catalogue."""
+        return self.metric_at_k.metric
+
+    @property
+    def kind(self) -> kinds.Kind:
+        """How the metric is computed, which decides its interval and test."""
+        return self.metric.kind
 
     @property
     def in_memory(self) -> bool:
@@ -143,8 +154,8 @@ class Statistic:
 
     def base(self) -> Self:
         """The statistic of the metric that this one transforms; itself if it transforms none."""
-        original = self.chosen.base
-        return self if original is self.chosen else replace(self, chosen=original)
+        original = self.metric_at_k.base
+        return self if original is self.metric_at_k else replace(self, metric_at_k=original)
 
     def unadjusted(self) -> Statistic:
         """The statistic before an adjustment; itself if it is not adjusted."""
@@ -203,16 +214,18 @@ class SpreadStatistic(Statistic):
 
     @property
     def dominated(self) -> bool:
-        """True if one unit may have more than the share `Kind.heavy` of the weight, as far as
-        Kish's number of units tells.
+        """True if one unit may have so much of the weight, more than the kind's share
+        `heavy_share`, that no interval or test is valid; judged by Kish's number of units, as only
+        sums over units are known.
         """
-        if self.layout is not Layout.WEIGHTED:
+        if self.layout is not Layout.WEIGHTED:  # without weights no row has more than another
             return False
-        heavy: float = self.chosen.metric.kind.heavy
-        # Kish's number is 1 / Σ share²: a unit with the share `heavy` keeps it below 1 / heavy².
-        # Among few units even equal ones have that share: then it must also be far below n.
+        share = self.kind.heavy_share
+        # Kish's number is 1 / Σ share² over the units: one unit with this share keeps it below
+        # 1 / share². Among few units even equal ones have that share: then it must also be far
+        # below n.
         kish_number = self.freedom + 1
-        return kish_number < min(1 / heavy**2, self.n / HEAVY_TIMES)
+        return kish_number < min(1 / share**2, self.n / HEAVY_TIMES)
 
     def shared_difference(self, other: Self) -> Difference:
         """The difference from `other` over the units that have both values."""
@@ -224,13 +237,13 @@ class Component:
     """One of the metrics whose mean is another metric.
 
     share: its weight in the mean. statistic: of this metric, on its part of the rows. influence: of
-    each unit of all rows on it. excess: the upward bias of its value.
+    each unit of all rows on it, (units,). bias: the upward bias of its value, 0 if none is known.
     """
 
     share: float
     statistic: SpreadStatistic
     influence: Floats
-    excess: float = 0.0
+    bias: float = 0.0
 
 
 class ScoreStatistic(SpreadStatistic):
@@ -270,27 +283,26 @@ class ScoreStatistic(SpreadStatistic):
         """The statistic with influence values from leaving out each row if it is `scarce`, where
         the bias of few positives matters; otherwise itself.
         """
-        return replace(self, chosen=self.chosen.leave_one_out) if self.scarce else self
+        return replace(self, metric_at_k=self.metric_at_k.leave_one_out) if self.scarce else self
 
     @cached_property
     def table_spread(self) -> Spread:
-        """The spread of a metric of unweighted rows, whose influence depends on their class and
-        score only: that of each class and threshold counts as often as it has rows.
+        """The spread of the rows' influence values, for a metric of unweighted rows: all rows of a
+        class with the same score have the same influence, so that Σ influence² over rows is a sum
+        over classes and thresholds, each times its number of rows.
         """
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, score_kinds.ScoreKind)
-        table = kind.source(self.tables)
+        table = kind.score_table(self.tables)
         squares = []
         cubes = []
-        for step, influence in kind.influence_by_step(table, self.value):
-            of_positive, of_negative = influence  # of one row at each threshold
-            for count, of_row in ((step.n, of_negative), (step.p, of_positive)):
-                rows = count.astype(np.float64)
-                squared = of_row * of_row
-                squares.append(np.dot(rows, squared))
-                # in place of the squares, which are added up
-                cubes.append(np.dot(rows, np.multiply(squared, of_row, out=squared)))
-        # steps come from the lowest score on; sums are added from the highest
+        for step, influence in kind.influence_by_step(table, self.value):  # runs of thresholds
+            on_positive, on_negative = influence  # of one row at each threshold
+            of_negatives = _squares_and_cubes(on_negative, rows=step.n)
+            of_positives = _squares_and_cubes(on_positive, rows=step.p)
+            squares += [of_negatives.squares, of_positives.squares]
+            cubes += [of_negatives.cubes, of_positives.cubes]
+        # the highest scores first, as without steps, so that both have the same rounding error
         square = float(sum(reversed(squares)))
         cube = float(sum(reversed(cubes)))
         standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
@@ -300,6 +312,22 @@ class ScoreStatistic(SpreadStatistic):
             kish=table.total,
             standardised_power=only_power(3, standardised_cube),
         )
+
+
+class SquaresAndCubes(NamedTuple):
+    """Σ l² and Σ l³ of the influence l of some rows."""
+
+    squares: float
+    cubes: float
+
+
+def _squares_and_cubes(influence: Floats, rows: Ints | Floats) -> SquaresAndCubes:
+    """The sums of the powers of influence values over rows. rows: how many rows have each value."""
+    number = rows.astype(np.float64)
+    squares = influence * influence
+    sum_of_squares = np.dot(number, squares)
+    cubes = np.multiply(squares, influence, out=squares)  # in their memory, which is faster
+    return SquaresAndCubes(sum_of_squares, np.dot(number, cubes))
 
 
 # Units --------------------------------------------------------------------------------------------
@@ -372,20 +400,21 @@ class AdjustedStatistic(UnitStatistic):
     original: UnitStatistic = field(kw_only=True)
 
     @staticmethod
-    def adjusted_metric(chosen: metric.Chosen) -> metric.Chosen:
+    def adjusted_metric(metric_at_k: MetricAtK) -> MetricAtK:
         """The metric of the adjusted values: the plain mean, also where the original metric is a
         share, whose intervals need values of 0 and 1.
         """
-        kind = chosen.metric.kind
+        metric = metric_at_k.metric
+        kind = metric.kind
         assert isinstance(kind, kinds.PerUnit)
         mean = kinds.PerUnit(kind.function)
-        return replace(chosen, metric=replace(chosen.metric, kind=mean))
+        return replace(metric_at_k, metric=replace(metric, kind=mean))
 
     @classmethod
     def adjust(cls, original: UnitStatistic, values: Floats) -> Self:
         """The statistic of adjusted values of the same units."""
-        chosen = cls.adjusted_metric(original.chosen)
-        return cls(chosen, Sums(values), design=original.design, original=original)
+        metric_at_k = cls.adjusted_metric(original.metric_at_k)
+        return cls(metric_at_k, Sums(values), design=original.design, original=original)
 
     def unadjusted(self) -> UnitStatistic:
         """The statistic of the raw values."""
@@ -470,13 +499,6 @@ class KnownValue(Statistic):
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-class HitMask(NamedTuple):
-    """For each row whether it counts, and whether it is a hit, shape (rows,) each."""
-
-    counts: Bools
-    hit: Bools
-
-
 class JointRows(NamedTuple):
     """Two statistics on the same rows, or on the same cells of rows.
 
@@ -508,7 +530,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         return kind.values_of_counts(self.rechosen.sample)
 
@@ -526,34 +548,34 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         A threshold that a sample chose fits the sample best. On all rows the metric is lower there,
         and on the rows left out about as much lower again: 2 · (on all rows) − (on the sample).
         """
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        on_whole_table = kind.values_of_counts(self.rechosen.whole)
-        on_left_out = defined(2 * on_whole_table - self.bootstrap_values)
+        on_all_rows = kind.values_of_counts(self.rechosen.all_rows)
+        on_left_out = defined(2 * on_all_rows - self.bootstrap_values)
         if not on_left_out.size:  # no sample has a threshold that satisfies the rule
             return self.value
         estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out.mean())
         # the extrapolation may leave the range of the metric
-        is_possible = self.chosen.metric.low < estimate < self.chosen.metric.high
+        is_possible = self.metric.low < estimate < self.metric.high
         return estimate if is_possible else self.value
 
     @cached_property
     def value(self) -> float:
         """The value of the metric."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         if kind.joint:  # value and influence are computed together
             return self.effects.value
-        return kind.value(self.rows, self.chosen.k)
+        return kind.value(self.rows, self.metric_at_k.k)
 
     @cached_property
     def effects(self) -> kinds.Effects:
         """The value and the influence of each row."""
-        return self.chosen.effects(self.rows)
+        return self.metric_at_k.effects(self.rows)
 
     @cached_property
     def sums(self) -> Sums:
         """The terms of each row, for a mean or a ratio of sums."""
-        return self.chosen.sums(self.rows)
+        return self.metric_at_k.sums(self.rows)
 
     def predicts_same(self, other: Self) -> bool:
         """True if both systems have the same scores and, as far as the metric uses them, the same
@@ -561,10 +583,10 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # also if all decisions are equal: on new rows some will differ
-        kind = self.chosen.metric.kind
+        kind = self.kind
         if isinstance(kind, kinds.Loss | kinds.RatioOfRows) and kind.of_distributions:
             return are_same(self.rows.predictive, other.rows.predictive)
-        if not self.chosen.uses_decisions:
+        if not self.metric_at_k.uses_decisions:
             return True
         if self.rechooses_threshold and not np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
@@ -597,9 +619,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """Yield, for each group of rows that the metric depends on, the weight of each unit in it,
         shape (units,).
         """
-        kind = self.chosen.metric.kind
-        for member in kind.groups(self.rows):
-            yield by_unit(self.rows.weights * member, self.unit)
+        for in_group in self.kind.groups(self.rows):  # masks of rows
+            yield by_unit(self.rows.weights * in_group, self.unit)
 
     @property
     def fewest_units(self) -> float:
@@ -608,16 +629,17 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def dominated(self) -> bool:
-        """True if a unit has more than the share `Kind.heavy` of the weight of a group of rows, and
-        at least `HEAVY_TIMES` the mean weight of the units there.
+        """True if one unit has so much of the weight of a group of rows that no interval or test is
+        valid: more than the kind's share `heavy_share`, and among few units also more than twice
+        the mean share (`HEAVY_TIMES`), or nearly all (`MOST_SHARE`).
         """
-        if self.layout is not Layout.WEIGHTED:
+        if self.layout is not Layout.WEIGHTED:  # without weights no row has more than another
             return False
-        heavy: float = self.chosen.metric.kind.heavy
         for weights in self._group_weights():
             units = max(int(np.count_nonzero(weights)), 1)
-            # the mean share is 1 / units; of one or two units the multiple of it would be 1 or more
-            bound = max(heavy, min(HEAVY_TIMES / units, MOST_SHARE))
+            # the mean share is 1 / units: of one or two units twice that is 1 or more
+            multiple_of_mean = min(HEAVY_TIMES / units, MOST_SHARE)
+            bound = max(self.kind.heavy_share, multiple_of_mean)
             if weights.max(initial=0.0) > weights.sum() * bound:
                 return True
         return False
@@ -666,9 +688,11 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         if same_rows and self.layout is not Layout.SERIES:
             return super().shared_difference(other)
         difference = self.term_differences(other)
-        total, size = difference.by_unit(difference.defined, self.unit)
-        value = float(total.sum() / size.sum())
-        influence = (total - value * size) / size.sum()  # of each unit, by the delta method
+        of_unit = difference.summed_by_unit(difference.defined, self.unit)
+        size = of_unit.size
+        value = float(of_unit.numerator.sum() / size.sum())
+        # of each unit on the ratio of sums, by the delta method
+        influence = (of_unit.numerator - value * size) / size.sum()
         has_weight = size != 0 if self.layout is Layout.SERIES else slice(None)
         spread = self._spread_of_units(influence[has_weight])
         return Difference(value, spread.error, int(np.count_nonzero(size)), spread.tapered)
@@ -676,14 +700,14 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @cached_property
     def unit_terms(self) -> Floats:
         """The sums of the terms of each unit, for a function of means: shape (terms, units)."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
-        terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
+        terms = kind.terms(self.rows, self.metric_at_k.k, kind.centre(self.rows))
         return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, shape (units,), for a function of means."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = self.unit_terms
         totals = terms.sum(axis=1)[:, None]  # a column, from which each unit is subtracted
@@ -703,29 +727,29 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         For metrics of the highest-scored rows it is computed under the null hypothesis that both
         systems are equal.
         """
-        if self.chosen.metric.kind.selects_rows and self.layout is Layout.PLAIN:
+        if self.kind.selects_rows and self.layout is Layout.PLAIN:
             return self._null_influence(other)
         return self.row_influence - other.row_influence
 
     def _null_influence(self, other: RowStatistic) -> Floats:
         """The influence of each row on the difference if both systems are equal."""
-        kind = self.chosen.metric.kind
-        return kind.influence_on_difference(self.rows, other.rows, self.chosen.k)
+        kind = self.kind
+        return kind.influence_on_difference(self.rows, other.rows, self.metric_at_k.k)
 
     def squares_by_class(self, other: Self) -> ClassSquares:
         """The squared influence on the difference by class; empty if rows are weighted or
         clustered, or if the metric has no classes.
         """
-        kind = self.chosen.metric.kind
+        kind = self.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
-        joint = self.on_joint_rows(other)
-        stratum = kind.strata(joint.first.rows)
-        assert stratum is not None
+        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
+        row_class = kind.strata(joint.first.rows)
+        assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
-        squares = np.bincount(stratum, joint.square_weight * influence**2)
-        # the weight of a cell is its number of rows; rows of a plain layout have None, and count 1
-        rows = np.bincount(stratum, joint.first.rows.weight).astype(np.int64)
+        squares = np.bincount(row_class, joint.square_weight * influence**2)
+        # a cell counts its number of rows, which is its weight; a row, without weight, counts 1
+        rows = np.bincount(row_class, joint.first.rows.weight).astype(np.int64)
         return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
 
     def null_difference_spread(self, other: Self) -> Spread:
@@ -736,8 +760,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @property
     def scarce(self) -> bool:
         """True if it is a mean of many parts of unweighted rows with few positives each."""
-        kind = self.chosen.metric.kind
-        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
+        kind = self.kind
+        if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
             return False
         parts = [part.rows for part in kind.split(self.rows)]
         positives = np.array([rows.weights @ (rows.actual == 1) for rows in parts])
@@ -745,30 +769,33 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def components(self) -> Iterator[Component]:
         """The metrics that this one is the mean of."""
-        kind = self.chosen.metric.kind
-        assert isinstance(kind, metric.Combined)
-        for part in kind.parts(self.rows):
-            statistic = RowStatistic(metric.Chosen(kind.metric), part.rows)
+        kind = self.kind
+        assert isinstance(kind, Combined)
+        for part in kind.parts(self.rows):  # one per class or label
+            statistic = RowStatistic(MetricAtK(kind.metric), part.rows)
+            # a part may have some of the rows only: the others have no influence on it
             influence = part.among_all(statistic.effects.influence, len(self.rows))
-            excess = kind.metric.kind.excess(part.rows)
             yield Component(
-                part.share, statistic, influence=by_unit(influence, self.unit), excess=excess
+                part.share,
+                statistic,
+                influence=by_unit(influence, self.unit),
+                bias=kind.metric.kind.upward_bias(part.rows),
             )
 
     def share_influence(self) -> Floats | None:
         """The units' influence on the mean through the shares of its components; None if these are
         fixed.
         """
-        kind = self.chosen.metric.kind
-        assert isinstance(kind, metric.Combined)
+        kind = self.kind
+        assert isinstance(kind, Combined)
         influence = kind.influence_through_shares(self.rows, None, self.value)
         return None if influence is None else by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
-        kind = self.chosen.metric.kind
-        assert isinstance(kind, metric.Harmonic)
-        statistics = [RowStatistic(metric.Chosen(combined), self.rows) for combined in kind.pair]
+        kind = self.kind
+        assert isinstance(kind, Harmonic)
+        statistics = [RowStatistic(MetricAtK(metric), self.rows) for metric in kind.pair]
         return [
             Component(1.0, statistic, by_unit(statistic.effects.influence, self.unit))
             for statistic in statistics
@@ -780,7 +807,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.influence, self.unit)]
-        kind = self.chosen.metric.kind
+        kind = self.kind
         return [self.effects.influence[group] for group in kind.groups(self.rows)]
 
     @property
@@ -789,38 +816,43 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self.rows
 
     @cached_property
-    def _hit_mask(self) -> HitMask:
-        kind = self.chosen.metric.kind
+    def _hit_masks(self) -> kinds.RowMasks:
+        """The masks of the rows that count for a share of rows, and of the hits among them."""
+        kind = self.kind
         assert isinstance(kind, kinds.Share)
-        return HitMask(*kind.hits(self.rows))
+        return kind.hits(self.rows)
 
     def hits(self) -> HitCount:
         """The number of hits, and of the rows that count."""
-        mask = self._hit_mask
-        return HitCount(self.count_rows(mask.hit), self.count_rows(mask.counts))
+        masks = self._hit_masks
+        return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
     def discordant(self, other: Self) -> Discordant:
-        """The numbers of rows that are a hit of one of the two systems alone."""
-        joint = self.on_joint_rows(other)
-        first = joint.first._hit_mask
-        second = joint.second._hit_mask
-        count = joint.first.count_rows
-        first_only = count(first.hit & ~second.hit)
-        second_only = count(first.counts & second.hit & ~first.hit)
-        return Discordant(first_only, second_only, count(first.counts))
+        """The numbers of rows that are a hit of one of the two systems alone, for a share of the
+        same rows for both.
+        """
+        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
+        first = joint.first._hit_masks
+        second = joint.second._hit_masks
+        count_rows = joint.first.count_rows
+        first_only = count_rows(first.hit & ~second.hit)
+        second_only = count_rows(first.eligible & second.hit & ~first.hit)
+        return Discordant(first_only, second_only, count_rows(first.eligible))
 
     def joint_hits(self, other: Self) -> Ints:
         """The 2 × 2 table of the numbers of rows that count for both statistics: hit or miss of
         this one (lines), hit or miss of the other (columns).
         """
-        joint = self.on_joint_rows(other)
-        first = joint.first._hit_mask
-        second = joint.second._hit_mask
-        counts = first.counts & second.counts
-        count = joint.first.count_rows
-        hits = [count(counts & first.hit & second.hit), count(counts & first.hit & ~second.hit)]
-        misses = [count(counts & ~first.hit & second.hit), count(counts & ~first.hit & ~second.hit)]
-        return np.array([hits, misses])
+        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
+        first = joint.first._hit_masks
+        second = joint.second._hit_masks
+        eligible = first.eligible & second.eligible
+        hit = eligible & first.hit
+        missed = eligible & ~first.hit
+        count_rows = joint.first.count_rows
+        of_hits = [count_rows(hit & second.hit), count_rows(hit & ~second.hit)]
+        of_misses = [count_rows(missed & second.hit), count_rows(missed & ~second.hit)]
+        return np.array([of_hits, of_misses])
 
 
 class PooledVariance(NamedTuple):
@@ -832,17 +864,18 @@ class PooledVariance(NamedTuple):
     fewest_units: float
 
 
-def pooled_variances(parts: Sequence[Sequence[Floats]]) -> PooledVariance:
+def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVariance:
     """The variance of one metric on each of several parts of the rows, which are taken to be alike:
     the variance of a unit is estimated from all parts.
 
-    parts: for each part `RowStatistic.influence_by_group`. Each group, such as the positive rows,
-    has a variance of a unit, pooled over the parts; divided by the units of the group in a part, it
-    is what the group adds to the variance of this part.
+    influence_by_group: for each part the influence of its units, one array for each group of rows,
+    such as the positive and the negative rows. Each group has a variance of a unit, pooled over the
+    parts; divided by the units of the group in a part, it is what the group adds to the variance of
+    this part.
     """
-    variance = np.zeros(len(parts))
+    variance = np.zeros(len(influence_by_group))
     fewest_units = np.inf
-    for influence_by_part in zip(*parts, strict=True):  # of one group
+    for influence_by_part in zip(*influence_by_group, strict=True):  # of one group
         units = np.array([len(influence) for influence in influence_by_part])
         squares = [float(influence @ influence) for influence in influence_by_part]
         # a unit's influence is its deviation from the mean / n: n² times its square is the square

@@ -31,7 +31,8 @@ class Squares:
     """Moments of the products of each two terms of a metric, for the fourth powers of the units'
     influence.
 
-    near: for a function of means, the numbers that were subtracted from its terms, one per mean.
+    near: for a function of means, the numbers that were subtracted from its terms to keep digits,
+    one per mean.
     """
 
     moments: Moments
@@ -96,7 +97,7 @@ class LinearStatistic(SpreadStatistic):
     @property
     def value(self) -> float:
         """The value of the metric: `untransformed`, or the metric's function of it."""
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, kinds.Kind)
         if isinstance(kind, metric.Transformed):
             return float(kind.function(self.untransformed))
@@ -129,11 +130,11 @@ class LinearStatistic(SpreadStatistic):
 class MomentStatistic(LinearStatistic, TermStatistic):
     """A metric that is a function of the sums of its terms over all rows.
 
-    place: the columns of `moments` that hold its terms; column 0 of `moments` is the weight of a
-    unit. squares: the moments of the products of its terms, None if they were not added up.
+    term_columns: the columns of `moments` that hold its terms; column 0 of `moments` is the weight
+    of a unit. squares: the moments of the products of its terms, None if they were not added up.
     """
 
-    place: slice
+    term_columns: slice
     layout: Layout
     squares: Squares | None = None
 
@@ -150,28 +151,28 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self.layout is Layout.PLAIN
 
     @property
-    def kind(self) -> kinds.RowTerms | score_kinds.FunctionOfMeans:
+    def base_kind(self) -> kinds.RowTerms | score_kinds.FunctionOfMeans:
         """The kind of the metric, or of the one that it transforms."""
-        kind = self.chosen.base.metric.kind
+        kind = self.metric_at_k.base.metric.kind
         assert isinstance(kind, kinds.RowTerms | score_kinds.FunctionOfMeans)
         return kind
 
     @cached_property
     def totals(self) -> Floats:
         """The sums of the terms over all rows, shape (terms,)."""
-        return self.moments.totals[self.place]
+        return self.moments.totals[self.term_columns]
 
     @cached_property
     def untransformed(self) -> float:
         """The value before it is transformed."""
-        return float(self.kind.of_terms(self.totals))
+        return float(self.base_kind.of_terms(self.totals))
 
     @property
     def n(self) -> int:
         """The number of units, for a loss on independent rows that of the rows that count; of all
         rows if none counts.
         """
-        if self.plain and isinstance(self.kind, kinds.Loss):
+        if self.plain and isinstance(self.base_kind, kinds.Loss):
             _, size = self.totals  # Σ loss, and the number of rows that count
             counting_rows = round(float(size))
             if counting_rows:
@@ -187,10 +188,10 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
         the delta method.
 
-        near: as in `Squares`, for terms from which it was subtracted. Terms of a ratio of sums are
-        never shifted.
+        near: for a function of means, the numbers that were subtracted from its terms, one per
+        mean, or 0 for all. Terms of a ratio of sums are never shifted.
         """
-        kind = self.kind
+        kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
             # influence: (numerator − value · denominator of a unit) / Σ denominator
             _, denominator = self.totals
@@ -207,7 +208,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def coefficients(self) -> Floats:
         """The coefficient of each column of `moments` in a unit's influence; 0 except for terms."""
         coefficients = np.zeros(len(self.moments.mean))
-        coefficients[self.place] = self._term_coefficients()
+        coefficients[self.term_columns] = self._term_coefficients()
         return coefficients
 
     def _standardised_power(self, power: int) -> float:
@@ -229,37 +230,41 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def _cube_of_loss(self) -> float:
         """Σ l³ / (Σ l²)^1.5 of the influence values l on a mean loss; 0 if all losses are equal.
 
-        The deviations of losses from the metric stand for l, as a common factor cancels. Moments
-        know deviations x from the mean of all rows, whose sum is 0, and a row that does not count
-        has the loss 0 there. With shift = that mean − metric, Σ (x + shift)³ is Σ x³ + 3 shift Σ x²
-        + n shift³, and Σ (x + shift)² is Σ x² + n shift²; what excluded rows add is subtracted.
+        l is the deviation of a loss from the mean loss, up to a factor that cancels. The mean loss
+        is that of the rows that count. The moments are of all rows, with a loss of 0 for a row that
+        does not count: they hold sums of x, the deviation from the mean over all rows, whose own
+        sum is 0. With shift = mean over all rows − mean loss, Σ (x + shift)³ is Σ x³ + 3 shift Σ x²
+        + n shift³, and Σ (x + shift)² is Σ x² + n shift², from which excluded rows are taken away.
         """
         moments = self.moments
-        column = self.place.start
-        value = self.untransformed
-        shift = moments.mean[column] - value
-        excluded = moments.n - self.n  # rows that do not count: deviations of 0 − value
-        second = moments.second[column, column]
-        cubes = moments.third[column] + 3 * second * shift + moments.n * shift**3
-        cubes += excluded * value**3
-        squares = second + moments.n * shift**2 - excluded * value**2
-        if squares > NO_VARIANCE * moments.n * value**2:
+        loss_column = self.term_columns.start  # the first of the two terms of a loss
+        mean_loss = self.untransformed
+        shift = moments.mean[loss_column] - mean_loss
+        squares_of_x = moments.second[loss_column, loss_column]
+        cubes_of_x = moments.third[loss_column]
+        cubes = cubes_of_x + 3 * squares_of_x * shift + moments.n * shift**3
+        squares = squares_of_x + moments.n * shift**2
+        # an excluded row has the deviation 0 − mean loss: its cube is negative
+        excluded = moments.n - self.n
+        cubes += excluded * mean_loss**3
+        squares -= excluded * mean_loss**2
+        if squares > NO_VARIANCE * moments.n * mean_loss**2:
             return float(cubes / squares**1.5)
-        return 0.0  # as `standardised`, if nothing varies
+        return 0.0  # nothing varies but for rounding error
 
     # Where every unit is in memory
 
     @cached_property
     def unit_terms(self) -> Floats:
         """The sums of the terms of each unit, shape (terms, units)."""
-        terms: Floats = self.moments.units[self.place]
+        terms: Floats = self.moments.units[self.term_columns]
         return terms
 
     @cached_property
     def sums(self) -> Sums:
         """The numerator and the denominator of each unit, for a mean or a ratio of sums."""
         total, size = self.unit_terms
-        if not isinstance(self.kind, kinds.Loss):
+        if not isinstance(self.base_kind, kinds.Loss):
             return Sums(total, size)
         weight = self.moments.units[0]
         # NaN for a unit of which no row counts, unless it has no weight anyway
@@ -270,7 +275,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, shape (units,), for a function of means."""
-        kind = self.kind
+        kind = self.base_kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         totals = self.totals[:, None]  # a column, from which each unit is subtracted
         return kind.of_many_terms(totals - self.unit_terms)
@@ -310,7 +315,7 @@ class SampledMedian(SpreadStatistic):
         """The influence of each sampled row on the median, weight included; 0 for rows of other
         slices.
         """
-        kind = self.chosen.metric.kind
+        kind = self.kind
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
         influence = rows.weights * kind.influence_of_rows(rows, self.middle)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
@@ -45,7 +45,9 @@ def bounds(study: Ranking) -> pd.DataFrame:
     )
 
 
-def _of_system(study: Ranking, r: rankings.Rankings) -> Iterator[tuple[Chosen, dict[str, float]]]:
+def _of_system(
+    study: Ranking, r: rankings.Rankings
+) -> Iterator[tuple[MetricAtK, dict[str, float]]]:
     """The limits of each metric that is a mean over queries; nothing for a system without an
     unjudged item.
     """
@@ -208,8 +210,10 @@ def _compared_at(
         return inference.undefined(o.level, o.unit)
     if first.whole:
         return significance.paired_t(d, level=o.level, unit=o.unit)
-    total, lists = Sums(d).by_unit(~np.isnan(d), study.unit)
-    return significance.sign_flip(total, lists, rng=o.rng, level=o.level, unit=o.unit)
+    of_unit = Sums(d).summed_by_unit(~np.isnan(d), study.unit)  # Σ difference, and lists
+    return significance.sign_flip(
+        of_unit.numerator, of_unit.size, rng=o.rng, level=o.level, unit=o.unit
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +250,7 @@ def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[
 
     def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
         known = ~np.isnan(values)
-        arm = independent.ratio_of(Sums(*Sums(values).by_unit(known, study.unit)))
+        arm = independent.ratio_of(Sums(values).summed_by_unit(known, study.unit))
         e = interval_methods.arm_within(arm, 0.0, high, level=study.settings.level)
         return _Measure(name, replace(e, n=int(known.sum())), has, lists, values)
 

@@ -15,7 +15,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.kinds import TermsKind
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.catalogue.tables import (
     BASE_RATE,
     CHANGED_BY_BASE_RATE,
@@ -41,7 +41,7 @@ from evalkit.measured.readings import (
     odd_scores,
     score_rows,
 )
-from evalkit.measured.rows import RowsInMemory, Terms
+from evalkit.measured.rows import RowsInMemory, TermAdder
 from evalkit.metrics import calibration, counts, curves, influence, rows
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
@@ -175,7 +175,7 @@ class BinaryStudy(row_study.RowStudy):
         """The heading of the page's list of rows, empty if they are not in memory."""
         return "Row by row" if self.data else ""
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
         if chosen.uses_decisions and not self.decision_column and np.isnan(self.thresholds[system]):
             level = self.settings.level
@@ -321,12 +321,12 @@ class BinaryStudy(row_study.RowStudy):
         return not (c.positives and c.negatives)
 
     @property
-    def group_metrics(self) -> list[Chosen]:
+    def group_metrics(self) -> list[MetricAtK]:
         """The rates by which groups are compared, then the metrics of the report."""
-        rates = [Chosen(metric) for metric in GROUP_RATES]
+        rates = [MetricAtK(metric) for metric in GROUP_RATES]
         if not self.scores_are_decisions:
             rates += [BIAS] if self.probabilities else []
-            rates.append(Chosen(ROC_AUC))
+            rates.append(MetricAtK(ROC_AUC))
         return list(dict.fromkeys([*rates, *self.settings.metrics]))
 
     @property
@@ -464,7 +464,7 @@ class BinaryStudy(row_study.RowStudy):
         """A number of the page that is not in the table of metrics, with its limits; NaN if sums do
         not suffice.
         """
-        statistic: Any = self.measure(Chosen(metric), system)
+        statistic: Any = self.measure(MetricAtK(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
         return limits(inference.estimate(statistic, self.inference_options(3)))
@@ -592,7 +592,7 @@ class BinaryStudy(row_study.RowStudy):
                     | {"expected": perfect.expected, "p": perfect.p}
                 )
 
-    def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
+    def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
         """A mean loss with its limits.
 
         A loss that is no metric of the report is computed from the table of scores; it has no
@@ -609,7 +609,7 @@ class BinaryStudy(row_study.RowStudy):
         )
         return {"value": e.value, "low": low, "high": high}
 
-    def constant(self, chosen: Chosen) -> float:
+    def constant(self, chosen: MetricAtK) -> float:
         """The metric of a constant score (the base rate); at a threshold, of always predicting the
         larger class.
         """
@@ -653,7 +653,7 @@ def _spread(low: float, high: float) -> dict[str, float]:
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
-WITHIN = [Chosen(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS]
+WITHIN = [MetricAtK(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS]
 
 
 @dataclass(frozen=True, eq=False)
@@ -694,7 +694,7 @@ def asked(
     """
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
-    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
+    chosen = lookup.find_computable(p.metrics, "counts", (*ORDER, *AT), lacks)
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
     ).checked(systems)
@@ -813,7 +813,7 @@ def of_blocks(
 
 
 def _first(
-    of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits
+    of: scores.Predictions, a: Asked, within: Sequence[MetricAtK], limits: Limits
 ) -> BinaryFirstReading:
     systems = of.table.systems
     primary = a.settings.metrics[0]
@@ -828,7 +828,7 @@ def _first(
     )
     return BinaryFirstReading(
         counting=counting,
-        terms=Terms.uncentred([*losses], len(systems), few, score_rows),
+        loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
         max_ids=of.table.ids_held,
         exact_thresholds=cuts,

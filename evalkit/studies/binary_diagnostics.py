@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.catalogue import lookup, score_kinds, tables
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.statistics import methods, significance
 from evalkit.statistics.statistic import RowStatistic
@@ -78,8 +78,8 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
     """
     if study.settings.unit is None or study.blocks is not None:
         return None
-    pooled = study.measure(Chosen(tables.ROC_AUC), study.leader)
-    within = study.measure(Chosen(tables.GAUC), study.leader)
+    pooled = study.measure(MetricAtK(tables.ROC_AUC), study.leader)
+    within = study.measure(MetricAtK(tables.GAUC), study.leader)
     assert isinstance(pooled, RowStatistic)
     assert isinstance(within, RowStatistic)
     return methods.influence(pooled, within, study.inference_options(1))
@@ -87,7 +87,7 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
 
 def area_within_units(study: BinaryStudy) -> float:
     """The leader's GAUC."""
-    within: Any = study.measure(Chosen(tables.GAUC), study.leader)
+    within: Any = study.measure(MetricAtK(tables.GAUC), study.leader)
     return float(within.value)
 
 

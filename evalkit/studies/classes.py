@@ -19,7 +19,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import TermsKind
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE, ClassesInMemory, SummedClasses
@@ -32,7 +32,7 @@ from evalkit.measured.readings import (
     SecondReading,
     class_rows,
 )
-from evalkit.measured.rows import Terms
+from evalkit.measured.rows import TermAdder
 from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
@@ -175,7 +175,7 @@ METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
 TARGET = 0.9
 TOPS = (1, 2, 3, 5)
 CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
-OF_CLASS = (Chosen(ROC_AUC), Chosen(AVERAGE_PRECISION))
+OF_CLASS = (MetricAtK(ROC_AUC), MetricAtK(AVERAGE_PRECISION))
 BESIDE = 2**22  # numbers of units that stand side by side
 PAIRS = 10  # mistakes of a table
 CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
@@ -219,7 +219,7 @@ class ClassesStudy(EachStudy):
         """
         return {name: self.measured.top_scores(name) for name in self.order}
 
-    def constant(self, chosen: Chosen) -> float:
+    def constant(self, chosen: MetricAtK) -> float:
         """The metric of predicting the largest class for every row, with the shares of the classes
         as probabilities.
         """
@@ -410,7 +410,7 @@ def asked(
     lacks = (
         ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     )
-    chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
+    chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
     )
@@ -551,7 +551,7 @@ def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     return ClassFirstReading(
         scored=of.scored,
         counting=class_cells.CellCounter(k, of.scale, of.squares, limits.bins, few),
-        terms=Terms.uncentred(metrics, systems, few, class_rows),
+        loss_adder=TermAdder.uncentred(metrics, systems, few, class_rows),
         slices_losses=sliced,
         slices_scores=bool(_ordered(primary)),
         limits=limits,
@@ -580,7 +580,7 @@ def _second_reading(
     return None
 
 
-def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:
+def _areas(metrics: Sequence[MetricAtK], group: int, *, each: bool) -> list[MetricAtK]:
     """The metrics of the order of the scores of a class, of a group. each: those of every class
     stand on the page.
     """
@@ -590,12 +590,12 @@ def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]
     return list({chosen.label: chosen for chosen in wanted}.values())
 
 
-def _ordered(chosen: Chosen) -> list[Chosen]:
+def _ordered(chosen: MetricAtK) -> list[MetricAtK]:
     """The metric of one class of which another one is the mean, where it follows from the order of
     the scores.
     """
     kind: Any = chosen.base.metric.kind
-    return [] if isinstance(kind, TermsKind) or kind.uses_decisions else [Chosen(kind.metric)]
+    return [] if isinstance(kind, TermsKind) or kind.uses_decisions else [MetricAtK(kind.metric)]
 
 
 # What the findings are measured by ----------------------------------------------------------------

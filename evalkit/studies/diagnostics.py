@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, InputError
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
 from evalkit.statistics import inference, intervals, multiplicity, power, statistic
@@ -88,7 +88,7 @@ def best_value(study: Study, label: str) -> float:
 
 
 @cached
-def constant(study: Study, chosen: Chosen) -> float:
+def constant(study: Study, chosen: MetricAtK) -> float:
     """The best value of a metric that a constant prediction reaches; NaN if nothing is
     predicted.
     """
@@ -158,7 +158,7 @@ def words(study: Study) -> VerdictWords:
     return words_of(study.primary)
 
 
-def words_of(chosen: Chosen) -> VerdictWords:
+def words_of(chosen: MetricAtK) -> VerdictWords:
     """The words of a metric: higher and lower where its direction is not known."""
     if chosen.metric.direction == 0:
         return VerdictWords("higher", "lower", "highest")
@@ -241,7 +241,7 @@ def in_headline(study: Study, skew: Skew) -> bool:
     return {*skew.pair} in [{*pair} for pair in pairs]
 
 
-def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
+def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
     """The comparisons by sign flips, those of one system with others on as many units at once."""
     flipped = (
         (pair, inference.flipped_differences(*(study.measure(chosen, name) for name in pair)))

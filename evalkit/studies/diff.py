@@ -17,7 +17,7 @@ import pyarrow as pa
 from evalkit import report, system
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.names import usual
@@ -341,18 +341,18 @@ class Diff(Shown, Study):
         """Whether the metric that decides is a mean of values of units."""
         return all(of.averaged for of in self.deciding.values())
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
+    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Any:
         """A metric of a side on the common units; on all its own where none is common."""
         pair = next(pair for pair in self.joined[chosen.label] if system in pair)
         return self._joined(chosen, pair, member).statistics[pair.index(system)]
 
-    def _joined(self, chosen: Chosen, pair: SystemPair, member: Any) -> Joined:
+    def _joined(self, chosen: MetricAtK, pair: SystemPair, member: Any) -> Joined:
         of = self.joined[chosen.label][pair]
         return of if member is EVERY else of.within(*member)
 
     @once
     def compare(
-        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """New less old."""
         joined = self._joined(chosen, pair, member)
@@ -378,15 +378,15 @@ class Diff(Shown, Study):
             name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])
         ]
 
-    def sides(self, chosen: Chosen) -> list[str]:
+    def sides(self, chosen: MetricAtK) -> list[str]:
         """The sides of the systems that are compared by a metric."""
         return [name for pair in self.joined[chosen.label] for name in pair]
 
-    def subjects(self, chosen: Chosen) -> list[str]:
+    def subjects(self, chosen: MetricAtK) -> list[str]:
         """The sides of all systems of a metric, also of those without a partner."""
         return [*self.sides(chosen), *self.unpaired(chosen.label)]
 
-    def against(self, chosen: Chosen, second: str | None) -> list[SystemPair]:
+    def against(self, chosen: MetricAtK, second: str | None) -> list[SystemPair]:
         """The new and the old side of each system of a metric, also of those without a partner;
         raises ParameterError for any other pair.
         """
@@ -395,7 +395,7 @@ class Diff(Shown, Study):
         missing = [(side, OLD_REPORT) for side in self.unpaired(chosen.label)]
         return [*self.joined[chosen.label], *missing]
 
-    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+    def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why a system is not compared, or why no comparison counts."""
         return self.broken_design or self.unpaired(chosen.label).get(system, "")
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import TEXTS, Chosen
+from evalkit.catalogue.metric import TEXTS, MetricAtK
 from evalkit.metrics.predictive import (
     EXACT,
     MissingLevel,
@@ -141,7 +141,7 @@ class Stated:
         return f"interval_score@{self.intervals[0]:.{EXACT}g}" if is_one_interval else "wis"
 
     @property
-    def drawn_metrics(self) -> list[Chosen]:
+    def drawn_metrics(self) -> list[MetricAtK]:
         """The metrics behind the figures: the coverage of each interval and of each quantile."""
         names = [f"coverage@{p:.{EXACT}g}" for p in self.intervals]
         names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
@@ -159,7 +159,7 @@ class Stated:
         points = {"row": number, "forecast": rows.scores, "actual": rows.actual}
         return Examples(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
 
-    def missed_share(self, chosen: Chosen) -> float:
+    def missed_share(self, chosen: MetricAtK) -> float:
         """The share of the rows that make up most of a score, if intervals are right: those outside
         of an interval, beyond a quantile, or on one side; infinite for metrics of all rows.
         """
@@ -174,7 +174,7 @@ class Stated:
         percent = min(chosen.k, 100 - chosen.k) if of_quantile else 100 - chosen.k
         return percent / 100
 
-    def refuse_levels(self, metrics: Iterable[Chosen]) -> None:
+    def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""
         for chosen in metrics:
             if chosen.k is None:

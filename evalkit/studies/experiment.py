@@ -75,12 +75,12 @@ class Experiment(Study):
             return unit_noun(self.table.columns["user"], "user")
         return "row"
 
-    def adjusted_for(self, chosen: lookup.Chosen) -> str:
+    def adjusted_for(self, chosen: lookup.MetricAtK) -> str:
         """The column from before the experiment by which a mean can be adjusted."""
         return self.p.before or "" if chosen == self.plain else ""
 
     @property
-    def tested(self) -> list[lookup.Chosen]:
+    def tested(self) -> list[lookup.MetricAtK]:
         """The metrics as their tests compare them: an adjusted share is a mean of amounts."""
         return [
             AdjustedStatistic.adjusted_metric(chosen) if self.adjusted_for(chosen) else chosen
@@ -88,7 +88,7 @@ class Experiment(Study):
         ]
 
     def compared(
-        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> tuple[UnitStatistic, UnitStatistic]:
         """The metric in two arms, adjusted by a column from before the experiment if one is named
         (CUPED).
@@ -110,14 +110,14 @@ class Experiment(Study):
 
     @study.once
     def compare(
-        self, chosen: lookup.Chosen, pair: SystemPair, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: lookup.MetricAtK, pair: SystemPair) -> Row:
         """The lift, first / second − 1, with its interval, the detectable difference, and the
         adjusted means of both arms if CUPED is used.
         """
@@ -138,7 +138,7 @@ class Experiment(Study):
     # What variance reduction and heavy users do to the answer
 
     @cached_property
-    def plain(self) -> lookup.Chosen | None:
+    def plain(self) -> lookup.MetricAtK | None:
         """The first mean that is no proportion, or else the first proportion, before capping and
         adjustment.
         """
@@ -292,7 +292,9 @@ class Experiment(Study):
         """True if so many users were seen in several arms that the assignment is in doubt."""
         return self.crossed > MANY_CROSSED * self.users
 
-    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
+    def measure(
+        self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
+    ) -> UnitStatistic:
         """One value per user of the arm."""
         sums = self._members(chosen.sums(self.table.numbers), system, member)
         return UnitStatistic(chosen, sums, design=Layout.INDEPENDENT)
@@ -516,12 +518,12 @@ def users(
 
 def _metrics(
     o: reports.InterleavingParameters, binary: Collection[str]
-) -> tuple[lookup.Chosen, ...]:
+) -> tuple[lookup.MetricAtK, ...]:
     """The metrics of columns, and own ones of the table. binary: columns of zeros and ones
     alone.
     """
     columns = {
-        name: lookup.Chosen(_metric(name, o.best, binary))
+        name: lookup.MetricAtK(_metric(name, o.best, binary))
         for name in filter(lookup.is_in_catalogue, o.metrics)
     }
     return lookup.with_distinct_labels(

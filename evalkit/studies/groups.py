@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError, codes, ratio
 from evalkit.catalogue.kinds import Share
-from evalkit.catalogue.metric import Chosen, Transformed
+from evalkit.catalogue.metric import MetricAtK, Transformed
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import groups, inference
@@ -40,7 +40,7 @@ class GroupedMetric:
     """
 
     study: Study
-    chosen: Chosen
+    chosen: MetricAtK
     system: str
     parts: Sequence[Slice]
     reference: int
@@ -174,10 +174,10 @@ def _share(statistic: Statistic) -> _ShareCounts | None:
     if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
         return None
     original = statistic.base()
-    if not isinstance(original.chosen.metric.kind, Share):
+    if not isinstance(original.kind, Share):
         return None
     counts = original.hits()
-    kind = statistic.chosen.metric.kind
+    kind = statistic.kind
     if not isinstance(kind, Transformed):
         return _ShareCounts(counts.hits, counts.n)
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
@@ -239,7 +239,7 @@ def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
     return labels.index(reference)
 
 
-def grouped(study: Study, column: str, metrics: Sequence[Chosen]) -> list[GroupedMetric]:
+def grouped(study: Study, column: str, metrics: Sequence[MetricAtK]) -> list[GroupedMetric]:
     """The metrics of each system in the groups of a column. Raises ParameterError for an unknown
     column or reference.
     """
@@ -253,7 +253,7 @@ def grouped(study: Study, column: str, metrics: Sequence[Chosen]) -> list[Groupe
     ]
 
 
-def _margin(chosen: Chosen, margin: float | None) -> float | None:
+def _margin(chosen: MetricAtK, margin: float | None) -> float | None:
     """The margin, if the metric has no unit and is bounded."""
     bounded = np.isfinite(chosen.metric.high - chosen.metric.low)
     return margin if bounded and chosen.metric.unit == "1" else None

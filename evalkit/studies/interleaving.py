@@ -98,12 +98,12 @@ class Interleaving(Study):
         return super().inference_options(2)
 
     def estimate_extras(
-        self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate
+        self, chosen: lookup.MetricAtK, system: str, estimate: intervals.Estimate
     ) -> Row:
         """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
-    def comparison_extras(self, chosen: lookup.Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: lookup.MetricAtK, pair: SystemPair) -> Row:
         """The numbers of users for the first arm, undecided, and for the second; and the detectable
         difference.
         """
@@ -209,7 +209,7 @@ class Interleaving(Study):
         return sessions.sides(self.kept.user[member], self.kept.credit[member])
 
     def measure(
-        self, chosen: lookup.Chosen, system: str, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.UnitStatistic:
         """One value per user."""
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
@@ -425,7 +425,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         raise ParameterError("best and lower_is_better: give one, they say the same")
     shared = study.settings(
         replace(p, lower_is_better=()),  # which names metrics of users
-        lookup.chosen(p.preference, "interleaving", METRICS),
+        lookup.find_metrics(p.preference, "interleaving", METRICS),
         segments=p.segments,
         limits=limits,
     )

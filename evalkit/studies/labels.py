@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Share, TermsKind
-from evalkit.catalogue.metric import Chosen, Combined
+from evalkit.catalogue.metric import Combined, MetricAtK
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE
 from evalkit.measured.labels import (
@@ -25,8 +25,8 @@ from evalkit.measured.labels import (
     TOP,
     LabelsInMemory,
     SummedLabels,
+    label_term_adder,
     second_reading,
-    terms_of,
     thresholds_of,
     top_hits,
 )
@@ -84,7 +84,7 @@ class LabelsStudy(EachStudy):
         """The share of labels that are wrong if no row gets any label."""
         return float(self.shares.mean())
 
-    def constant(self, chosen: Chosen) -> float:
+    def constant(self, chosen: MetricAtK) -> float:
         """The metric of scoring each label by its share of rows; NaN if combinations of labels are
         unknown.
         """
@@ -148,7 +148,7 @@ class LabelsStudy(EachStudy):
                 e = self.estimated(self.at_step(lookup.find(metric, "labels"), number))
                 yield {"system": metric, "x": t} | limits(e, "y")
 
-    def at_step(self, chosen: Chosen, number: int) -> Statistic:
+    def at_step(self, chosen: MetricAtK, number: int) -> Statistic:
         """A metric of the leader at one of the common thresholds."""
         of: Statistic = self.measured.at_common_threshold(
             chosen, self.leader, number, float(self.thresholds[number])
@@ -192,7 +192,7 @@ def _predicted(rows: Rows) -> np.ndarray:
 
 def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits) -> Settings:
     """The parameters, checked."""
-    chosen = lookup.chosen(p.metrics, "labels", METRICS)
+    chosen = lookup.find_metrics(p.metrics, "labels", METRICS)
     settings = study.settings(
         p,
         chosen,
@@ -295,7 +295,7 @@ def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USU
     return LabelsStudy(**fields, measured=measured)
 
 
-def _summed(chosen: Chosen) -> bool:
+def _summed(chosen: MetricAtK) -> bool:
     """True if a metric can be computed from sums over rows."""
     metric = chosen.base.metric
     known = isinstance(metric.kind, (TermsKind, Combined, Share))
@@ -324,7 +324,7 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
     return LabelFirstReading(
         thresholds=cuts,
         counting=CellCounter(2, of.scale, of.squares, FEW, few),
-        terms=terms_of(losses, s, few, cuts),
+        loss_adder=label_term_adder(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         slice_hits={name: own for name, own in hits.items() if name == primary.label},
         slices_losses=isinstance(kind, TermsKind),

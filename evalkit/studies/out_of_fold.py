@@ -13,7 +13,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
@@ -237,13 +237,13 @@ class Validation(Shown, Study):
         return {name: replace(rows, unit=self.unit) for name, rows in self.scored.items()}
 
     def measure(
-        self, chosen: Chosen, system: str, member: Member | Ints = EVERY
+        self, chosen: MetricAtK, system: str, member: Member | Ints = EVERY
     ) -> statistic.RowStatistic:
         """The metric of a system's out-of-fold rows."""
         rows = self.pooled[system]
         return statistic.RowStatistic(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
-    def deciding_estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+    def deciding_estimate(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Estimate:
         """The metric with the interval that decides: of the mean of the folds if few rows are
         pooled, else of the pooled rows.
 
@@ -260,12 +260,12 @@ class Validation(Shown, Study):
         e = self.corrected(known, self.interval_level).difference
         return inference.within(e, *chosen.metric.ends) if np.isfinite(e.low) else e
 
-    def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
+    def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
         return inference.estimate(statistic.RowStatistic(chosen, rows), self.inference_options(1))
 
     @property
-    def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
+    def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
@@ -347,7 +347,7 @@ class Validation(Shown, Study):
             self.estimate(self.primary, self.subject),
         )
 
-    def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
+    def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
         """A metric on each fold; by default the primary one."""
         return self.by_fold[self.by_fold["system"] == system][
             (chosen or self.primary).label
@@ -510,7 +510,7 @@ class Validation(Shown, Study):
         e = self.deciding_estimate(self.primary, system)
         return CORRECTED if e.method == CORRECTED_T else self.measured_on
 
-    def compare(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
         if by_fold:
@@ -519,7 +519,7 @@ class Validation(Shown, Study):
 
     def detectable(
         self,
-        chosen: Chosen,
+        chosen: MetricAtK,
         pair: SystemPair,
         comparison: Comparison,
         level: float,
@@ -530,11 +530,11 @@ class Validation(Shown, Study):
             return detectable_by_width(*self.compared(chosen, pair), comparison, level)
         return super().detectable(chosen, pair, comparison, level, member)
 
-    def compare_pooled(self, chosen: Chosen, pair: SystemPair) -> Comparison:
+    def compare_pooled(self, chosen: MetricAtK, pair: SystemPair) -> Comparison:
         """first − second on the pooled rows, which takes the folds' models as fixed."""
         return super().compare(chosen, pair)
 
-    def compare_folds(self, chosen: Chosen, pair: SystemPair) -> Comparison:
+    def compare_folds(self, chosen: MetricAtK, pair: SystemPair) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
         corrected t.
         """

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
 from evalkit.metrics.distributions import Distribution
-from evalkit.metrics.rows import Sums, both
+from evalkit.metrics.rows import Sums, defined_in_both
 from evalkit.names import usual
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
@@ -102,7 +102,7 @@ class Significance(shown.Shown, Study):
     def of(
         cls,
         data: UnitValues,
-        chosen: tuple[Chosen, ...],
+        chosen: tuple[MetricAtK, ...],
         p: reports.SignificanceParameters,
         limits: Limits,
     ) -> "Significance":
@@ -149,7 +149,7 @@ class Significance(shown.Shown, Study):
         """
         return self.unit_count > self.settings.limits.reading.max_listed
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> UnitStatistic:
+    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> UnitStatistic:
         """One value per row."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == reports.THESE:
@@ -181,24 +181,26 @@ class Significance(shown.Shown, Study):
         listed = units.Listed.of(self.data.ids, self.data.cluster_names, self.slices)
         return replace(units.of_each(self, listed), named=self.data.id is not None)
 
-    def repeats(self, chosen: Chosen) -> bool:
+    def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of all systems are of repeated draws of 0 or 1."""
         return all((chosen.label, system) in self.data.repeated for system in self.systems)
 
-    def values(self, chosen: Chosen, system: str) -> Sums:
+    def values(self, chosen: MetricAtK, system: str) -> Sums:
         """One value per row."""
         return self.data.values[chosen.label, system]
 
-    def sides(self, chosen: Chosen, pair: SystemPair) -> tuple[Sums, Sums]:
+    def sides(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Sums, Sums]:
         """The values of both systems."""
         return self.values(chosen, pair[0]), self.values(chosen, pair[1])
 
-    def is_ratio(self, chosen: Chosen) -> bool:
+    def is_ratio(self, chosen: MetricAtK) -> bool:
         """True if the metric is a ratio of sums."""
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
     @once
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> intervals.Estimate:
+    def estimate(
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
+    ) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
         if known := self.data.known.get((chosen.label, system)):
             return intervals.Estimate(
@@ -206,14 +208,14 @@ class Significance(shown.Shown, Study):
             )
         return super().estimate(chosen, system, member)
 
-    def paired(self, chosen: Chosen, pair: SystemPair) -> methods.PairedDifference:
+    def paired(self, chosen: MetricAtK, pair: SystemPair) -> methods.PairedDifference:
         """The difference of a pair with its standard error over units."""
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
-    def effect(self, chosen: Chosen, pair: SystemPair) -> tuple[Effect, float]:
+    def effect(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Effect, float]:
         """The effect sizes over units; the mean difference of the metric."""
         sides = self.sides(chosen, pair)
-        keep = both(*sides)
+        keep = defined_in_both(*sides)
         total, count = self.summed(pair, chosen)
         return effect(total / count, np.zeros(total.size)), sides[0].take(keep).value - sides[
             1
@@ -222,8 +224,8 @@ class Significance(shown.Shown, Study):
     def joint(self, every: list[Tested]) -> Floats | None:
         """Max-T over the family if all comparisons are defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
-        keep = both(*sides[0])
-        same = all(np.array_equal(keep, both(*two)) for two in sides)
+        keep = defined_in_both(*sides[0])
+        same = all(np.array_equal(keep, defined_in_both(*two)) for two in sides)
         if (
             len(every) < 2
             or not self.vary
@@ -250,7 +252,7 @@ class Significance(shown.Shown, Study):
         added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
         return max_t.ColumnPairs.from_table(table, *sides.T, metric=metric, add_up=added)
 
-    def bootstraps(self, chosen: Chosen) -> dict[SystemPair, float]:
+    def bootstraps(self, chosen: MetricAtK) -> dict[SystemPair, float]:
         """The bootstrap test of the mean, over units or whole clusters; none if there are too many
         units.
 
@@ -360,7 +362,7 @@ class Significance(shown.Shown, Study):
 
     @once
     def compare(
-        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """The comparison. With interim analyses, the interval keeps the requested level over all
         planned ones.
@@ -381,7 +383,7 @@ class Significance(shown.Shown, Study):
             c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
         )
 
-    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The smallest true difference that this many units detect."""
         if not self.vary:
             return {}
@@ -404,7 +406,7 @@ class Significance(shown.Shown, Study):
         """The pairs that were asked for and share no unit."""
         return [pair for pair in self.asked_pairs if pair not in self.pairs]
 
-    def _meet(self, chosen: Chosen, pair: SystemPair) -> bool:
+    def _meet(self, chosen: MetricAtK, pair: SystemPair) -> bool:
         first, second = self.compared(chosen, pair)
         return first.overlaps(second)
 
@@ -473,7 +475,7 @@ class Significance(shown.Shown, Study):
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
     def differences(
-        self, pair: SystemPair | None = None, chosen: Chosen | None = None
+        self, pair: SystemPair | None = None, chosen: MetricAtK | None = None
     ) -> pd.Series:
         """A metric of the first less that of the second, one per unit (the mean of its rows),
         smallest first.
@@ -481,21 +483,21 @@ class Significance(shown.Shown, Study):
         chosen = chosen or self.primary
         pair = pair or self.opponents
         total, count = self.summed(pair, chosen)
-        keep = both(*self.sides(chosen, pair))
+        keep = defined_in_both(*self.sides(chosen, pair))
         names = self.data.ids if self.data.cluster is None else self.data.cluster[1]
         kept = keep if self.unit is None else np.unique(self.unit[keep])
         index = pd.Index(np.asarray(names, object)[kept].astype(str), name=self.unit_name)
         return pd.Series(total / count, index=index).sort_values(kind="stable")
 
-    def summed(self, pair: SystemPair, chosen: Chosen) -> tuple[Floats, Floats]:
+    def summed(self, pair: SystemPair, chosen: MetricAtK) -> tuple[Floats, Floats]:
         """The sum and the number of the differences in each unit."""
         d, keep = self._apart(chosen, pair)
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
-    def _apart(self, chosen: Chosen, pair: SystemPair) -> tuple[Floats, Bools]:
+    def _apart(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Floats, Bools]:
         """The differences of the rows that both systems have, and which rows these are."""
         first, second = self.sides(chosen, pair)
-        keep = both(first, second)
+        keep = defined_in_both(first, second)
         return (first.per_unit - second.per_unit)[keep], keep
 
     @property
@@ -621,7 +623,7 @@ def other_tests(study: Significance) -> Iterator[Row]:
                 yield row | {"bh": float(adjusted)}
 
 
-def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
+def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
     alternative = study.settings.alternative
     # the studentised range has no direction
     tukey = {} if alternative.one_sided else _tukey(study, chosen)
@@ -652,7 +654,7 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
     return rows
 
 
-def _tukey(study: Significance, chosen: Chosen) -> dict[SystemPair, float]:
+def _tukey(study: Significance, chosen: MetricAtK) -> dict[SystemPair, float]:
     values = _complete(study, chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else ()
     if len(values) < 2:
         return {}
@@ -661,7 +663,7 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[SystemPair, float]:
     return {(a, b): float(p[i, j]) for (i, a), (j, b) in permutations(enumerate(study.order), 2)}
 
 
-def _complete(study: Significance, chosen: Chosen) -> Floats:
+def _complete(study: Significance, chosen: MetricAtK) -> Floats:
     return complete([study.measure(chosen, name) for name in study.order])
 
 

@@ -46,7 +46,7 @@ def _may_be_of_share(claim: Claim) -> bool:
     assert isinstance(claim, Bound | Against)
     if isinstance(claim, Bound) and not OF_SHARE.low <= claim.number <= OF_SHARE.high:
         return False
-    meanings: list[lookup.Chosen] = []
+    meanings: list[lookup.MetricAtK] = []
     for structure in lookup.TABLES:
         with suppress(ParameterError):  # the metric of this structure has no such cut-off
             meanings += lookup.meanings(claim.metric or "", structure)

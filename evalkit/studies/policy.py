@@ -64,7 +64,7 @@ class Statement:
 
     claim: Any
     study: Study
-    chosen: metric.Chosen
+    chosen: metric.MetricAtK
     system: str
     second: str
     part: Slice | None
@@ -540,7 +540,7 @@ def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[State
             yield Statement(claim, study, metrics[metric], name, "", None)
 
 
-def _pairs(claim: Against, study: Study, chosen: metric.Chosen) -> dict[str, str]:
+def _pairs(claim: Against, study: Study, chosen: metric.MetricAtK) -> dict[str, str]:
     """Each system, and the one that it is compared with."""
     if chosen.metric.best == "neither":
         raise ParameterError(f"{chosen.label} has no better direction")
@@ -575,7 +575,7 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     raise ParameterError(obstacle(problem, better=better, **facts))
 
 
-def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.Chosen]]:
+def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.MetricAtK]]:
     """The studies that have a metric, and the metric; None: the one that decides."""
     if label is None:
         return [(study, study.primary) for study in studies]

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.own import OwnMetric, usual_name
 from evalkit.parameters import cells
 from evalkit.parameters.kinds import written
@@ -113,7 +113,7 @@ def _argument(value: Any) -> str:
     return str(value)
 
 
-def metric(chosen: Chosen) -> dict[str, Any]:
+def metric(chosen: MetricAtK) -> dict[str, Any]:
     """What a reader of the JSON needs of a metric; best: whether high or low values are better, or
     neither.
     """
@@ -128,7 +128,7 @@ def metric(chosen: Chosen) -> dict[str, Any]:
     return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
 
 
-def table(study: Any, metrics: Iterable[Chosen]) -> list[tuple[str, str]]:
+def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
     """The rows of the page's last table: what the results were computed from."""
     rows = [
         ("command", command(study.report, study.p.given, study.p.segment)),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalkit.arrays import InputError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import diversity, rankings
@@ -74,7 +74,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     [0.75]
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
+    chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     ranked, catalogue = _inputs(p, limits)
     cuts = p.ks or KS
@@ -121,17 +121,17 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
     for chosen in settings.metrics:
         asked.append(PerQuery(chosen, level))
         asked += [PerQuery(chosen, level, ties) for ties in TIES if chosen.metric.tie_range]
-    asked += [PerQuery(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
+    asked += [PerQuery(MetricAtK(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
     asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asked))
 
 
-def _limited(chosen: Chosen) -> bool:
+def _limited(chosen: MetricAtK) -> bool:
     """True for a metric whose highest value depends on how many items are relevant."""
     return chosen.metric.name in ("precision", "recall") and chosen.k is not None
 
 
-def _curve_metric(primary: Chosen) -> Any:
+def _curve_metric(primary: MetricAtK) -> Any:
     """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
     return primary.metric if primary.metric.cut != "never" else lookup.TABLE["ndcg"]
 
@@ -191,7 +191,9 @@ class Ranking(Shown, Study):
         }
 
     @once
-    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> statistic.UnitStatistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: Any = EVERY
+    ) -> statistic.UnitStatistic:
         """One value per query, clustered if a unit was named."""
         unit = None if self.unit is None else self.unit[member]
         return statistic.UnitStatistic(
@@ -212,13 +214,13 @@ class Ranking(Shown, Study):
         )
         return replace(values, blocks=chain(values.blocks, lists))
 
-    def _with_interval(self, chosen: Chosen, values: Sums) -> intervals.Estimate:
+    def _with_interval(self, chosen: MetricAtK, values: Sums) -> intervals.Estimate:
         """A number of every query with its interval."""
         return inference.estimate(
             statistic.UnitStatistic(chosen, values, self.unit), self.inference_options(1)
         )
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
+    def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The number of undefined queries, and the metric with the worst and with the best order of
         tied items: not a number if the metric is not defined for such an order.
         """
@@ -237,7 +239,7 @@ class Ranking(Shown, Study):
         )
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
-    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The t-test beside the sign flips, units won, tied and lost, and the detectable
         difference.
         """
@@ -325,7 +327,7 @@ class Ranking(Shown, Study):
         )
         return frame.head(most)
 
-    def explored(self, queries: int, numbers: int) -> tuple[Chosen, ...]:
+    def explored(self, queries: int, numbers: int) -> tuple[MetricAtK, ...]:
         """The first metrics, at least one, that fit into `numbers` numbers for this many
         queries.
         """
@@ -385,7 +387,7 @@ class Ranking(Shown, Study):
         longest = max(
             self.runs.measure(name, LastRank()).per_unit.max(initial=1) for name in self.systems
         )
-        cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
+        cuts = [MetricAtK(metric, k) for k in self.ks if k <= longest] or [MetricAtK(metric, 1)]
         for chosen in cuts:
             for name in self.order:
                 e = self._with_interval(
@@ -405,7 +407,7 @@ class Ranking(Shown, Study):
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
         """
-        chosen = Chosen(lookup.TABLE["precision"])
+        chosen = MetricAtK(lookup.TABLE["precision"])
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(

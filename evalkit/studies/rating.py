@@ -17,14 +17,14 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss, RatioOfRows
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.rows import (
     ErrorsKey,
     ForecastSummary,
     RowsInMemory,
     SummedForecasts,
-    Terms,
+    TermAdder,
     refuse_unsummed,
 )
 from evalkit.metrics import calibration
@@ -74,7 +74,7 @@ SAMPLE = {
 }
 BIAS = lookup.find("bias", "forecasts")
 SQUARED = lookup.find("mse", "forecasts")
-IN_TENTH = metric.Chosen(
+IN_TENTH = metric.MetricAtK(
     metric.Metric(
         "number",
         "rows",
@@ -114,7 +114,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     [1.0]
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "forecasts", distributions.OF_POINTS)
+    chosen = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     parts = sources.parts(p.preds, p.header, limits.reading)
     forecasts = ForecastTable(
@@ -129,7 +129,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     )
     stated = distributions.Stated(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
-    metrics = lookup.possible(p.metrics, "forecasts", usual, stated.lacks)
+    metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
     in_time = stated.roles or forecasts.time_columns
@@ -235,7 +235,7 @@ class Errors:
     """The absolute errors of some systems. partial: the metrics that leave rows out."""
 
     systems: int
-    partial: tuple[Chosen, ...]
+    partial: tuple[MetricAtK, ...]
 
     @property
     def width(self) -> int:
@@ -292,7 +292,7 @@ class Asked:
     all rows, which are counted by forecast once a figure asks.
     """
 
-    terms: Terms
+    terms: TermAdder
     limits: Limits
     errors: Errors
     ids: int = 0
@@ -414,7 +414,7 @@ class Rating(row_study.RowStudy):
         return float(self.asked.terms.centres[0].actual + around)
 
     @property
-    def rows_without_value(self) -> dict[Chosen, dict[str, int]]:
+    def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
@@ -487,12 +487,12 @@ class Rating(row_study.RowStudy):
         return self.errors[self.leader].share_of_largest()
 
     @property
-    def squared(self) -> list[metric.Chosen]:
+    def squared(self) -> list[metric.MetricAtK]:
         """The metrics that are asked for and are made of the mean squared error."""
         return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
 
     @property
-    def scored_by_few(self) -> list[Chosen]:
+    def scored_by_few(self) -> list[MetricAtK]:
         """The metrics that units make up which lie beyond a quantile or outside of an interval, or
         on one side of the forecast, if fewer than `MISSED` of these are expected.
         """
@@ -695,7 +695,7 @@ class Rating(row_study.RowStudy):
 
     # Beside the metrics
 
-    def comparison_extras(self, chosen: metric.Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: metric.MetricAtK, pair: SystemPair) -> Row:
         """Units on which the first has the smaller absolute error, of those that the metric does
         not leave out, and the detectable difference. For metrics of distributions, which may differ
         where errors do not, the units are not counted.
@@ -722,7 +722,7 @@ class Rating(row_study.RowStudy):
         return self.kept.nearer
 
     @property
-    def medians(self) -> list[metric.Chosen]:
+    def medians(self) -> list[metric.MetricAtK]:
         """The metrics that are medians."""
         return [
             chosen
@@ -730,19 +730,19 @@ class Rating(row_study.RowStudy):
             if isinstance(chosen.metric.kind, score_kinds.Median)
         ]
 
-    def constant(self, chosen: metric.Chosen) -> float:
+    def constant(self, chosen: metric.MetricAtK) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
         return self._of_constant(
             chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]])))
         )
 
-    def constant_median(self, chosen: metric.Chosen) -> float:
+    def constant_median(self, chosen: metric.MetricAtK) -> float:
         """The metric of forecasting the median of the actual values for every row, the constant
         with the least MAE.
         """
         return self._of_constant(chosen, self.target.weighted_median())
 
-    def reference_value(self, chosen: metric.Chosen) -> float:
+    def reference_value(self, chosen: metric.MetricAtK) -> float:
         """The metric of the reference forecast on the rows that have one; NaN for one of
         distributions without a point forecast.
         """
@@ -816,7 +816,7 @@ class Rating(row_study.RowStudy):
         return autocorrelation(values, lag)
 
     @property
-    def constants(self) -> Sequence[Callable[[metric.Chosen], float]]:
+    def constants(self) -> Sequence[Callable[[metric.MetricAtK], float]]:
         """The metric of forecasting the mean, and the median."""
         return (self.constant, self.constant_median)
 
@@ -834,7 +834,7 @@ class Rating(row_study.RowStudy):
         return None
 
     @cached
-    def _of_constant(self, chosen: metric.Chosen, value: float) -> float:
+    def _of_constant(self, chosen: metric.MetricAtK, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
         if isinstance(kind, score_kinds.Median):
@@ -1005,7 +1005,7 @@ def edges(columns: Sequence[Distribution], bins: int) -> Floats:
     return np.arange(low - 0.5, high + width, width)
 
 
-def partial(metrics: Sequence[Chosen]) -> tuple[Chosen, ...]:
+def partial(metrics: Sequence[MetricAtK]) -> tuple[MetricAtK, ...]:
     """The metrics that leave out rows on which they are undefined."""
     return tuple(
         chosen
@@ -1052,7 +1052,7 @@ def _of_rows(
         held = {name: timing.in_order(of_system) for name, of_system in held.items()}
     centre = float(data.actual.mean())
     errors = Errors(len(held), partial(settings.metrics))
-    terms = Terms(
+    terms = TermAdder(
         metrics=(),
         centres=[kinds.Centre(centre, centre)] * len(held),
         near={},
@@ -1084,7 +1084,9 @@ def _of_blocks(
     refuse_unsummed(metrics, t.rows)
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
-    terms = Terms.from_heads(metrics, t.head(), flipped, further=errors, further_width=errors.width)
+    terms = TermAdder.from_heads(
+        metrics, t.head(), flipped, further=errors, further_width=errors.width
+    )
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
     rows = int(kept.facts.sums[0])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, InputError, Ints, codes, ratio
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
@@ -232,7 +232,7 @@ def _draws(way: Way) -> list[Sequence[tuple[Ints, Ints]]]:
 Fits = Mapping[str, list[tuple[Job, Fit]]]  # by the name of their part, as far as there are any
 
 
-def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
+def _points(way: Way, metric: MetricAtK, fits: Fits) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in fits[way.name]]
     whole = [
@@ -245,7 +245,7 @@ def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
-def _nested(way: Way, metric: Chosen, fits: Fits, n: int) -> NestedDraws | None:
+def _nested(way: Way, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
     """The values around each fold of those draws of n rows whose fits were all made."""
     k = way.folds_per_value
     of_folds = [_values(metric, fit.test) for _, fit in fits[way.name]]
@@ -267,7 +267,7 @@ def _nested(way: Way, metric: Chosen, fits: Fits, n: int) -> NestedDraws | None:
     return NestedDraws(folds, k, n) if folds and not few else None
 
 
-def _halves(metric: Chosen, fits: Fits) -> tuple[Floats, Floats]:
+def _halves(metric: MetricAtK, fits: Fits) -> tuple[Floats, Floats]:
     """The mean over the holdouts of each half, for each split into halves that was fitted in
     full.
     """
@@ -278,7 +278,7 @@ def _halves(metric: Chosen, fits: Fits) -> tuple[Floats, Floats]:
     return means[:, 0], means[:, 1]
 
 
-def _values(metric: Chosen, rows: Rows) -> Floats:
+def _values(metric: MetricAtK, rows: Rows) -> Floats:
     """The value of each row, whose mean is the metric; NaN where a row does not count."""
     return metric.sums(rows).per_unit
 
@@ -299,7 +299,7 @@ def _summary(points: pd.DataFrame, chosen: list[Way], fits: Fits) -> Iterator[Ro
 
 
 def _curve(
-    setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]
+    setting: Setting, metric: MetricAtK, pairs: list[tuple[Job, Fit]], own: list[Fit]
 ) -> pd.DataFrame:
     """Mean over the folds by the number of training rows, from the lowest to the highest fold as
     band.
@@ -364,7 +364,12 @@ def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dic
 
 
 def fit_others(
-    setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
+    setting: Setting,
+    learner: Learner,
+    metric: MetricAtK,
+    system: str,
+    own: list[Fit],
+    seconds: float,
 ) -> Resplits:
     """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
     come first.
@@ -418,7 +423,7 @@ def fit_others(
     )
 
 
-def _can_nest(setting: Setting, way: Way, metric: Chosen) -> bool:
+def _can_nest(setting: Setting, way: Way, metric: MetricAtK) -> bool:
     """True for k folds of independent rows, three or more of at least two rows each, and a mean
     over rows, where models without two folds can be fitted.
     """

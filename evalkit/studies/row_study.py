@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
 from evalkit.metrics.blocks import Block
@@ -215,11 +215,13 @@ class RowStudy(Shown, Study):
         """The row, or the unit that the user named."""
         return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
+    ) -> statistic.Statistic:
         """The metric of a system on the rows `member`."""
         return self.measured.measure(chosen, system, member)
 
-    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The difference that this many rows detect."""
         return {"detectable": self.would_show(chosen, pair)}
 

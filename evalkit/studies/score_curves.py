@@ -23,7 +23,7 @@ from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, tre
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms, inference
-from evalkit.statistics.class_cells import MovingDecisions, of_system, units_of
+from evalkit.statistics.class_cells import MovingDecisions, cell_statistic, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.spread import kish
 from evalkit.studies.study import Row, SystemPair, framed
@@ -574,7 +574,7 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     }
     limits = {
         name: [
-            [inference.estimate(of_system(metric, at, 0), options) for metric in chosen]
+            [inference.estimate(cell_statistic(metric, at, 0), options) for metric in chosen]
             for at in cut.by_threshold
         ]
         for name, cut in cuts.items()

@@ -14,7 +14,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
 from evalkit.catalogue import kinds, lookup
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.draws import Draws
@@ -81,7 +81,7 @@ read = reports.reader(reports.SignificanceParameters)(study_of)
 
 def of_lists(
     parts: Sequence[InputPart], p: reports.SignificanceParameters
-) -> tuple[UnitValues, tuple[Chosen, ...]]:
+) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
     """The values per query of ranked lists, and their metrics."""
     asked = (
         "columns",
@@ -158,7 +158,7 @@ class Shares(Shown, Study):
         systems = data.systems + ((cls.label(null),) if null is not None else ())
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
         return cls(
-            study.settings(p, [Chosen(metric)]).checked(systems),
+            study.settings(p, [MetricAtK(metric)]).checked(systems),
             systems,
             {},
             p,
@@ -188,7 +188,9 @@ class Shares(Shown, Study):
         i = self.data.systems.index(system)
         return int(self.data.successes[i]), int(self.data.trials[i])
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
+    ) -> statistic.Statistic:
         """The share of successes, or the null share, which is known."""
         if system in self.data.systems:
             return statistic.SuccessShare(chosen, *self.counts(system))
@@ -209,7 +211,7 @@ class Shares(Shown, Study):
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
 
-    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}

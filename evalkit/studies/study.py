@@ -19,7 +19,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
 from evalkit.parameters.kinds import did_you_mean
@@ -40,14 +40,14 @@ Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
 Row = dict[str, Any]  # of a frame
 SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
-Tested = tuple[Chosen, SystemPair]
+Tested = tuple[MetricAtK, SystemPair]
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
     """The parameters that all studies share, checked; the first metric is the primary one."""
 
-    metrics: tuple[Chosen, ...]
+    metrics: tuple[MetricAtK, ...]
     baseline: str | None
     unit: str | None
     segments: tuple[str, ...]
@@ -112,7 +112,7 @@ class Settings:
 
 def settings(
     p: Compared,
-    metrics: Iterable[Chosen] = (),
+    metrics: Iterable[MetricAtK] = (),
     *,
     unit: str | None = None,
     segments: Iterable[str] = (),
@@ -217,7 +217,7 @@ def once(method: Method) -> Method:
     name = method.__qualname__
 
     @wraps(method)
-    def kept(self: Any, chosen: Chosen, of: Any, member: Member = EVERY) -> Any:
+    def kept(self: Any, chosen: MetricAtK, of: Any, member: Member = EVERY) -> Any:
         if member is not EVERY:
             return method(self, chosen, of, member)
         results = vars(self).setdefault("_results", {})
@@ -315,27 +315,33 @@ class Study(ABC):
         """The noun for what varies from sample to sample: query, row, user."""
 
     @abstractmethod
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> statistic.Statistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
+    ) -> statistic.Statistic:
         """One metric of one system on the units `member`."""
 
     @once
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> intervals.Estimate:
+    def estimate(
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
+    ) -> intervals.Estimate:
         """One metric of one system with its interval, on the units `member`."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
     def deciding_estimate(
-        self, chosen: Chosen, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
         """One metric of one system with the interval that a rule is about: that of `estimate`."""
         return self.estimate(chosen, system, member)
 
-    def compared(self, chosen: Chosen, pair: SystemPair, member: Member = EVERY) -> tuple[Any, Any]:
+    def compared(
+        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
+    ) -> tuple[Any, Any]:
         """The statistics of a metric of two systems on the units `member`."""
         return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
 
     @once
     def compare(
-        self, chosen: Chosen, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
@@ -424,7 +430,7 @@ class Study(ABC):
         """
         return self.settings.alternative.two_sided_level(self.family_level)
 
-    def would_show(self, chosen: Chosen, pair: SystemPair) -> float:
+    def would_show(self, chosen: MetricAtK, pair: SystemPair) -> float:
         """The smallest true difference that the verdict detects with 80% power, adjusted for the
         other comparisons.
         """
@@ -432,7 +438,7 @@ class Study(ABC):
 
     def detectable(
         self,
-        chosen: Chosen,
+        chosen: MetricAtK,
         pair: SystemPair,
         comparison: significance.Comparison,
         level: float,
@@ -448,11 +454,11 @@ class Study(ABC):
         """The comparisons that were made and adjusted together, as text."""
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: intervals.Estimate) -> Row:
+    def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """Further columns of `estimates`."""
         return {}
 
-    def comparison_extras(self, chosen: Chosen, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Further columns of `comparisons`."""
         return {}
 
@@ -463,34 +469,34 @@ class Study(ABC):
         return random(self.settings.seed, *key)
 
     @property
-    def primary(self) -> Chosen:
+    def primary(self) -> MetricAtK:
         """The primary metric: the first."""
         return self.settings.metrics[0]
 
     @property
-    def directed(self) -> list[Chosen]:
+    def directed(self) -> list[MetricAtK]:
         """The metrics that have a better direction, known or not."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
     @property
-    def tested(self) -> list[Chosen]:
+    def tested(self) -> list[MetricAtK]:
         """The metrics of `directed` as their tests compare them."""
         return self.directed
 
-    def constant(self, chosen: Chosen) -> float:
+    def constant(self, chosen: MetricAtK) -> float:
         """The metric of a constant prediction; NaN if nothing is predicted."""
         return float("nan")
 
     @property
-    def constants(self) -> Sequence[Callable[[Chosen], float]]:
+    def constants(self) -> Sequence[Callable[[MetricAtK], float]]:
         """The metric of each kind of constant prediction."""
         return (self.constant,)
 
-    def repeats(self, chosen: Chosen) -> bool:
+    def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of units are of repeated draws of 0 or 1."""
         return False
 
-    def adjusted_for(self, chosen: Chosen) -> str:
+    def adjusted_for(self, chosen: MetricAtK) -> str:
         """The earlier measurement by which differences in a metric are adjusted; "" if there is
         none.
         """
@@ -512,11 +518,11 @@ class Study(ABC):
         return self.measure(self.primary, self.systems[0])
 
     def methods_are(
-        self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]
+        self, metrics: Iterable[MetricAtK], side: Callable[[inference.Method], str]
     ) -> str:
         """The methods of metrics as text; `side` selects interval or test."""
         of = self.design
-        return inference.words(
+        return inference.method_names(
             metrics, of.layout, side, in_memory=of.in_memory, rechosen=self.rechosen
         )
 
@@ -625,7 +631,7 @@ class Study(ABC):
         """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
-    def row(self, chosen: Chosen, pair: SystemPair, c: significance.Comparison) -> Row:
+    def row(self, chosen: MetricAtK, pair: SystemPair, c: significance.Comparison) -> Row:
         """The row of a comparison in `comparisons`."""
         e = c.difference
         word: str = CANNOT_TELL
@@ -743,7 +749,7 @@ class Study(ABC):
     # Groups
 
     @property
-    def group_metrics(self) -> Sequence[Chosen]:
+    def group_metrics(self) -> Sequence[MetricAtK]:
         """The metrics that are compared between groups."""
         return self.settings.metrics
 
@@ -767,7 +773,7 @@ class Study(ABC):
         """The largest gap between two groups of a column, of each metric and system."""
         return pd.DataFrame([metric.largest_row() for metric in self.grouped(column)])
 
-    def largest_gap(self, chosen: Chosen, system: str, column: str) -> intervals.Estimate:
+    def largest_gap(self, chosen: MetricAtK, system: str, column: str) -> intervals.Estimate:
         """The largest gap of a metric of a system between two groups of a column; undefined if
         fewer than two have a value.
         """
@@ -875,7 +881,7 @@ class Study(ABC):
         """Why no result of the study counts, whatever it is; "" if results count."""
         return ""
 
-    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+    def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why no rule on a system, or on its difference from a second one, can be decided: the
         design is broken, or the report compares with its baseline alone; "" if one can.
         """
@@ -884,7 +890,7 @@ class Study(ABC):
             return self.broken_design
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
-    def doubt(self, chosen: Chosen, system: str, second: str) -> str:
+    def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why the limits of a system, or of its difference from a second one, cannot be computed at
         another level.
         """
@@ -894,11 +900,11 @@ class Study(ABC):
         """The slices that a rule may name."""
         return self.slices
 
-    def subjects(self, chosen: Chosen) -> Sequence[str]:
+    def subjects(self, chosen: MetricAtK) -> Sequence[str]:
         """The systems that a rule on a metric is about."""
         return self.systems
 
-    def against(self, chosen: Chosen, second: str | None) -> list[SystemPair]:
+    def against(self, chosen: MetricAtK, second: str | None) -> list[SystemPair]:
         """The pairs that a rule on a metric is about: every other system against the second or else
         the baseline.
 
@@ -921,7 +927,7 @@ class Study(ABC):
         return [(name, second) for name in self.systems if name != second]
 
 
-def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:
+def ranked(values: Mapping[str, float], by: MetricAtK) -> list[str]:
     """The systems by their values of a metric, best first; equal ones (to 12 digits) by name,
     undefined ones last.
     """

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import ClassCoverage, Kind, Loss, PerUnit, Proportion, Ratio
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
@@ -95,7 +95,7 @@ class UnitFile:
         parameters: Mapping[str, Any] = self.about.get("parameters", {})
         return parameters
 
-    def chosen(self, label: str) -> Chosen:
+    def chosen(self, label: str) -> MetricAtK:
         """The metric of this label."""
         return chosen(self.metrics[label], self.parameters)
 
@@ -208,7 +208,7 @@ def _simple(top: Floats, bottom: Floats) -> Sums:
     return Sums(top, None if (bottom[~np.isnan(top)] == 1).all() else bottom)
 
 
-def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> Chosen:
+def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> MetricAtK:
     """The metric that a file describes: one of the catalogue, or one known by name alone.
 
     parameters: those of its report.
@@ -220,7 +220,7 @@ def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> Chosen:
         pass
     best = lookup.recorded(of, of["metric"], parameters)
     named = lookup.named(of["metric"], best)
-    return Chosen(replace(named, low=_end(of, "low", -np.inf), high=_end(of, "high", np.inf)))
+    return MetricAtK(replace(named, low=_end(of, "low", -np.inf), high=_end(of, "high", np.inf)))
 
 
 def _end(of: Mapping[str, Any], name: str, infinite: float) -> float:
@@ -287,7 +287,7 @@ class Side:
     system: str
     at: Ints
     data: Any  # Sums or Rows
-    chosen: Chosen
+    chosen: MetricAtK
 
     @property
     def termed(self) -> bool:
@@ -333,7 +333,8 @@ class Side:
         """The terms of each unit with a value; a mean over units if each has one row of weight
         1.
         """
-        return _simple(*self.data.by_unit(self.data.defined, self.unit))
+        terms = self.data.summed_by_unit(self.data.defined, self.unit)
+        return _simple(terms.numerator, terms.size)
 
     @property
     def averaged(self) -> bool:
@@ -348,7 +349,7 @@ class Side:
             return RowStatistic(self.chosen, self.data)
         top, bottom = self.sums.numerator, self.sums.size
         kind: Kind = (Proportion if self.whole else PerUnit if mean else Ratio)(lookup.absent)
-        of = Chosen(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
+        of = MetricAtK(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
         if self.whole:
             return SuccessShare(of, round(top.sum()), self.size)
         repeated = self.file.metrics[self.chosen.label].get("repeated", False)
@@ -465,7 +466,7 @@ class Joined:
             return inference.compare(first, second, replace(o, many=many))
         if inference.method(first).test is methods.no_test:
             return methods.no_test(first, second, o)
-        metric = first.chosen.metric
+        metric = first.metric
         if isinstance(metric.kind, ClassCoverage):
             return inference.compare_by_mover(first, second, o, n=first.n)
         plain = Layout.PLAIN in (first.layout, second.layout)
@@ -593,7 +594,7 @@ class Recomputed(study.Study):
         """The verdict of a validation report."""
         return self.results["word"].get("word")
 
-    def measure(self, chosen: Chosen, system: str, member: study.Member = study.EVERY) -> Any:
+    def measure(self, chosen: MetricAtK, system: str, member: study.Member = study.EVERY) -> Any:
         """A metric of a system, with the intervals and tests of its kind."""
         if (chosen.label, system) in self._known:
             return self._known[chosen.label, system]
@@ -637,7 +638,7 @@ class Recomputed(study.Study):
         """Raise ParameterError: groups are not in the file of units."""
         raise groups.not_stored(column)
 
-    def obstacle(self, chosen: Chosen, system: str, second: str) -> str:
+    def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why no result counts, or that the report does not compare the two; "" otherwise."""
         if self.broken_design:
             return self.broken_design
@@ -645,7 +646,7 @@ class Recomputed(study.Study):
             return ""
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
-    def doubt(self, chosen: Chosen, system: str, second: str) -> str:
+    def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,
         or at its own level they are not those that the report has.
         """

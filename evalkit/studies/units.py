@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evalkit.arrays import Floats, InputError, Ints
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.parameters.reports import Resources
 from evalkit.reading.tables.table import Slice
@@ -178,7 +178,7 @@ def of_each(study: Study, listed: Listed) -> Units:
     return Units(len(listed), of_terms(terms, listed), tuple(listed.slices))
 
 
-def of_terms(terms: Iterable[tuple[str, Chosen, Sums]], listed: Listed) -> Iterator[Block]:
+def of_terms(terms: Iterable[tuple[str, MetricAtK, Sums]], listed: Listed) -> Iterator[Block]:
     """The terms of each unit, by system and metric; NaN for a unit without a value."""
     every = list(terms)
     for at, part in listed.parts(len(every)):
@@ -186,14 +186,14 @@ def of_terms(terms: Iterable[tuple[str, Chosen, Sums]], listed: Listed) -> Itera
             yield _of_sums(system, chosen, sums.take(at), part)
 
 
-def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
+def _of_sums(system: str, chosen: MetricAtK, sums: Sums, listed: Listed) -> Block:
     bottom = np.where(sums.defined, sums.size, np.nan)
     numbers = {"numerator": sums.numerator, "denominator": bottom}
     return Block(system, chosen.label, len(bottom), listed.columns, numbers)
 
 
 def of_arms(
-    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums]], listed: Listed
+    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[MetricAtK, Sums]], listed: Listed
 ) -> Iterator[Block]:
     """The terms of units that belong to one system each. arm: its number. sums: of each metric,
     over all units.
@@ -224,14 +224,17 @@ def of_lists(
         yield Block(system, None, len(listed), {**listed.columns, "items": items}, {})
 
 
-def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:
+def known(system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0) -> Block:
     """A share or a number that is known for the whole only: one row without a unit."""
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
     return Block(system, chosen.label, 1, {}, terms)
 
 
 def of_rows(
-    rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
+    rows: Mapping[str, Rows],
+    metrics: Sequence[MetricAtK],
+    listed: Listed,
+    labels: Sequence[str] = (),
 ) -> Iterator[Block]:
     """The terms of each row for metrics that have terms; the rows themselves, once per system, if
     a metric or the test of one needs them, as those of weighted rows do.
@@ -481,7 +484,7 @@ def _about(
     return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
 
-def _metric(chosen: Chosen) -> dict[str, Any]:
+def _metric(chosen: MetricAtK) -> dict[str, Any]:
     """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
     it.
     """

@@ -57,7 +57,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     reading = replace(limits.reading, collected=limits.reading.held)
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
-    metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
+    metrics = lookup.find_computable(p.metrics, e.structure, METRICS[e.structure], e.lacks)
     metrics = lookup.with_directions(metrics, p)
     shared = study.Settings(
         metrics,
@@ -222,7 +222,7 @@ def _short(path: str) -> str:
 
 def _possible(
     shared: study.Settings, models: Mapping[str, Any], *, asked: bool
-) -> tuple[lookup.Chosen, ...]:
+) -> tuple[lookup.MetricAtK, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked
     for in vain.
     """

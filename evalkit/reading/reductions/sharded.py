@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends, base
@@ -150,7 +150,7 @@ class PerQuery:
     their ids.
     """
 
-    chosen: Chosen
+    chosen: MetricAtK
     level: float
     ties: Callable[[rankings.Rankings], rankings.Rankings] | None = None
 
@@ -194,7 +194,7 @@ class Ceiling:
     order.
     """
 
-    chosen: Chosen
+    chosen: MetricAtK
     level: float
 
     def __call__(self, r: rankings.Rankings) -> Sums:

@@ -11,7 +11,7 @@ from typing import Any
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit, TermsKind
-from evalkit.catalogue.lookup import Chosen, Metric
+from evalkit.catalogue.lookup import Metric, MetricAtK
 from evalkit.limits import Reading
 from evalkit.parameters.reports import TASKS, SignificanceParameters
 from evalkit.reading.engines import backends, base
@@ -188,14 +188,14 @@ class UnitInput:
         """The metrics that the input itself must hold, which are not computed from draws."""
         return [name for name in self.p.metrics if not lookup.of_draws(name)]
 
-    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
+    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[MetricAtK, ...]]:
         """The values and their metrics; none for trials. Ranked lists have their own reader."""
         p, table = self.p, self.table
         if self.name == "classification":
             losses = _losses(p.metrics)
             data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
             kind = PerUnit(lookup.absent)
-            return data, tuple(Chosen(replace(metric, kind=kind)) for metric in losses)
+            return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
         for name in p.metrics:
             if not lookup.is_in_catalogue(name):
                 holds = f"preds holds {self.kind.what}; name the metric of these values"
@@ -240,7 +240,7 @@ class UnitInput:
             directions={**stated, **data.directions},
         )
 
-    def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[Chosen, ...]]:
+    def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
         """The values of the requested metrics, and these, with the directions that are stated."""
         named = {}
         for name in data.metrics:
@@ -248,7 +248,7 @@ class UnitInput:
             draws = [draws for (label, _), draws in data.draws.items() if label == name]
             if any(one.several for one in draws) and all(one.passes for one in draws):
                 metric = replace(metric, low=0.0, high=1.0)
-            named[name] = Chosen(metric)
+            named[name] = MetricAtK(metric)
         if len(self.metrics) == len(self.p.metrics):
             return data, tuple(named.values())
         metrics = tuple(
@@ -283,7 +283,7 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
         if lookup.is_in_catalogue(name):
             meant = lookup.meanings(name, "counts")
         else:
-            meant = lookup.chosen([name], "counts", ())
+            meant = lookup.find_metrics([name], "counts", ())
         if len(meant) != 1 or not _is_loss(meant[0].metric):
             has = [loss for loss, metric in lookup.TABLES["counts"].items() if _is_loss(metric)]
             raise ParameterError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.catalogue import lookup
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.findings import kinds
 from evalkit.limits import Reading
 from evalkit.metrics.blocks import Block
@@ -71,7 +71,7 @@ def read_losses(
     return replace(
         scores,
         values={
-            (metric.name, system): Chosen(metric).sums(scored[system])
+            (metric.name, system): MetricAtK(metric).sums(scored[system])
             for metric, system in product(losses, scored)
         },
         draws={},

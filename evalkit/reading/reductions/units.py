@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ParameterError
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.limits import Reading
 from evalkit.metrics.draws import Draws
@@ -128,7 +128,7 @@ class UnitValues:
         """The values of each metric and system."""
         return [sums.numerator for sums in self.values.values()]
 
-    def measured(self, metrics: Sequence[Chosen]) -> "UnitValues":
+    def measured(self, metrics: Sequence[MetricAtK]) -> "UnitValues":
         """The values of metrics, some of which are computed from the draws.
 
         Raises ParameterError if the input has several metrics, or no unit has enough draws.
@@ -147,7 +147,7 @@ class UnitValues:
                 repeated.add(key)
         return replace(self, values=values, source=source, repeated=repeated)
 
-    def _refuse_few_draws(self, computed: Sequence[Chosen]) -> None:
+    def _refuse_few_draws(self, computed: Sequence[MetricAtK]) -> None:
         if len(self.metrics) > 1:
             label = computed[0].label
             raise ParameterError(
@@ -160,7 +160,7 @@ class UnitValues:
                 draws = f"{chosen.k} draws per {self.name}, the input has at most {largest}"
                 raise ParameterError(f"metrics: {chosen.label} needs {draws}")
 
-    def noise(self, chosen: Chosen, system: str) -> Floats:
+    def noise(self, chosen: MetricAtK, system: str) -> Floats:
         """The variance of each value of a metric over its draws; NaN if unknown."""
         if (chosen.label, system) in self.draws:
             return self.draws[chosen.label, system].noise
