@@ -57,17 +57,13 @@ _PERCENT_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??{_PERCENT}")
 _PERCENT_FIRST = re.compile(rf"{_PERCENT}{_SEPARATOR}+(?P<owner>.+)")
 _SHARE_LAST = re.compile(rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>0?\.\d+)")
 _SHARE_FIRST = re.compile(rf"(?P<number>0?\.\d+){_SEPARATOR}+(?P<owner>.+)")
-<<<<<<< HEAD
 _NUMBERED = re.compile(rf"(?P<stem>.*[^\W\d_]){_SEPARATOR}(?P<number>\d{{1,4}})")
-_OF_R = re.compile(r"X(\d+(\.\d+)?)\.")
+_R_PERCENT = re.compile(r"X(\d+(\.\d+)?)\.")
 # the level before the word, as in "95% lower"; without a % only where no owner stands before it
 _LEVEL_BEFORE = re.compile(
     rf"((?P<owner>.+?){_SEPARATOR}+)??(?P<number>{_PERCENT_NUMBER}|(?<![\s\S])\d\d){_SEPARATOR}+{_WORD}",
     re.IGNORECASE,
 )
-=======
-_R_PERCENT = re.compile(r"X(\d+(\.\d+)?)\.")
->>>>>>> lang
 
 
 class Marked(NamedTuple):
@@ -104,14 +100,10 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
     (None, None, 'mean')
     """
-<<<<<<< HEAD
-    name = _OF_R.sub(r"\1%", name.strip())
+    name = _R_PERCENT.sub(r"\1%", name.strip())
     if (match := _LEVEL_BEFORE.fullmatch(name)) and _use_of(match["word"]) in ("low", "high"):
         number = match["number"].replace(" ", "")
         return Marked(match["owner"] or "", _use_of(match["word"]), _joined(match["word"]), number)
-=======
-    name = _R_PERCENT.sub(r"\1%", name.strip())
->>>>>>> lang
     match = _LAST.fullmatch(name)
     if match is None:
         match = _FIRST.fullmatch(name)
@@ -119,8 +111,9 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
             match = None
     if match is None:
         return _marked_by_level(name, names)
-<<<<<<< HEAD
-    number = (match["number"] or "") + ("%" if match["percent"] else "")
+    number = match["number"] or ""
+    if match["percent"]:
+        number += "%"
     word = match["word"]
     return Marked(match["owner"] or "", _use_of(word), _joined(word), number)
 
@@ -133,13 +126,6 @@ def _joined(word: str) -> str:
 def _use_of(word: str) -> str:
     """The use of a word of a distribution, such as low."""
     return WORDS[_joined(word)]
-=======
-    number = match["number"] or ""
-    if match["percent"]:
-        number += "%"
-    word = match["word"].lower()
-    return Marked(match["owner"] or "", WORDS[word], word, number)
->>>>>>> lang
 
 
 def _marked_by_level(name: str, names: Collection[str]) -> Marked | None:
@@ -340,25 +326,6 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
     """
     low = {name: mark for name, mark in marks.items() if mark.use == "low"}
     high = {name: mark for name, mark in marks.items() if mark.use == "high"}
-<<<<<<< HEAD
-    of_low = {mark.number for mark in low.values()}
-    of_high = {mark.number for mark in high.values()}
-    intervals = _levels(of_low & of_high)
-    ends = _levels(of_low ^ of_high)
-    opposite = {"low": {ends.get(n) for n in of_high}, "high": {ends.get(n) for n in of_low}}
-    for name, mark in (low | high).items():
-        quantile = None
-        if mark.number in intervals:
-            quantile = _bound(intervals[mark.number], mark.use)
-        elif mark.number in ends:
-            level = ends[mark.number]
-            is_outer = level < 0.5 if mark.use == "low" else level > 0.5
-            has_other_end = round(1 - level, EXACT) in opposite[mark.use]
-            quantile = level if is_outer and has_other_end else None
-        elif not mark.number and "" in of_low & of_high:
-            unstated = _unstated_level(mark.owner, interval_level)
-            quantile = None if unstated is None else _bound(unstated, mark.use)
-=======
     low_numbers = {mark.number for mark in low.values()}
     high_numbers = {mark.number for mark in high.values()}
     shared_numbers = low_numbers & high_numbers
@@ -381,45 +348,19 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
             opposite_levels = high_levels if is_low else low_levels
             if is_outer and round(1 - stated, EXACT) in opposite_levels:
                 quantile = stated
->>>>>>> lang
         if quantile is not None:
             yield _RoleColumn(f"{QUANTILE}{quantile}", mark.owner, name)
 
 
 def _levels(numbers: Collection[str]) -> dict[str, float]:
-<<<<<<< HEAD
-    """The level of each number that clearly states one, as a share."""
-=======
     """Numbers -> the shares that they mean, without those that may mean something else."""
->>>>>>> lang
     percents = percents_of(filter(None, numbers))
     return {number: level_of(percent) for number, percent in percents.items()}
 
 
-<<<<<<< HEAD
-def _bound(level: float, use: str) -> float:
-    """The level of the quantile that is a bound of the central interval of a level. use: low or
-    high.
-    """
-    outside = (1 - level) / 2
-    return round(outside if use == "low" else 1 - outside, EXACT)
-
-
-def _unstated_level(owner: str, interval_level: float | None) -> float | None:
-    """The level of bounds whose names state none: as the user states it, else Prophet's own."""
-    is_prophet = owner.lower() in usual("distributions")["prophet"]
-    level = interval_level or (PROPHET if is_prophet else None)
-    return None if level is None else level_of(_rounded(100 * level))
-
-
-def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
-    """What the columns of a system state: draws, else quantiles, else a normal distribution. Those
-    that name their owner come first.
-=======
 def _unstated_level(owner: str, interval_level: float | None) -> float | None:
     """The level of an interval whose bounds state none: `interval_level`, which the user sets, or
     Prophet's default; None for other owners.
->>>>>>> lang
     """
     if not interval_level and owner.lower() in usual("distributions")["prophet"]:
         interval_level = PROPHET

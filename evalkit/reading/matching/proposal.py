@@ -829,14 +829,9 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     """
     if levels_in_rows(table):
         return Proposal("rating", lacking=["one column per quantile"])
-<<<<<<< HEAD
-    found = distributions([column.name for column in table.columns], interval_level)
-    found |= draws_around_their_centre(table)
-    points = without_distributions(table, found)
-=======
     stated = distributions([column.name for column in table.columns], interval_level)
+    stated |= draws_around_their_centre(table)
     points = without_distributions(table, stated)
->>>>>>> lang
     proposal = point_rating(points)
     if not stated:
         return proposal
@@ -938,22 +933,13 @@ def without_distributions(
     """
     stating = {name for distribution in stated.values() for name in distribution.columns}
     names = [column.name for column in table.columns]
-<<<<<<< HEAD
-    stated |= leveled(names)
-    stated -= {columns.point for columns in found.values() if is_ensemble(columns.roles)}
-    # bounds are no forecasts either where their level is not stated: any will do here
-    for columns in distributions(names, interval_level=PROPHET).values():
-        stated |= columns.columns - {columns.point}
-    stated -= {*table.chosen.values(), *table.systems, *points}
-    return table.without([column for column in table.columns if column.name in stated])
-=======
     stating |= leveled(names)
+    stating -= {columns.point for columns in stated.values() if is_ensemble(columns.roles)}
     # bounds without a level are no forecasts either: with any level they are found as bounds
     for distribution in distributions(names, interval_level=PROPHET).values():
         stating |= distribution.columns - {distribution.point}
     stating -= {*table.chosen.values(), *table.systems, *points}
     return table.without([column for column in table.columns if column.name in stating])
->>>>>>> lang
 
 
 def of_only_system(table: SampledTable, stated: Mapping[str, DistributionColumns]) -> Proposal:
@@ -996,17 +982,11 @@ def with_distributions(
         forecast = by_name.get(columns["forecast"])
         if possible and forecast is not None and fits(possible[0], by_name, forecast):
             by_system[system] = possible[0].roles
-<<<<<<< HEAD
-    every = [*by_system.values()]
-    shared = [role for role in every[0] if all(role in roles for roles in every)] if every else []
-    if not is_stated_by(shared):
-=======
     if not by_system:
         return proposal
     first, *others = by_system.values()
     shared = [role for role in first if all(role in roles for roles in others)]
-    if DEVIATION not in shared and len(shared) < FEWEST:
->>>>>>> lang
+    if not is_stated_by(shared):
         return proposal
     predictions = {}
     for system, columns in proposal.predictions.items():
