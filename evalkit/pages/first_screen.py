@@ -78,19 +78,11 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
 
 
 def heading(report: str, asked: str, of: Any) -> Html:
-    """The title, what was asked, and what the parameters say of the data; several files are named
-    by their folder.
+    """The title, what was asked, and what the parameters say of the data.
 
     of: a study, or what else has parameters `p` and `sources`.
     """
-    paths = [PurePath(source.name) for source in of.sources]
-    files = [path.parts[bool(path.anchor) :] for path in paths]
-    folders = [
-        parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))
-    ]
-    others = f" and {len(files[1:])} more" if files[1:] else ""
-    alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
-    named = folders[-1] if files[1:] and folders else alone
+    named = input_name([source.name for source in of.sources])
     more = [
         of.p.segment and f"Only {of.p.segment}",
         of.p.note,
@@ -100,6 +92,26 @@ def heading(report: str, asked: str, of: Any) -> Html:
         asked = f"{asked} {SAMPLE}"
     usual = f"{report}: {named}" if named else report
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
+
+
+def input_name(paths: Sequence[str]) -> str:
+    """A name for the input: the last folder that several files share, else the first file with its
+    folder; "" without files.
+
+    >>> input_name(["data/runs/a.run", "data/qrels.txt"]), input_name(["data/week/scores.csv"])
+    ('data', 'week/scores.csv')
+    """
+    pure = map(PurePath, paths)
+    files = [path.parts[bool(path.anchor) :] for path in pure]
+    if not files:
+        return ""
+    by_depth = zip(*files, strict=False)
+    folders = [names[0] for names in takewhile(lambda names: len({*names}) == 1, by_depth)]
+    further = len(files) - 1
+    if further and folders:
+        return folders[-1]
+    others = f" and {further} more" if further else ""
+    return f"{'/'.join(files[0][-2:])}{others}"
 
 
 class Opening(NamedTuple):
@@ -115,13 +127,19 @@ class Opening(NamedTuple):
 NOTHING = Opening()
 
 
+def answer(study: Study, *more: str, opening: Opening = NOTHING) -> list[str]:
+    """The answer and what turns it round, in sentences, then `more`."""
+    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
+    if study.used_share < ENOUGH:
+        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    return sentences
+
+
 def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how
     it was tested.
     """
-    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
-    if study.used_share < ENOUGH:
-        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    sentences = answer(study, *more, opening=opening)
     explained = [gloss(study)]
     if len(study.headline):
         how = tables.paragraph(_how(study))

@@ -693,6 +693,7 @@ def results(study: Significance) -> report.Results:
         }
     more |= as_json.records(draws=significance.variation(study), claims=significance.claims(study))
     more |= as_json.records(claim_means=significance.claim_means(study))
+    more["answer"] = first_screen.answer(study, *_made_claims(study))
     return published(
         study, every_finding(study), more | as_json.records(logs=significance.logged(study))
     )
@@ -706,6 +707,11 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
     """
+    return first_screen.verdict(study, *_made_claims(study))
+
+
+def _made_claims(study: Significance) -> list[str]:
+    """The claim that is made, and how sure it is, in a sentence; none if only one is possible."""
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
     p = (
         f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
@@ -713,10 +719,9 @@ def verdict(study: Significance) -> Html:
         else ""
     )
     what = "verdict" if len(study.headline) else "value"
-    claims = [
+    return [
         texts.said("significance.made", what=what, claim=_noun(study, name), p=p) for name in made
     ]
-    return first_screen.verdict(study, *claims)
 
 
 def _noun(study: Significance, claim: str) -> str:
