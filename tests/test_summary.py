@@ -194,14 +194,60 @@ def test_a_message_at_the_start_of_a_line_is_no_markdown(message):
 
 
 def test_a_report_without_a_name_of_its_own_is_called_after_its_input():
-    assert "### Classification: scores.csv\n" in summary.comment(results(), "classification")
+    assert "### Classification: week/scores.csv\n" in summary.comment(results(), "classification")
     assert "### Classification: may\n" in summary.comment(results(), "may")
+
+
+def test_a_report_of_several_files_is_called_after_their_folder():
+    inputs = [{"name": "data/runs/a.run"}, {"name": "data/qrels.txt"}]
+    assert summary.title(results(inputs=inputs), "classification") == "Classification: data"
+
+
+def test_a_diff_is_called_after_both_reports():
+    inputs = [{"name": "old/a"}, {"name": "new/a"}]
+    diff = results(report="diff", inputs=inputs)
+    assert summary.title(diff, "diff") == "Diff: new/a against old/a"
+
+
+def test_the_answer_is_that_of_the_first_screen():
+    sentences = ["m is better than n: AUC is 0.8 instead of 0.7.", "But by F1 m is worse."]
+    lines = summary.comment(results(answer=sentences), "r").splitlines()
+    assert f"**{sentences[0]}**" in lines
+    assert sentences[1] in lines
+    assert all(sentence in summary.mail(results(answer=sentences), "r") for sentence in sentences)
+
+
+def test_an_earlier_report_without_an_answer_has_its_verdict_in_a_line():
+    words = summary.comment(results(headline=[comparison("n")]), "r")
+    assert "**better: m − n on auc +0.10 [+0.05, +0.15]**" in words
+
+
+def test_a_verdict_has_the_minus_of_the_page():
+    lower = comparison("n") | {"difference": -0.1, "low": -0.15, "high": -0.05}
+    assert "−0.10" in summary.comment(results(headline=[lower]), "r")
+    assert "-0." not in summary.comment(results(headline=[lower]), "r")
+
+
+def test_a_metric_of_the_catalogue_has_the_name_that_people_say():
+    assert "| system | ROC AUC |" in summary.comment(results([row() | {"metric": "roc_auc"}]), "r")
+
+
+def test_columns_of_words_stand_left():
+    words = summary.comment(results(headline=[comparison("n")]), "r")
+    assert "| :-- | --: | --: | :-- |" in words
+
+
+@pytest.mark.parametrize("kept, shown", [(True, "kept"), (False, "not kept")])
+def test_a_rule_that_the_data_do_not_tell_says_whether_it_is_kept(kept, shown):
+    undecided = rule(result="cannot tell") | {"kept": kept}
+    words = summary.comment(results(gate=gate(undecided)), "r")
+    assert f"| cannot tell: {shown} | m |" in words
 
 
 def test_an_ab_test_alone_is_called_so():
     part = {"primary": "auc", "estimates": [row()], "headline": []}
     test = {"report": "interleaving", "log": part | {"estimates": []}, "users": part}
-    assert summary.title(results(**test), "interleaving") == "A/B test: scores.csv"
+    assert summary.title(results(**test), "interleaving") == "A/B test: week/scores.csv"
 
 
 def test_quotes_are_printed_as_they_are():
@@ -220,9 +266,10 @@ def test_the_name_of_a_report_does_not_end_the_text_of_jq():
 def test_a_gate_and_what_it_catches_are_said():
     failed = {"passed": False, "message": "gate failed: p", "warnings": ["x: can hardly fail"]}
     words = summary.comment(results(gate=gate(rule(result="fail")) | failed), "r")
-    assert "gate failed: p" in words
+    assert "**Gate failed: p**" in words
     assert "| auc.low >= 0.9 | fail | m | 0.0500 |" in words
-    assert "- warning: x: can hardly fail" in words
+    assert "- Warning: x: can hardly fail" in words
+    assert "<details open>" in words
 
 
 def test_a_gate_that_passed_names_its_rule():
@@ -255,7 +302,7 @@ def test_warnings_that_are_not_listed_are_counted():
 
 def test_severe_findings_are_listed_first():
     findings = [finding("warning", "w")] * summary.LISTED + [finding("severe", "leak")]
-    assert summary.warned(results(findings=findings))[0] == "severe: leak"
+    assert summary.warned(results(findings=findings))[0] == "Severe: leak"
 
 
 def test_a_statement_that_no_regression_fails_has_the_rule_catch_none():
@@ -345,7 +392,7 @@ def test_a_part_of_another_form_is_left_out(printed, part, form):
 
 
 def test_a_gate_without_a_message_is_said_to_have_failed(printed):
-    assert "gate failed: no rule given" in printed({"report": "mine", "gate": {"passed": False}})
+    assert "Gate failed: no rule given" in printed({"report": "mine", "gate": {"passed": False}})
 
 
 @pytest.mark.parametrize("contents", [{"report": 3}, {"report": None}, 3, [], {}], ids=str)

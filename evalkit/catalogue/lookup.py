@@ -10,6 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -189,6 +190,25 @@ def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
                 for metric in metrics
             )
     return ()
+
+
+def meanings_anywhere(name: str) -> list[MetricAtK]:
+    """The metrics of all structures that a name may mean; none for an own metric."""
+    found: list[MetricAtK] = []
+    for structure in TABLES:
+        with suppress(ParameterError):  # the metric of this structure has no such cut-off
+            found += meanings(name, structure)
+    return found
+
+
+def title_of(label: str) -> str:
+    """The name that people say of a metric; the label of an own one.
+
+    >>> title_of("roc_auc"), title_of("ndcg@10"), title_of("revenue")
+    ('ROC AUC', 'nDCG@10', 'revenue')
+    """
+    titles = (chosen.title for chosen in meanings_anywhere(label) if chosen.label == label)
+    return next(titles, label)
 
 
 def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:

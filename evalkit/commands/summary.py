@@ -13,11 +13,13 @@ import pandas as pd
 
 from evalkit import report, system
 from evalkit.arrays import InputError
+from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
 from evalkit.drawing.strips import Axis, Point
 from evalkit.drawing.tables import (
     Cell,
     Html,
+    breaking,
     escape,
     markdown,
     markdown_line,
@@ -26,15 +28,16 @@ from evalkit.drawing.tables import (
 )
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
 from evalkit.numbers import counted, decimals, limits_from_json, number, plural, signed
-from evalkit.parameters.policy import FAIL, PASS
+from evalkit.pages import first_screen
+from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
 
 LISTED = 12  # systems, rules and findings; a mail or a comment is no page
 INK, MUTED, LINE, SOFT = "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa"
 TONES = {"better": "#1a7f37", "pass": "#1a7f37", "worse": "#b3261e", "fail": "#b3261e"}
 FONT = "font-family:Segoe UI,Helvetica,Arial,sans-serif"
-CELL = f"padding:5px 10px;border-bottom:1px solid {LINE};text-align:left;vertical-align:middle"
+CELL = f"padding:5px 6px;border-bottom:1px solid {LINE};text-align:left;vertical-align:middle"
 CAUGHT = "Regression caught: the smallest true regression that fails the rule with 80% probability."
-WIDTH = 200  # pixels of the axis
+WIDTH = 130  # pixels of the axis, which a telephone has beside the columns of text
 PICTURE = 6  # inches of the width of the picture
 DOT = 8
 
@@ -167,9 +170,11 @@ def read(file: Path) -> Mapping[str, Any]:
 
 
 def _part(part: Any) -> dict[str, Any]:
-    """The estimates, the headline and the metric that decides."""
+    """The answer, the estimates, the headline and the metric that decides."""
     part = _mapping(part)
+    answer = part.get("answer")
     return {
+        "answer": [str(sentence) for sentence in answer] if isinstance(answer, list) else [],
         "estimates": _rows(part.get("estimates"), ESTIMATE),
         "headline": _rows(part.get("headline"), COMPARISON),
         "primary": part.get("primary"),
@@ -216,20 +221,39 @@ def title(results: Mapping[str, Any], name: str) -> str:
     kind = results["report"].capitalize()
     if "log" in results and not results["log"]["estimates"]:
         kind = "A/B test"
-    if results["inputs"] and name == results["report"]:
-        name = Path(results["inputs"][0]["name"]).name
+    inputs = [source["name"] for source in results["inputs"]]
+    if results["report"] == "diff" and len(inputs) > 1:
+        old, new = inputs[-2:]
+        name = f"{new} against {old}"
+    elif inputs and name == results["report"]:
+        name = first_screen.input_name(inputs)
     shown = str(given.get("title") or f"{kind}: {name}")
     return f"{shown}, {given['data_date']}" if given.get("data_date") else shown
+
+
+def answer(results: Mapping[str, Any]) -> list[str]:
+    """The sentences of the first screen; of an earlier report, which has none in its results, the
+    verdict in a line.
+    """
+    sentences = [sentence for part in batch.parts(results) for sentence in part.get("answer", [])]
+    if sentences:
+        return sentences
+    return [verdict] if (verdict := batch.verdict(results)) else []
 
 
 def gate(results: Mapping[str, Any]) -> str:
     """How the gate ended, in a line; "" without one."""
     judged = results["gate"] or {}
     if judged.get("message"):
-        return str(judged["message"])
+        return _capitalised(str(judged["message"]))
     rule = judged.get("rule", "no rule given")  # a notebook may publish a gate of its own
-    words = {PASS: f"Gate passed: {rule}", FAIL: f"gate failed: {rule}"}
+    words = {PASS: f"Gate passed: {rule}", FAIL: f"Gate failed: {rule}"}
     return words.get(_ended(judged), "")
+
+
+def _capitalised(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def _ended(judged: Mapping[str, Any]) -> str:
@@ -259,7 +283,7 @@ def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
             _unlisted(len(headline) - len(compared), "comparison"),
         ]
         rows = [row for system in systems[:LISTED] for row in _strip_rows(system, compared)]
-        yield Strip(metric, rows, " ".join(filter(None, unlisted)))
+        yield Strip(lookup.title_of(metric), rows, " ".join(filter(None, unlisted)))
 
 
 def _unlisted(count: int, noun: str) -> str:
@@ -316,14 +340,21 @@ def rules(results: Mapping[str, Any]) -> Html:
         rows.append(
             [
                 Cell(rule["that"], kind="text"),
-                Cell(rule["result"], kind="text"),
+                Cell(_result(rule), kind="text"),
                 Cell(_decided_by(deciding), kind="text"),
                 Cell(number(_largest_caught(rule["statements"]))),
             ]
         )
     heads = ["rule", "result", "decided by", "regression caught"]
-    note = _unlisted(len(ordered) - LISTED, "rule")
-    return table(CAUGHT, heads, rows, note) if rows else Html("")
+    note = f"{CAUGHT} {_unlisted(len(ordered) - LISTED, 'rule')}".rstrip()
+    return table(counted(len(ordered), "rule"), heads, rows, note) if rows else Html("")
+
+
+def _result(rule: Mapping[str, Any]) -> str:
+    """The result of a rule, and whether the rule is kept if the data do not tell."""
+    if rule["result"] != CANNOT_TELL:
+        return str(rule["result"])
+    return f"{CANNOT_TELL}: {'kept' if _is_kept(rule) else 'not kept'}"
 
 
 def _is_kept(rule: Mapping[str, Any]) -> bool:
@@ -343,10 +374,12 @@ def _largest_caught(statements: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:
-    """The systems and slices of statements."""
-    names = [
-        " ".join(filter(None, [row["system"], row["slice"], row["why"]])) for row in statements
-    ]
+    """The systems and slices of statements, with why they are not decided."""
+    names = []
+    for row in statements:
+        part = " ".join(filter(None, [row.get("segment"), row["slice"]]))
+        about = f"{row['system']} ({part})" if part else row["system"]
+        names.append(" ".join(filter(None, [about, row["why"]])))
     shown = [*dict.fromkeys(filter(None, names))]
     if len(shown) > LISTED:
         return counted(len(shown), "statement")
@@ -361,7 +394,7 @@ def warned(results: Mapping[str, Any]) -> list[str]:
     found = [{"severity": WARNING, "message": rule} for rule in blunt] + results["findings"]
     listed = [one for one in found if one["severity"] != NOTE]
     listed.sort(key=lambda one: one["severity"] != SEVERE)
-    messages = [f"{one['severity']}: {one['message']}" for one in listed]
+    messages = [f"{_capitalised(one['severity'])}: {one['message']}" for one in listed]
     unlisted = _unlisted(len(messages) - LISTED, "warning")
     return [*messages[:LISTED], *filter(None, [unlisted])]
 
@@ -374,13 +407,19 @@ def comment(results: Mapping[str, Any], name: str) -> str:
     # quoted, as a name may end the mark, or the text of a command in which the mark stands
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
     lines = [mark, f"### {markdown_line(title(results, name))}", ""]
-    if verdict := batch.verdict(results):
-        lines += [f"**{markdown_line(verdict)}**", ""]
-    if ended := gate(results):
-        lines += [markdown_line(ended), ""]
+    first, *further = answer(results) or [""]
+    if first:
+        lines += [f"**{markdown_line(first)}**", ""]
+    if further:
+        lines += [markdown_line(" ".join(further)), ""]
+    if ended := markdown_line(gate(results)):
+        is_failed = _ended(results["gate"]) == FAIL
+        lines += [f"**{ended}**" if is_failed else ended, ""]
     lines += [f"{markdown(part)}\n" for strip in strips(results) for part in strip.table.tables]
+    state = " open" if _ended(results["gate"] or {}) == FAIL else ""  # of the fold
     for part in rules(results).tables:
-        lines += ["<details><summary>Each rule</summary>\n", markdown(part), "\n</details>\n"]
+        fold = f"<details{state}><summary>Each rule</summary>\n"
+        lines += [fold, markdown(part), "\n</details>\n"]
     lines += [f"- {markdown_line(message)}" for message in warned(results)]
     return "\n".join(lines).rstrip()
 
@@ -392,8 +431,11 @@ def mail(results: Mapping[str, Any], name: str) -> str:
     """The summary as one HTML body with inline styles: mail clients drop style sheets and SVG."""
     heading = escape(title(results, name))
     parts = [f'<h1 style="{FONT};font-size:20px;margin:0 0 12px;color:{INK}">{heading}</h1>']
-    if verdict := batch.verdict(results):
-        parts.append(_paragraph(verdict, size=16))
+    first, *further = answer(results) or [""]
+    if first:
+        parts.append(_paragraph(first, size=16))
+    if further:
+        parts.append(_paragraph(" ".join(further)))
     if ended := gate(results):
         colour = TONES.get(_ended(results["gate"]), INK)
         parts.append(_paragraph(ended, colour=colour))
@@ -401,7 +443,7 @@ def mail(results: Mapping[str, Any], name: str) -> str:
         parts += [_strip(strip), _note(strip.note)]
     for judged in rules(results).tables:
         heads, *rows = judged.lines
-        parts += [_table(heads, rows), _note(judged.note), _note(CAUGHT)]
+        parts += [_table(heads, [_rule(row) for row in rows]), _note(judged.note)]
     parts += map(_paragraph, warned(results))
     style = f"max-width:720px;margin:0 auto;padding:16px;background:#ffffff;color:{INK}"
     return (
@@ -423,15 +465,27 @@ def _note(text: str) -> str:
 def _strip(strip: Strip) -> str:
     """The strip with its axis as the cells of a table."""
     axis = Axis.of(strip.points, math.nan)
+    compared = any(row.verdict for row in strip.rows)
     rows = []
     for row in strip.rows:
         drawn = _axis(axis, row.point, row.tone) if row.point else ""
-        estimate = escape(f"{row.estimate.text} {row.estimate.further_text}")
-        colour = TONES.get(row.verdict, MUTED)
-        verdict = f'<b style="color:{colour}">{escape(row.verdict)}</b>'
-        rows.append([escape(row.system), drawn, estimate, escape(row.difference), verdict])
-    heads = ["system", "", strip.metric, "difference", "verdict"]
-    return _table(heads, rows, escaped=True)
+        cells = [breaking(row.system), f"{escape(row.estimate.full_text)}{drawn}"]
+        if compared:
+            cells.append(f"{breaking(row.difference)}<br>{_word(row.verdict)}")
+        rows.append(cells)
+    heads = ["system", strip.metric]
+    return _table([*heads, "difference"] if compared else heads, rows)
+
+
+def _rule(row: Sequence[str]) -> list[str]:
+    """The cells of a rule, with its result in its colour."""
+    that, result, *others = row
+    return [breaking(that), _word(result), *map(breaking, others)]
+
+
+def _word(word: str) -> str:
+    """A verdict or a result in its colour."""
+    return f'<b style="color:{TONES.get(word, MUTED)}">{escape(word)}</b>' if word else ""
 
 
 def _axis(axis: Axis, point: Point, word: str) -> str:
@@ -453,8 +507,8 @@ def _axis(axis: Axis, point: Point, word: str) -> str:
             (WIDTH - max(high, right), "transparent", 3),
         ]
     cells = "".join(
-        f'<td width="{width}" style="padding:0"><div style="width:{width}px;height:{height}px;'
-        f'background-color:{colour};font-size:0;line-height:0">&nbsp;</div></td>'
+        f'<td width="{width}" style="padding:4px 0 0"><div style="width:{width}px;'
+        f'height:{height}px;background-color:{colour};font-size:0;line-height:0">&nbsp;</div></td>'
         for width, colour, height in widths
         if width
     )
@@ -470,16 +524,15 @@ def _pixel(axis: Axis, value: float) -> int:
     return round(float(axis.at(value).rstrip("%")) / 100 * WIDTH)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, escaped: bool = False) -> str:
-    """A table with inline styles. escaped: whether the cells are HTML."""
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with inline styles. rows: cells of HTML."""
     style = f"{CELL};{FONT};font-size:13px;color:{INK}"
     head = "".join(
         f'<th style="{style};background:{SOFT};color:{MUTED}">{escape(text)}</th>' for text in heads
     )
     body = ""
     for row in rows:
-        cells = row if escaped else map(escape, row)
-        shown = "".join(f'<td style="{style}">{cell}</td>' for cell in cells)
+        shown = "".join(f'<td style="{style}">{cell}</td>' for cell in row)
         body += f"<tr>{shown}</tr>"
     table_style = "border-collapse:collapse;margin:0 0 16px"
     return f'<table cellspacing="0" style="{table_style}"><tr>{head}</tr>{body}</table>'

@@ -178,7 +178,9 @@ class Table:
 def markdown(table: Table) -> str:
     """The table in Markdown, with its caption above and its note below."""
     head, *rows = [list(map(escape_markdown, line)) for line in table.lines]
-    alignments = [":--", *["--:"] * (len(table.columns) - 1)]  # the first left, the others right
+    columns = zip(*table.rows, strict=True)
+    words = [all(cell.kind == "text" or not cell.text for cell in column) for column in columns]
+    alignments = [":--", *(":--" if is_text else "--:" for is_text in words[1:])]
     lines = [f"| {' | '.join(row)} |" for row in [head, alignments, *rows]]
     note = [escape_markdown(table.note), ""] if table.note else []
     return "\n".join([f"**{escape_markdown(table.caption)}**", "", *lines, "", *note])

@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalkit import numbers, report
 from evalkit.findings.kinds import Finding
+from evalkit.pages import first_screen
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.studies import diagnostics, provenance, row_study, units
@@ -86,6 +87,7 @@ def answers(study: Study) -> dict[str, Any]:
         largest = pd.concat([study.largest_gaps(column) for column in columns_of_groups])
         some |= records(gaps=gaps, largest_gaps=largest)
     return (some | {"weakest": vars(weakest)} if weakest else some) | {
+        "answer": first_screen.answer(study),
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,

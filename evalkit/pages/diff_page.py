@@ -59,14 +59,28 @@ def title(study: Diff) -> Html:
 
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
-    if not study.same:
-        more = most_changed(study.primary.label, study.most_changed)
-        if question := study.question_of_reports:
-            change = first_screen.ONE_SIDED[question].change
-            more.append(texts.said("diff.two_sided", change=change, question=question))
-        return first_screen.verdict(study, *more, opening=_opening(study))
-    units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
-    return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])
+    if study.same:
+        return tables.stack([*first_screen.gate(study), tables.answer(*_answer(study))])
+    return first_screen.verdict(study, *_further(study), opening=_opening(study))
+
+
+def _answer(study: Diff) -> list[str]:
+    """The sentences of the first screen."""
+    if study.same:
+        units = plural(study.unit_name, 2)
+        return [f"No difference: both reports have the same {units} with the same values."]
+    return first_screen.answer(study, *_further(study), opening=_opening(study))
+
+
+def _further(study: Diff) -> list[str]:
+    """What stands behind the answer: the slice that changed most, and that the reports asked a
+    one-sided question.
+    """
+    further = most_changed(study.primary.label, study.most_changed)
+    if question := study.question_of_reports:
+        change = first_screen.ONE_SIDED[question].change
+        further.append(texts.said("diff.two_sided", change=change, question=question))
+    return further
 
 
 def _opening(study: Diff) -> first_screen.Opening:
@@ -316,6 +330,7 @@ findings, origin = page.findings, page.origin
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
+        "answer": _answer(study),
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],
         "same": study.same,

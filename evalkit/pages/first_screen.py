@@ -97,22 +97,21 @@ def heading(report: str, asked: str, of: Any) -> Html:
         lines.append(f"Data of {parameters.data_date}")
     if parameters.sampled:
         asked = f"{asked} {SAMPLE}"
-    files = _files_in_title([PurePath(source.name) for source in of.sources])
+    files = input_name([source.name for source in of.sources])
     usual = f"{report}: {files}" if files else report
     return tables.heading(parameters.title or usual, asked, *lines)
 
 
-def _files_in_title(paths: Sequence[PurePath]) -> str:
-    """A file with its folder; several files by the folder that all are in, or if there is none by
-    the first of them and how many more.
+def input_name(names: Sequence[str]) -> str:
+    """A name for the input: a file with its folder; several files by the last folder that all are
+    in, or if there is none by the first of them and how many more; "" without files.
 
-    >>> _files_in_title([PurePath("runs/a.csv")]), _files_in_title([PurePath("a.csv")] * 2)
-    ('runs/a.csv', 'a.csv')
-    >>> _files_in_title([PurePath("day/1/a.csv"), PurePath("day/2/b.csv")])
-    'day'
+    >>> input_name(["data/runs/a.run", "data/qrels.txt"]), input_name(["data/week/scores.csv"])
+    ('data', 'week/scores.csv')
     """
-    if not paths:
+    if not names:
         return ""
+    paths = [PurePath(name) for name in names]
     parts_of_files = [path.parts[1:] if path.anchor else path.parts for path in paths]
     first = "/".join(parts_of_files[0][-2:])
     if len(paths) == 1:
@@ -135,13 +134,19 @@ class Opening(NamedTuple):
 NOTHING = Opening()
 
 
+def answer(study: Study, *more: str, opening: Opening = NOTHING) -> list[str]:
+    """The answer and what turns it round, in sentences, then `more`."""
+    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
+    if study.used_share < ENOUGH:
+        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    return sentences
+
+
 def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how
     it was tested.
     """
-    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
-    if study.used_share < ENOUGH:
-        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    sentences = answer(study, *more, opening=opening)
     explained = [gloss(study)]
     if len(study.headline):
         how = tables.paragraph(_how(study))

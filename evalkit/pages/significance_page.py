@@ -723,6 +723,7 @@ def results(study: Significance) -> report.Results:
         claim_means=significance.claim_means(study),
         logs=significance.logged(study),
     )
+    more["answer"] = first_screen.answer(study, *_made_claims(study))
     return published(study, every_finding(study), more)
 
 
@@ -734,15 +735,19 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
     """
+    return first_screen.verdict(study, *_made_claims(study))
+
+
+def _made_claims(study: Significance) -> list[str]:
+    """The claim that is made, and how sure it is, in a sentence; none if only one is possible."""
     made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
     p = ""
     if len(study.headline) == 1:
         p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
-    claims = [
+    return [
         texts.said("significance.made", what=what, claim=_noun(study, name), p=p) for name in made
     ]
-    return first_screen.verdict(study, *claims)
 
 
 def _noun(study: Significance, claim: str) -> str:

@@ -352,6 +352,7 @@ def results(study: Validation) -> Results:
                 "all": [c.kind.name for c in study.checks],
             },
         },
+        "answer": [_answer(study)],
         "split": {
             "rule": study.folds.rule,
             "folds": len(study.tests),

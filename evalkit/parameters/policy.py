@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evalkit.arrays import ParameterError
 from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
@@ -95,11 +95,17 @@ class Bound(Claim):
         >>> [Bound("auc", "low", ">=", 0.7).result(0.8, low, 0.9) for low in (0.75, 0.6)]
         ['pass', 'cannot tell']
         """
-        ends = {"value": (value, value), "low": (low, high), "high": (high, low)}[self.end]
-        if any(map(math.isnan, ends)):
+        ends = {"value": (value, value), "low": (low, high), "high": (high, low)}
+        stated, other = ends[self.end]
+        if math.isnan(stated) or math.isnan(other):
             return CANNOT_TELL
-        keeps = [end >= self.number if self.sign == ">=" else end <= self.number for end in ends]
-        return PASS if keeps[0] else CANNOT_TELL if keeps[1] else FAIL
+        if self._keeps(stated):
+            return PASS
+        return CANNOT_TELL if self._keeps(other) else FAIL
+
+    def _keeps(self, end: float) -> bool:
+        """Whether a number keeps the bound."""
+        return end >= self.number if self.sign == ">=" else end <= self.number
 
 
 @dataclass(frozen=True)
@@ -220,25 +226,29 @@ class Words:
     """The words of a rule, which are taken from left to right."""
 
     def __init__(self, source: str) -> None:
-        self.rest = [(match.start(), match[0]) for match in TOKEN.finditer(source)] + [
-            (len(source), "")
-        ]
+        words = [(match.start(), match[0]) for match in TOKEN.finditer(source)]
+        self.rest = [*words, (len(source), "")]  # the end is an empty word
 
     def follow(self, words: str) -> bool:
         """Take these words if they are next."""
         wanted = words.split()
-        there = [word for _, word in self.rest[: len(wanted)]] == wanted
-        del self.rest[: len(wanted) * there]
-        return there
+        are_next = [word for _, word in self.rest[: len(wanted)]] == wanted
+        if are_next:
+            del self.rest[: len(wanted)]
+        return are_next
 
     def take(self, expected: str, fits: Callable[[str], object]) -> str:
-        """Take the next word. Raises WrongRule where it does not fit, as the empty one at the end
-        never does.
-        """
-        at, word = self.rest[0]
+        """Take the next word. Raises WrongRule where it does not fit."""
+        _, word = self.rest[0]
         if not fits(word):
-            raise WrongRule(f"expected {expected}, got {repr(word) if word else 'the end'}", at)
-        return self.rest.pop(0)[1]
+            self.refuse(expected)
+        del self.rest[0]
+        return word
+
+    def refuse(self, expected: str) -> NoReturn:
+        """Raise WrongRule at the next word."""
+        at, word = self.rest[0]
+        raise WrongRule(f"expected {expected}, got {repr(word) if word else 'the end'}", at)
 
     def name(self, of: str) -> str:
         """Take a name, without its quotes."""
@@ -274,8 +284,10 @@ def claim(source: str) -> Claim:
         )
     elif words.follow("gap"):
         stated = _gap(words)
+    elif words.rest[1:] and words.rest[1][1] in SIGNS:
+        stated = _bound(words)
     else:
-        stated = _bound(words) if words.rest[1:] and words.rest[1][1] in SIGNS else _against(words)
+        stated = _against(words)
     words.take("nothing more", lambda word: not word)
     return stated
 
@@ -293,32 +305,34 @@ def _bound(words: Words) -> Bound:
 def _gap(words: Words) -> GapBound:
     bound = _bound(words)
     if not words.follow("between"):
-        words.take("between", lambda word: False)
+        words.refuse("between")
     column = words.name("a column of groups")
     system = words.name("a system") if words.follow("of") else bound.system
     return GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
 
 
 def _against(words: Words) -> Against:
-    metric = (
-        None
-        if words.rest[0][1] in ("better", "not")
-        else words.name("a metric, better or not worse")
-    )
+    metric = second = within = None
+    if words.rest[0][1] not in ("better", "not"):
+        metric = words.name("a metric, better or not worse")
     verdict = next(filter(words.follow, VERDICTS), "")
     if not verdict:
-        words.take(
-            f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}",
-            lambda word: False,
-        )
-    second = words.name("a system") if words.follow("than") or words.follow("to") else None
-    within = words.number(above=0) if verdict != "better" and words.follow("within") else None
+        words.refuse(f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}")
+    if words.follow("than") or words.follow("to"):
+        second = words.name("a system")
+    if verdict != "better" and words.follow("within"):
+        within = words.number(above=0)
     return Against(metric, verdict, second, within, *_where(words))
 
 
 def _where(words: Words) -> tuple[str | None, str | None]:
-    system = words.name("a system") if words.follow("of") else None
-    return system, words.name("a column of segments") if words.follow("in every") else None
+    """The system and the column of segments, None where a rule names none."""
+    system = column = None
+    if words.follow("of"):
+        system = words.name("a system")
+    if words.follow("in every"):
+        column = words.name("a column of segments")
+    return system, column
 
 
 # A policy, from a parameter or a file -------------------------------------------------------------

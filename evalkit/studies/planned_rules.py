@@ -1,7 +1,6 @@
 """What the rules of a policy will catch, before there are results."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,7 @@ def _may_be_of_share(claim: Claim) -> bool:
     assert isinstance(claim, Bound | Against)
     if isinstance(claim, Bound) and not OF_SHARE.low <= claim.number <= OF_SHARE.high:
         return False
-    meanings: list[lookup.MetricAtK] = []
-    for structure in lookup.TABLES:
-        with suppress(ParameterError):  # the metric of this structure has no such cut-off
-            meanings += lookup.meanings(claim.metric or "", structure)
+    meanings = lookup.meanings_anywhere(claim.metric or "")
     # an own metric is not in the catalogue
     return not meanings or any(chosen.metric.ends == OF_SHARE for chosen in meanings)
 

@@ -235,9 +235,12 @@ def decided(
         return claim.result(e.value, e.low, e.high)
     if claim.words == "not worse" and claim.within is not None:
         low, high = sorted((e.low * direction, e.high * direction))
-        return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
+        if low > -claim.within:
+            return PASS
+        return FAIL if high < -claim.within else CANNOT_TELL
     margin = claim.within or margin
-    return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
+    verdict = significance.verdict(evidence, margin=margin, direction=direction)
+    return RESULTS[claim.words][verdict]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +265,8 @@ class Judged:
         """Each rule with its result and its statements."""
         for number, rule in enumerate(self.policy.rules):
             rows = self.statements[self.statements["rule"] == number]
-            yield rule, next(word for word in ORDER if word in {*rows["result"]}), rows
+            results = {*rows["result"]}
+            yield rule, next(word for word in ORDER if word in results), rows
 
     @property
     def failed(self) -> list[str]:
@@ -335,9 +339,11 @@ class Judged:
     def unkept(self) -> Iterator[str]:
         """The rules that are not kept, each in a line with the statements that decide."""
         for rule, result, rows in self.rules:
-            if not rule.kept(result):
-                deciding = rows[rows["result"] == result].to_dict("records")
-                yield ": ".join([rule.that, result, "; ".join(map(_stated, deciding))])
+            if rule.kept(result):
+                continue
+            deciding = rows[rows["result"] == result].to_dict("records")
+            evidence = "; ".join(map(_stated, deciding))
+            yield f"{rule.that}: {result}: {evidence}"
 
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
@@ -379,34 +385,52 @@ def judge(
     if alpha is not None and not policy.level_stated:
         policy = replace(policy, level=1 - alpha)
     place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
-    rules = [
-        sorted(some, key=lambda s: place.get((s.study, s.system), 0))
-        for some in asked(policy, studies)
+    by_rule = [
+        sorted(statements, key=lambda s: place.get((s.study, s.system), 0))
+        for statements in asked(policy, studies)
     ]
-    tested = sum(statement.claim.may_err for several in rules for statement in several)
+    tested = sum(statement.claim.may_err for statements in by_rule for statement in statements)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
-    at = {study: study.at_level(level or study.settings.test_level) for study in studies}
+    deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
-        at = {study: study for study in studies}  # the limits that are printed decide
+        deciding = {study: study for study in studies}  # the limits that are printed decide
     rows = []
-    for number, (rule, several) in enumerate(zip(policy.rules, rules, strict=True)):
-        usual = [statement.evidence(statement.study) for statement in several]
-        decides = [statement.evidence(at[statement.study]) for statement in several]
-        decides = decides if level else _adjusted(several, decides)
-        asked_rows = []
-        for s, a, b in zip(several, usual, decides, strict=True):
-            row = s.row(a, b, at[s.study].settings.level)
-            tests = 1 if level else sum(other.study is s.study for other in several)
-            caught = catching.Catch()
-            if not row["why"]:
-                caught = s.catch(rule, b, at[s.study], tests, units)
-            asked_rows.append(row | caught._asdict())
-        asked_rows = asked_rows or [_of_report(rule, studies, findings)]
-        rows += [{"rule": number} | row for row in asked_rows]
-    words = (
-        f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
-    )
+    for number, (rule, statements) in enumerate(zip(policy.rules, by_rule, strict=True)):
+        judged = list(_rows(rule, statements, deciding, level, units))
+        judged = judged or [_of_report(rule, studies, findings)]
+        rows += [{"rule": number} | row for row in judged]
+    words = f"{policy.name}: {len(policy.rules)} rules"
+    if level is None:
+        words = _words(policy.rules[0], by_rule[0])
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
+
+
+def _rows(
+    rule: PolicyRule,
+    statements: Sequence[Statement],
+    deciding: Mapping[Study, Study],
+    level: float | None,
+    units: int | None,
+) -> Iterator[dict[str, Any]]:
+    """The row of each statement of a rule, with what the rule catches there.
+
+    deciding: each study at the level that decides. level: of each statement of a policy; None of a
+    single rule, whose comparisons are adjusted for each other.
+    """
+    usual = [statement.evidence(statement.study) for statement in statements]
+    decides = [statement.evidence(deciding[statement.study]) for statement in statements]
+    if level is None:
+        decides = _adjusted(statements, decides)
+    for statement, printed, evidence in zip(statements, usual, decides, strict=True):
+        study = deciding[statement.study]
+        row = statement.row(printed, evidence, study.settings.level)
+        tests = 1
+        if level is None:
+            tests = sum(other.study is statement.study for other in statements)
+        caught = catching.Catch()
+        if not row["why"]:
+            caught = statement.catch(rule, evidence, study, tests, units)
+        yield row | caught._asdict()
 
 
 def _stated(row: Mapping[str, Any]) -> str:
@@ -447,44 +471,47 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
     """The statements of each rule. Raises ParameterError for a rule that names what the report does
     not have.
     """
-    every = []
+    by_rule = []
     for rule in policy.rules if policy else ():
         try:
-            every.append(list(statements(rule.claim, studies)))
-            for statement in every[-1]:
+            by_rule.append(list(statements(rule.claim, studies)))
+            for statement in by_rule[-1]:
                 _check_decidable(rule, statement)
             if isinstance(rule.claim, Trusted) and all(study.word is None for study in studies):
                 raise ParameterError("trusted is a rule of the validation report")
         except ParameterError as error:
             raise ParameterError(f"{rule.place}: {error}") from None
-    return every
+    return by_rule
 
 
-def _adjusted(several: Sequence[Statement], evidence: list[Any]) -> list[Any]:
+def _adjusted(
+    statements: Sequence[Statement], evidence: Sequence[significance.Comparison]
+) -> list[significance.Comparison]:
     """The comparisons of a single rule, adjusted by Holm within each study, as the report adjusts
     them.
     """
-    for study in {statement.study for statement in several if statement.second}:
-        own = [i for i, statement in enumerate(several) if statement.study is study]
-        for i, c in zip(own, significance.adjust([evidence[i] for i in own]), strict=True):
-            evidence[i] = c
-    return evidence
+    adjusted = list(evidence)
+    for study in {statement.study for statement in statements if statement.second}:
+        places = [i for i, statement in enumerate(statements) if statement.study is study]
+        comparisons = significance.adjust([evidence[i] for i in places])
+        for i, comparison in zip(places, comparisons, strict=True):
+            adjusted[i] = comparison
+    return adjusted
 
 
-def _words(rule: PolicyRule, several: Sequence[Statement]) -> str:
+def _words(rule: PolicyRule, statements: Sequence[Statement]) -> str:
     """A single rule in words."""
     claim = rule.claim
     if not isinstance(claim, Against):
         return rule.that
-    seconds = dict.fromkeys(
-        (s.chosen.label, claim.second or s.study.settings.baseline) for s in several
-    )
-    asked = f"{claim.system or 'every system'} {claim.words}"
+    question = f"{claim.system or 'every system'} {claim.words} against"
     within = "" if claim.within is None else f" within {claim.within:g}"
     slices = f" in every {claim.column}" if claim.column else ""
-    return "; ".join(
-        f"{label}: {asked} against {second}{within}{slices}" for label, second in seconds
-    )
+    sentences = []
+    for statement in statements:
+        second = claim.second or statement.study.settings.baseline
+        sentences.append(f"{statement.chosen.label}: {question} {second}{within}{slices}")
+    return "; ".join(dict.fromkeys(sentences))
 
 
 def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
@@ -518,15 +545,14 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
         ] or studies
     for study, chosen in _measured(claim.metric, studies):
-        pairs = (
-            _pairs(claim, study, chosen)
-            if isinstance(claim, Against)
-            else dict.fromkeys(study.subjects(chosen), "")
-        )
-        parts = _parts(claim.column, study)
+        pairs = dict.fromkeys(study.subjects(chosen), "")
+        if isinstance(claim, Against):
+            pairs = _pairs(claim, study, chosen)
+        slices = _slices(claim.column, study)
         asked = choice("the system", claim.system, [*pairs])
         for name in pairs if asked is None else [asked]:
-            yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
+            for part in slices:
+                yield Statement(claim, study, chosen, name, pairs[name], part)
 
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
@@ -579,19 +605,19 @@ def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, 
     """The studies that have a metric, and the metric; None: the one that decides."""
     if label is None:
         return [(study, study.primary) for study in studies]
-    every = [(study, chosen) for study in studies for chosen in study.settings.metrics]
-    metrics = dict.fromkeys(chosen for _, chosen in every)
+    measured = [(study, chosen) for study in studies for chosen in study.settings.metrics]
+    metrics = dict.fromkeys(chosen for _, chosen in measured)
     asked = lookup.label_of("the metric", label, metrics)
-    return [(study, chosen) for study, chosen in every if chosen.label == asked]
+    return [(study, chosen) for study, chosen in measured if chosen.label == asked]
 
 
-def _parts(column: str | None, study: Study) -> Sequence[Slice | None]:
-    """The slices of a column, or all units."""
+def _slices(column: str | None, study: Study) -> Sequence[Slice | None]:
+    """The slices of a column; None, for all units, without a column."""
     if column is None:
         return [None]
-    parts = [part for part in study.divisions() if part.column == column]
-    if not parts:
+    slices = [part for part in study.divisions() if part.column == column]
+    if not slices:
         raise ParameterError(
             f"the report has no segments {column!r}; make it with segments={column}"
         )
-    return parts
+    return slices

@@ -83,10 +83,13 @@ def published(report: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frozen_results(results: Mapping[str, Any], made: Path) -> dict[str, Any]:
-    """The results without versions and hashes of inputs, and with a fixed word for the folder of
-    made tables.
+    """The results without versions, hashes of inputs and sentences, and with a fixed word for the
+    folder of made tables.
     """
-    kept = {name: value for name, value in results.items() if name != "versions"}
+    kept = {name: value for name, value in results.items() if name not in ("versions", "answer")}
+    for part in ("log", "users"):
+        if kept.get(part):
+            kept[part] = {name: value for name, value in kept[part].items() if name != "answer"}
     kept["inputs"] = [
         {name: value for name, value in one.items() if name != "sha256"} for one in kept["inputs"]
     ]
