@@ -278,10 +278,11 @@ def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _comparison(row: dict[str, Any]) -> str:
     """The first comparison of the page, with the digits that its interval deserves."""
-    ends = (row["difference"], *numbers.limits_from_json(row["low"], row["high"]))
+    low, high = numbers.limits_from_json(row["low"], row["high"])
     difference = "undefined"
-    if None not in ends and not math.isnan(ends[1]):
-        difference = "{:+.3g} [{:+.3g}, {:+.3g}]".format(*ends).replace("inf", "∞")
+    if row["difference"] is not None:
+        limits = "no interval" if math.isnan(low) else f"[{low:+.3g}, {high:+.3g}]"
+        difference = f"{row['difference']:+.3g} {limits}".replace("inf", "∞")
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
