@@ -167,3 +167,13 @@ def test_of_many_equal_values_the_number_is_told(scores, tmp_path):
     theirs = roc_auc_score(scores["label"], scores["score"])
     ended = explained("roc_auc", f"{theirs:.5f}", many, tmp_path)
     assert ended.out.splitlines()[-1].startswith("and ")
+
+
+def test_several_files_are_one_input(scores, tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    rows = scores.assign(id=range(len(scores)), system="model")
+    rows[:80].to_csv(first, index=False)
+    rows[80:].to_csv(second, index=False)
+    theirs = f"{roc_auc_score(scores['label'], scores['score']):.5f}"
+    ended = evalkit("explain", "roc_auc", "--theirs", theirs, first, second, folder=None)
+    assert f"{theirs} is the value of:" in ended.out

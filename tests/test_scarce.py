@@ -249,3 +249,13 @@ def test_rmse_of_unlike_weights_says_how_often_it_holds():
 
 def test_equal_rows_are_said_to_be_nothing_of():
     assert ek.rating(users(25), metrics="rmse").equal_units is None
+
+
+def test_few_clusters_state_the_smallest_p_of_their_sign_flips():
+    rng = np.random.default_rng(3)
+    actual = rng.normal(size=50)
+    rows = {"actual": actual, "store": np.repeat(list("abcde"), 10)}
+    for name, noise in {"old": 2.0, "new": 1.0}.items():
+        rows[f"forecast_{name}"] = actual + noise * rng.normal(size=50)
+    found = ek.rating(rows, unit="store", metrics="mae").findings
+    assert "No exact p below 0.062 is possible." in found.query("code == 'EK201'").message.item()

@@ -181,7 +181,7 @@ def _holds(kind: Kind, some: list[Cell]) -> str:
         INTERVAL: f"{kind.held} contain the true value in at least 93% of the samples",
         TEST: f"{kind.held} reject a true null hypothesis in at most 6% of the samples",
         POWER: (
-            "differences that would show with 80% power, says the page, do so in 75 to 85% of the "
+            "differences that the page says would show with 80% power are shown in 75 to 85% of the "
             "samples"
         ),
     }

@@ -280,7 +280,9 @@ def _comparison(row: dict[str, Any]) -> str:
     """The first comparison of the page, with the digits that its interval deserves."""
     low, high = numbers.limits_from_json(row["low"], row["high"])
     difference = "undefined"
-    if row["difference"] is not None and not math.isnan(low):
+    if row["difference"] is not None and math.isnan(low):
+        difference = f"{numbers.signed(row['difference'])} no interval"
+    elif row["difference"] is not None:
         difference = numbers.estimate(row["difference"], low, high, numbers.signed)
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 

@@ -24,7 +24,7 @@ def main(options: Any) -> int:
     """Print the conventions that give the number, or the nearest ones; return the status."""
     theirs = options.theirs
     number, unit = _number(theirs)
-    options.parameters += [("preds", file) for file in options.files]
+    options.parameters.append(("preds", ",".join(options.files)))
     with requests.one_line():
         report = requests.closest(options, sorted(_reports(options.metric)))
         settings = requests.settings(options.file)
@@ -65,19 +65,12 @@ def _number(text: str) -> tuple[float, float]:
 
 
 def _reports(name: str) -> set[str]:
-    """The reports that have a metric of this name. Raises ParameterError for a wrong cut-off of
-    all of them.
-    """
+    """The reports that have a metric of this name."""
     reports = set[str]()
-    refusals = list[ParameterError]()
     for structure, report in CONVENTIONS["structures"].items():
-        try:
+        with suppress(ParameterError):  # a wrong cut-off here
             if lookup.meanings(name, structure):
                 reports.add(report)
-        except ParameterError as refusal:
-            refusals.append(refusal)
-    if refusals and not reports:
-        raise refusals[0]
     return reports
 
 
@@ -88,14 +81,12 @@ def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
     names = [chosen.metric.name for chosen in meanings]
     labels = [chosen.label for chosen in meanings]
     groups = [group for group in CONVENTIONS["groups"] if {*group} & {*names}]
-    cuts = ["", *(f"@{chosen.k}" for chosen in meanings), *CONVENTIONS["cuts"]]
+    cuts = [*(f"@{chosen.k}" for chosen in meanings), *CONVENTIONS["cuts"]]
     related = [related + cut for related in chain(names, *groups) for cut in cuts]
     for label in dict.fromkeys(labels + related):
         yield from _estimates(study, label)
-    parameters = [*CONVENTIONS["parameters"]]
-    if negative := getattr(study, "negative", None):  # of two classes
-        parameters.append(("positive", negative))
-    for parameter, value in parameters:
+    other_label = ("positive", getattr(study, "negative", None))  # None changes nothing
+    for parameter, value in [*CONVENTIONS["parameters"], other_label]:
         if parameter in type(study.p).options():
             for label in labels:
                 yield from _estimates(study, label, **{parameter: value})
@@ -109,5 +100,5 @@ def _estimates(study: Any, label: str, **change: Any) -> Iterator[pd.DataFrame]:
     with suppress(InputError, ParameterError):
         rows = study.reread(metrics=label, **change).estimates.assign(change=words)
         yield rows
-        for column in rows.columns.intersection(["worst_ties", "best_ties"]):
+        for column in rows.filter(["worst_ties", "best_ties"]):
             yield rows.assign(value=rows[column], change=f", {column.replace('_', ' order of ')}")

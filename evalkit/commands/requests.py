@@ -326,10 +326,15 @@ def closest(options: Any, names: Sequence[str] = ()) -> str:
     """The report of these, of all without names, that reads the file of `preds` best; says so on
     stderr.
     """
+    from evalkit.parameters.kinds import paths
     from evalkit.reading.matching import commands
     from evalkit.studies import inspection
 
-    files = [value for name, value in options.parameters if name == "preds"]
+    files = list[str]()
+    for name, value in options.parameters:
+        if name == "preds":
+            several = paths(name, value)
+            files += several if isinstance(several, list) else [value]
     if not files:
         raise Refused("name a report, such as classification, or a file: -p preds FILE")
     rest = {name: value for name, value in options.parameters if name != "preds"}

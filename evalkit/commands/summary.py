@@ -322,10 +322,10 @@ def _difference(comparison: Mapping[str, Any]) -> str:
     """The difference from the second system, with the digits that its interval deserves."""
     difference = comparison["difference"]
     low, high = limits_from_json(comparison["low"], comparison["high"])
-    shown = "–"
-    if difference is not None and not math.isnan(low):
-        shown = signed(difference, decimals([difference], [low], [high]))
-    return f"{shown} from {comparison['second']}"
+    if difference is None:
+        return f"– from {comparison['second']}"
+    places = None if math.isnan(low) else decimals([difference], [low], [high])
+    return f"{signed(difference, places)} from {comparison['second']}"
 
 
 def rules(results: Mapping[str, Any]) -> Html:

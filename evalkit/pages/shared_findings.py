@@ -122,10 +122,15 @@ def weights(study: RowStudy) -> Iterator[Finding]:
 
 
 def few_units(study: Study, n: int, more: str = "") -> Iterator[Finding]:
-    """That there are few units, if so; more: what follows for p."""
-    if n < diagnostics.FEW:
-        units = f"{n} {plural(study.unit_name, n)}"
-        yield kinds.FEW_UNITS.warning(n, "units", units=units, more=more)
+    """That there are few units, if so, and the smallest p that their sign flips can have. more:
+    a further sentence.
+    """
+    if n >= diagnostics.FEW:
+        return
+    units = f"{n} {plural(study.unit_name, n)}"
+    if len(study.headline) and study.headline["method"].str.startswith("sign flip").any():
+        more = f" No exact p below {diagnostics.least_p(study, n):#.2g} is possible.{more}"
+    yield kinds.FEW_UNITS.warning(n, "units", units=units, more=more)
 
 
 def few_clusters(study: Study) -> Iterator[Finding]:

@@ -185,11 +185,7 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = ""
-    if study.flips:
-        least_p = diagnostics.least_p(study, least)
-        floor = f" No exact p below {least_p:#.2g} is possible."
-    few = shared_findings.few_units(study, least, floor)
+    few = shared_findings.few_units(study, least)
     units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
     return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
 
