@@ -11,6 +11,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
 from evalkit.numbers import counted, decimals, listed, number, percent, share, signed
 from evalkit.pages import page, pieces, texts
+from evalkit.statistics.weak_slices import MIN_UNITS
 from evalkit.studies.study import Study
 from evalkit.studies.weak_slices import FINDING_SHARE
 
@@ -58,7 +59,7 @@ def weak_slices(study: Study) -> Html:
     frame = study.weak_slices()
     sentences = [_searched(study), _power(study)]
     if not len(frame):
-        return tables.paragraph(" ".join(["No weak slice was found.", *sentences]))
+        return tables.paragraph(" ".join(["No weak slice was found.", *filter(None, sentences)]))
     columns = ["slice", "share of rows", "n", "slice value", "rest", "difference", "adjusted p"]
     metric = frame["metric"].iloc[0]
     parts = [tables.paragraph(" ".join(sentences))]
@@ -78,6 +79,11 @@ def _searched(study: Study) -> str:
     tests = int(power["candidates"].iloc[0])
     columns = listed(study.settings.slices)
     systems = listed(list(dict.fromkeys(power["system"])))
+    if not tests:
+        return (
+            f"No slice of {columns} and the rest have at least {MIN_UNITS} {study.unit_name}s each "
+            f"to be tested."
+        )
     return (
         f"{counted(tests, 'slice')} of one or two conditions on {columns} were tested on "
         f"{percent(FINDING_SHARE)} of the {study.unit_name}s, for {power['metric'].iloc[0]} of "
@@ -88,7 +94,10 @@ def _searched(study: Study) -> str:
 def _power(study: Study) -> str:
     """The effects that would have been found with 80 % power, in a sentence for each subject."""
     sentences = []
-    for system, rows in study.detectable_slices().groupby("system", sort=False):
+    frame = study.detectable_slices()
+    if not frame["candidates"].any():
+        return ""
+    for system, rows in frame.groupby("system", sort=False):
         known = rows[rows["effect"].notna()]
         if not len(known):
             sentences.append(f"For {system} the rows are too few to find a slice of 20 %.")
