@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
-from evalkit.numbers import counted, decimals, listed, number, percent, share, signed
+from evalkit.numbers import counted, decimals, enumerated, listed, number, percent, share, signed
 from evalkit.pages import page, pieces, texts
 from evalkit.statistics.weak_slices import MIN_UNITS
 from evalkit.studies.study import Study
@@ -77,8 +77,8 @@ def _searched(study: Study) -> str:
     """What was tested, in a sentence."""
     power = study.detectable_slices()
     tests = int(power["candidates"].iloc[0])
-    columns = listed(study.settings.slices)
-    systems = listed(list(dict.fromkeys(power["system"])))
+    columns = listed(name for name in study.settings.slices if name in study.attributes)
+    systems = enumerated(dict.fromkeys(power["system"]))
     if not tests:
         return (
             f"No slice of {columns} and the rest have at least {MIN_UNITS} {study.unit_name}s each "
@@ -100,14 +100,14 @@ def _power(study: Study) -> str:
     for system, rows in frame.groupby("system", sort=False):
         known = rows[rows["effect"].notna()]
         if not len(known):
-            sentences.append(f"For {system} the rows are too few to find a slice of 20 %.")
+            sentences.append(f"For {system} the rows are too few to find a slice of 20%.")
             continue
         effects = [
             f"{number(effect)} in a slice of {share(size)}"
             for size, effect in zip(known["share"], known["effect"], strict=True)
         ]
         sentences.append(
-            f"With 80 % power the smallest effect that would have been found for {system} is "
+            f"With 80% power the smallest effect that would have been found for {system} is "
             f"{listed(effects)}."
         )
     return " ".join(sentences)
