@@ -102,6 +102,7 @@ def classification(
     precision_target: float | None = None,
     unit: str | None = None,
     segments: Names | None = None,
+    slices: Names | None = None,
     groups: Names | None = None,
     reference: Named | None = None,
     gap_margin: float = 0.05,
@@ -154,6 +155,7 @@ def classification(
     precision_target: the precision from which predictions of a class need no review (multi-class)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
+    slices: columns to search for weak slices, "country,device"; auto: all without another role
     groups: columns of people or things to compare, "sex,age_band": the gaps of each rate
     reference: the group that others are compared with, "{sex: male}"; None: the largest
     gap_margin: gaps between groups within plus or minus this value are equivalent
@@ -338,6 +340,7 @@ def ranking(
     unit: str | None = None,
     segments: Names | None = None,
     ranks: str = "as given",
+    slices: Names | None = None,
     leave_out: str | None = None,
     baseline: str | None = None,
     title: str | None = None,
@@ -386,6 +389,7 @@ def ranking(
     unit: a column such as user_id, if queries are not independent: intervals and tests are clustered by it
     segments: columns with one value per query, "country,device"
     ranks: for ranked lists without scores: as given, or renumber to close gaps
+    slices: columns to search for weak slices, "country,device"; auto: all without another role
     leave_out: query: leave the query's own document out of its list and its judgements, as BEIR does
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
@@ -416,6 +420,7 @@ def rating(
     reference: str | None = None,
     unit: str | None = None,
     segments: Names | None = None,
+    slices: Names | None = None,
     baseline: str | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -458,6 +463,7 @@ def rating(
     reference: reference of skill: naive (last known value), seasonal:12 (that of last season) or mean (of the actual values)
     unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
+    slices: columns to search for weak slices, "country,device"; auto: all without another role
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
     note: a note for the reader, shown below the heading

@@ -18,6 +18,7 @@ from evalkit.pages import (
     threshold_page,
 )
 from evalkit.pages.explorer import explorer
+from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.studies import binary, classes, labels, row_study
 from evalkit.studies.study import Study
 
@@ -160,6 +161,7 @@ PIECES = (
         top,
     ),
     *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, group_gaps),
+    *(weak_slice_plot, weak_slices),
     *(definitions, origin),
     *(roc, precision_recall),
 )

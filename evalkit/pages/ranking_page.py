@@ -27,6 +27,7 @@ from evalkit.numbers import counted, decimals, interval, listed, number, percent
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
+from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
 from evalkit.report import Results
@@ -580,6 +581,8 @@ PIECES = (
         diversity,
         page.segment_plot,
         page.segments,
+        weak_slice_plot,
+        weak_slices,
     ),
     *(definitions, origin),
 )

@@ -12,6 +12,7 @@ from evalkit.numbers import counted, decimals, listed, number, percent, plural, 
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
+from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL
 from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.report import Results
@@ -577,5 +578,6 @@ PIECES = (
         bias_plot,
         tenths,
     ),
-    *(horizon_plot, page.segment_plot, page.segments, definitions, origin),
+    *(horizon_plot, page.segment_plot, page.segments, weak_slice_plot, weak_slices),
+    *(definitions, origin),
 )

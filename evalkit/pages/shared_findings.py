@@ -300,11 +300,26 @@ def base_rates(study: Study, column: str) -> Iterator[Finding]:
         )
 
 
+def weak_slices(study: Study) -> Iterator[Finding]:
+    """Slices in which the leader is worse, or the difference of the first pair is another one."""
+    if not study.settings.slices:
+        return
+    for system, rows in study.weak_slices().groupby("system", sort=False):
+        slices = [
+            f"{row['slice']} ({signed(row['difference'])})" for row in rows.to_dict("records")
+        ]
+        metric = rows["metric"].iloc[0]
+        yield kinds.WEAK_SLICES.warning(
+            len(rows), metric=metric, system=system, slices=listed(slices)
+        )
+
+
 def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
-    skew, slices, groups.
+    skew, slices, groups, weak slices.
     """
-    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study), *groups(study))
+    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study))
+    yield from (*groups(study), *weak_slices(study))
 
 
 # Thresholds

@@ -2,7 +2,7 @@
 never evaluated.
 
     rule       = value | gap | difference | "none of severity" SEVERITY | "none of code" CODE
-               | "no severe finding" | "trusted"
+               | "no severe finding" | "no weak slice" | "trusted"
     value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER,
                  then "of" SYSTEM and "in every" COLUMN
     gap        = "gap" value "between" COLUMN, then "of" SYSTEM: of the largest gap of its groups
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalkit.arrays import ParameterError
+from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
 from evalkit.parameters.kinds import (
     NUMBER,
@@ -152,6 +153,13 @@ class NoFinding(Claim):
 
 
 @dataclass(frozen=True)
+class NoWeakSlice(NoFinding):
+    """That no weak slice was found among those of the parameter `slices`."""
+
+    code: str = kinds.WEAK_SLICES.code
+
+
+@dataclass(frozen=True)
 class Trusted(Claim):
     """That the validation report says pass."""
 
@@ -275,6 +283,8 @@ def claim(source: str) -> Claim:
         stated: Claim = Trusted()
     elif words.follow("no severe finding"):
         stated = NoFinding(SEVERE)
+    elif words.follow("no weak slice"):
+        stated = NoWeakSlice()
     elif words.follow("none of severity"):
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):

@@ -49,7 +49,11 @@ from evalkit.parameters.kinds import (
 from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
-ATTRIBUTES = ("segments", "groups")  # parameters that name columns, or are these themselves
+ATTRIBUTES = (
+    "segments",
+    "groups",
+    "slices",
+)  # parameters that name columns, or are these themselves
 POSITIONAL = 2  # tables that `read` takes without their name
 SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
@@ -169,7 +173,8 @@ class Parameters:
     @classmethod
     def _of_arrays(cls, changed: dict[str, Any]) -> Self:
         """The parameters with arrays of labels and predictions in the place of a table. changed:
-        the raw values that are not the default; `unit`, `segments` and `groups` may be arrays too.
+        the raw values that are not the default; `unit`, `segments`, `groups` and `slices` may
+        be arrays too.
         """
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
@@ -284,8 +289,8 @@ class Arrays:
 
 
 def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
-    """Name -> values of segments or groups that are given as a series, an array, a frame or a dict
-    of these; empty for names of columns.
+    """Name -> values of segments, groups or slices that are given as a series, an array, a frame or
+    a dict of these; empty for names of columns.
     """
     if isinstance(values, Mapping):
         return dict(with_text_keys(parameter, values))
@@ -419,6 +424,8 @@ UNIT = (
     "a column such as user_id, if rows are not independent: intervals and tests are clustered by it"
 )
 SEGMENTS = 'columns to slice by, "country,device"'
+SLICES = 'columns to search for weak slices, "country,device"; auto: all without another role'
+AUTO = ("auto",)  # the value of slices that stands for all columns without a role
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
 
@@ -526,6 +533,7 @@ class RankingParameters(Compared, Resources):
     ranks: str = option(
         RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN
     )
+    slices: tuple[str, ...] = option(TEXTS, SLICES)
     leave_out: str | None = option(
         one_of(OWN_DOCUMENT),
         "query: leave the query's own document out of its list and its judgements, as BEIR does",
@@ -587,6 +595,7 @@ class ClassificationParameters(Compared, Resources):
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    slices: tuple[str, ...] = option(TEXTS, SLICES)
     groups: tuple[str, ...] = option(
         TEXTS, 'columns of people or things to compare, "sex,age_band": the gaps of each rate'
     )
@@ -646,6 +655,7 @@ class RatingParameters(Compared, Resources):
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    slices: tuple[str, ...] = option(TEXTS, SLICES)
     y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
     y_pred: Any = option(
         COLUMNS,

@@ -696,7 +696,13 @@ def asked(
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
     chosen = lookup.find_computable(p.metrics, "counts", (*ORDER, *AT), lacks)
     settings = study.settings(
-        p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
+        p,
+        chosen,
+        unit=p.unit,
+        segments=p.segments,
+        groups=p.group_question,
+        slices=p.slices,
+        limits=limits,
     ).checked(systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)

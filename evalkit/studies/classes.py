@@ -412,7 +412,13 @@ def asked(
     )
     chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
     settings = study.settings(
-        p, chosen, unit=p.unit, segments=p.segments, groups=p.group_question, limits=limits
+        p,
+        chosen,
+        unit=p.unit,
+        segments=p.segments,
+        groups=p.group_question,
+        slices=p.slices,
+        limits=limits,
     )
     return settings.checked(systems)
 

@@ -62,6 +62,10 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     predicted = _outcome_table(p, limits)
+    if p.slices:
+        columns = predicted.slice_columns(p.slices)
+        predicted = predicted.with_slices(columns, p.slices)
+        p = replace(p, slices=columns)
     kind = KINDS[predicted.kind]
     if predicted.scores_are_decisions and not p.metrics:  # metrics of scores would mean nothing
         p = replace(p, metrics=binary.AT)
@@ -72,9 +76,10 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         budget = backends.budget_of(p, limits.reading)
         with scores.opened(predicted, budget, p.segments, p.unit) as table:
             if table is not None:  # None: the rows are counted now, and fit into memory
-                if p.groups:
+                if p.groups or p.slices:
+                    name = "groups" if p.groups else "slices"
                     raise ParameterError(
-                        f"groups: need all rows in memory, at most {limits.reading.rows:,}, got "
+                        f"{name}: need all rows in memory, at most {limits.reading.rows:,}, got "
                         f"{table.table.rows:,}; give a random sample of the rows"
                     )
                 return kind.of_blocks(table, p, limits)

@@ -199,6 +199,7 @@ def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits)
         unit=p.unit,
         segments=p.segments,
         groups=p.group_question,
+        slices=p.slices,
         limits=limits,
     )
     return settings.checked(systems)

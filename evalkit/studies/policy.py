@@ -28,6 +28,7 @@ from evalkit.parameters.policy import (
     Claim,
     GapBound,
     NoFinding,
+    NoWeakSlice,
     Policy,
     PolicyRule,
     Trusted,
@@ -479,6 +480,9 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
                 _check_decidable(rule, statement)
             if isinstance(rule.claim, Trusted) and all(study.word is None for study in studies):
                 raise ParameterError("trusted is a rule of the validation report")
+            is_about_slices = isinstance(rule.claim, NoWeakSlice)
+            if is_about_slices and not any(study.settings.slices for study in studies):
+                raise ParameterError('no slices are searched; set slices="auto" or columns')
         except ParameterError as error:
             raise ParameterError(f"{rule.place}: {error}") from None
     return by_rule

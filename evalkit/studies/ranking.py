@@ -75,8 +75,13 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     """
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
-    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     ranked, catalogue = _inputs(p, limits)
+    if p.slices:
+        ranked = ranked.with_slices(p.slices)
+    slices = ranked.options.slices
+    shared = study.settings(
+        p, chosen, unit=p.unit, segments=p.segments, slices=slices, limits=limits
+    )
     cuts = p.ks or KS
     relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks = _asks(shared, cuts, relevant)

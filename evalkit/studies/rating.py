@@ -136,6 +136,10 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     if in_time and forecasts.horizon not in (None, p.unit) and not p.segments:
         settings = replace(settings, segments=(str(forecasts.horizon),))
         forecasts = replace(forecasts, attributes=settings.attributes)
+    if p.slices:
+        columns = forecasts.slice_columns(p.slices)
+        forecasts = forecasts.with_slices(columns, p.slices)
+        settings = replace(settings, slices=columns)
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
@@ -185,6 +189,8 @@ def _read_in_blocks(
     point forecast, and ParameterError for a reference forecast that has no column.
     """
     first = forecasts.parts[0]
+    if p.slices:
+        raise ParameterError("slices: need all rows in memory; give a random sample of the rows")
     if p.reference is not None:
         raise ParameterError(
             f"reference: {p.reference} needs all rows in memory; add a column reference instead"

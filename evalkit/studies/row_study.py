@@ -53,7 +53,9 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
     """What all studies of rows in memory share, and what the rows of all systems share."""
     rows = data.rows
     attributes = {
-        name: rows.shared_values[f"attribute {name}"].texts for name in settings.attributes
+        name: rows.shared_values[f"attribute {name}"].texts
+        for name in settings.attributes
+        if f"attribute {name}" in rows.shared_values
     }
     unit = attributes[settings.unit] if settings.unit else None
     beside = {name: rows.shared_values[f"metric_column {name}"] for name in settings.columns}

@@ -31,7 +31,7 @@ from evalkit.reading.tables.parts import InputPart, SelectedRows, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
-from evalkit.studies import groups, policy, units, winners
+from evalkit.studies import groups, policy, units, weak_slices, winners
 from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import Listed, Units
 from evalkit.system import cached, progress
@@ -60,6 +60,7 @@ class Settings:
     alpha: float | None = None
     alternative: Alternative = Alternative.TWO_SIDED
     groups: GroupQuestion = NO_GROUPS
+    slices: tuple[str, ...] = ()
 
     @property
     def test_level(self) -> float:
@@ -68,8 +69,8 @@ class Settings:
 
     @property
     def attributes(self) -> list[str]:
-        """The columns that segments, groups and unit name, without duplicates."""
-        return attributes((*self.segments, *self.groups.columns), self.unit)
+        """The columns that segments, groups, slices and unit name, without duplicates."""
+        return attributes((*self.segments, *self.groups.columns, *self.slices), self.unit)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -117,6 +118,7 @@ def settings(
     unit: str | None = None,
     segments: Iterable[str] = (),
     groups: GroupQuestion = NO_GROUPS,
+    slices: Iterable[str] = (),
     limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings from a report's parameters and these arguments; the first metric is the
@@ -137,6 +139,7 @@ def settings(
         p.alpha,
         Alternative(p.alternative),
         groups,
+        tuple(slices),
     )
 
 
@@ -745,6 +748,26 @@ class Study(ABC):
         having been picked among the slices.
         """
         return winners.picked(self)
+
+    @cached
+    def weak_slices(self) -> pd.DataFrame:
+        """The slices of one to three conditions in which the leader is worse than elsewhere, and
+        those in which the headline pair differs otherwise than elsewhere; p adjusted for all
+        slices that were tested.
+
+        The columns of `slices` are searched. value, rest, difference, low, high: on the units that
+        did not find the slice. Raises ParameterError without columns, or if no metric is a mean of
+        rows or units.
+        """
+        rows = weak_slices.of_study(self).rows()
+        return pd.DataFrame(list(rows), columns=[*weak_slices.COLUMNS])
+
+    @cached
+    def detectable_slices(self) -> pd.DataFrame:
+        """The effect that `weak_slices` finds with 80 % power in slices of 1, 5 and 20 % of the
+        rows; NaN where slices are too small to be found.
+        """
+        return pd.DataFrame(list(weak_slices.of_study(self).detectable_rows()))
 
     # Groups
 

@@ -20,6 +20,7 @@ from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
+from evalkit.parameters.reports import AUTO
 from evalkit.reading.matching.column_names import (
     columns_of_systems,
     names_with_system,
@@ -85,18 +86,29 @@ def refuse_disagreement(
     columns: the values of all rows, by their names in `layout.fields`. systems: each with rows that
     are paired with those of the others.
     """
-    first_rows = systems[0].paired_rows
     for role, shared in layout.shared_fields.items():
         column = columns[role]
-        values = column.code if isinstance(column, Coded) else column
-        for system in systems[1:]:
-            differing = np.flatnonzero(values[system.paired_rows] != values[first_rows])
-            if differing.size:
-                row = int(first_rows[differing[0]])
-                other = int(system.paired_rows[differing[0]])
-                cells = column.texts if isinstance(column, Coded) else column
-                place = table.place(other)
-                raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
+        rows = _first_difference(column, systems)
+        if rows is not None:
+            cells = column.texts if isinstance(column, Coded) else column
+            row, other = rows
+            place = table.place(other)
+            raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
+
+
+def _first_difference(
+    column: Coded | Floats, systems: Sequence["SystemRows"]
+) -> tuple[int, int] | None:
+    """The first row of the first system, and that of another one with the same id, which differ in
+    a column; None if there are none.
+    """
+    first = systems[0].paired_rows
+    values = column.code if isinstance(column, Coded) else column
+    for system in systems[1:]:
+        differs = np.flatnonzero(values[system.paired_rows] != values[first])
+        if differs.size:
+            return int(first[differs[0]]), int(system.paired_rows[differs[0]])
+    return None
 
 
 # Rows side by side --------------------------------------------------------------------------------
@@ -317,11 +329,13 @@ def read(
     layouts: Sequence[ColumnLayout],
     systems: Sequence[str] = (),
     unit: str | None = None,
+    optional: Sequence[str] = (),
 ) -> Aligned:
     """Read all parts and pair the rows of the systems by their ids.
 
     layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
-    the column of clusters, None without one. Raises InputError, naming file, column, row and value,
+    the column of clusters, None without one. optional: attributes that are left out if systems have
+    different values of them. Raises InputError, naming file, column, row and value,
     for empty or non-finite values, an id that a system has twice, several systems without an id,
     shared values that differ between systems, and rows without a unit.
     """
@@ -333,6 +347,10 @@ def read(
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:  # the systems of a wide table share each row
+        for name in optional:
+            role = f"attribute {name}"
+            if _first_difference(columns[role], [*system_rows.values()]) is not None:
+                layout = layout.without(role)
         refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
@@ -370,7 +388,8 @@ class PredictionTable:
 
     roles: those that the report declares. columns: role -> the column that the user names for it.
     systems: those that the user asks for; empty for all. attributes: the columns of segments,
-    groups and unit. groups: those of groups. metric_columns: numeric columns that metrics use ->
+    groups, slices and unit. groups: those of groups. optional: those that are left out if systems
+    do not agree on them. metric_columns: numeric columns that metrics use ->
     the parameter that names each, for errors.
     """
 
@@ -382,6 +401,7 @@ class PredictionTable:
     metric_columns: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
     groups: Sequence[str] = field(default=(), kw_only=True)
+    optional: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
     def of(cls, data: Any, **chosen: Any) -> Self:
@@ -587,7 +607,27 @@ class PredictionTable:
 
     def rows(self) -> Aligned:
         """All rows, as `read` pairs them. Raises InputError with file, column, row and value."""
-        return read(self.parts, self.layouts, self.systems, self.unit)
+        return read(self.parts, self.layouts, self.systems, self.unit, self.optional)
+
+    def slice_columns(self, slices: Sequence[str]) -> tuple[str, ...]:
+        """The columns that are searched for weak slices: those that are named, or all without a
+        role, segments and groups among them, for `AUTO`.
+        """
+        part = self.parts[0]
+        if tuple(slices) != AUTO:
+            for name in slices:
+                roles_of.require(part.columns, name, part.name, "slices")
+            return tuple(dict.fromkeys(slices))
+        unused = self.layouts[0].unused_columns(part)
+        return tuple(name for name in (*unused, *self.attributes) if name != self.unit)
+
+    def with_slices(self, columns: Sequence[str], slices: Sequence[str]) -> Self:
+        """The table with the columns of slices. slices: the parameter; of `AUTO`, a column on which
+        systems do not agree is left out.
+        """
+        named = dict.fromkeys(self.attributes)
+        optional = [name for name in columns if name not in named] if slices == AUTO else []
+        return replace(self, attributes=[*named | dict.fromkeys(columns)], optional=optional)
 
 
 def shared_columns(

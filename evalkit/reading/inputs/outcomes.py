@@ -350,7 +350,7 @@ class OutcomeTable(PredictionTable):
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
         self.refuse_scores_of_both_classes()
-        rows = aligned.read(self.parts, layouts, self.systems, self.unit)
+        rows = aligned.read(self.parts, layouts, self.systems, self.unit, self.optional)
         outcomes = _binary(rows, self.positive_label, first, self.columns.get("predicted"))
         named_in_cells = any(column.role == SYSTEM.name for column in self.layouts[0].columns)
         if named_in_cells and not self.systems:

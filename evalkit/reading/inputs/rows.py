@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
-from evalkit.parameters.reports import AS_GIVEN, attributes
+from evalkit.parameters.reports import AS_GIVEN, AUTO, attributes
 from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, judgements, ranking
 from evalkit.reading.matching.samples import FEW, SampledTable
@@ -161,16 +161,17 @@ class ListOptions:
     """How ranked lists are read: parameters of the report with the same names; every shard gets
     them too.
 
-    columns: role -> column. systems: the requested ones, all if none is named. segments, unit:
-    columns with one value per query, from the table of queries if there is one; every row must have
-    a unit. ranks: for lists without scores, "as given" or "renumber". leave_out: "query" if the
-    item with the id of the query is left out of its list and its judgements. stock: the ids of the
-    table of items; None without one.
+    columns: role -> column. systems: the requested ones, all if none is named. segments, slices,
+    unit: columns with one value per query, from the table of queries if there is one; every row
+    must have a unit. ranks: for lists without scores, "as given" or "renumber". leave_out: "query"
+    if the item with the id of the query is left out of its list and its judgements. stock: the ids
+    of the table of items; None without one.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
     segments: Sequence[str] = ()
+    slices: Sequence[str] = ()
     unit: str | None = None
     ranks: str = AS_GIVEN
     leave_out: str | None = None
@@ -190,8 +191,8 @@ class ListOptions:
 
     @property
     def attributes(self) -> list[str]:
-        """The columns that segments and unit name, without duplicates."""
-        return attributes(self.segments, self.unit)
+        """The columns that segments, slices and unit name, without duplicates."""
+        return attributes((*self.segments, *self.slices), self.unit)
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
@@ -247,6 +248,31 @@ class RankingInput:
     def attributes_of_runs(self) -> Sequence[str]:
         """The columns of segments and unit, where the runs hold them."""
         return self.options.attributes if self.queries is None else ()
+
+    def with_slices(self, slices: Sequence[str]) -> "RankingInput":
+        """The input with the columns that are searched for weak slices: those that are named, or
+        all of the table of queries for `AUTO`. Raises ParameterError for `AUTO` without one.
+        """
+        names = tuple(dict.fromkeys(slices))
+        if names == AUTO:
+            if self.queries is None:
+                raise ParameterError(
+                    "slices: auto searches the columns of queries; give that table, or name columns"
+                )
+            part = self._with_options(()).queries_part
+            taken = (part.fields["query"].column, self.options.unit)
+            names = tuple(name for name in part.part.columns if name not in taken)
+        return self._with_options(names)
+
+    def _with_options(self, slices: Sequence[str]) -> "RankingInput":
+        """The input with these columns as slices."""
+        return replace(self, options=replace(self.options, slices=slices))
+
+    @property
+    def queries_part(self) -> "ListPart":
+        """The first part of the table of queries."""
+        assert self.queries is not None
+        return self._query_table_part(self.queries[0])
 
     # Which columns to read
 

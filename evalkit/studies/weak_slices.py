@@ -1,0 +1,254 @@
+"""The weak slices of a study: where its leader is worse than elsewhere, and where the difference of
+the headline pair is not that of the other rows.
+
+They are found on some of the units, and their effects are estimated on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalkit.arrays import Bools, InputError, ParameterError
+from evalkit.catalogue.kinds import RatioOfSums
+from evalkit.catalogue.metric import Chosen
+from evalkit.reading.tables.table import Slice, slices
+from evalkit.statistics import inference
+from evalkit.statistics.groups import GroupEstimates
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.statistic import Layout, TermStatistic
+from evalkit.statistics.weak_slices import (
+    SHARES,
+    Attribute,
+    Conditions,
+    Excess,
+    Find,
+    Search,
+    detectable,
+    member,
+    merge,
+    refine,
+    search,
+)
+from evalkit.studies.groups import HIGHER, LOWER, GroupedMetric
+from evalkit.system import cached
+
+if TYPE_CHECKING:
+    from evalkit.studies.study import Row, Study
+
+FINDING_SHARE = 0.6  # of the units: to find takes more of them than to estimate
+MOST_COLUMNS = 40  # whose pairs are searched
+WORSE = "worse"
+COLUMNS = (
+    "metric",
+    "system",
+    "slice",
+    "conditions",
+    "share",
+    "n",
+    "value",
+    "rest",
+    "difference",
+    "low",
+    "high",
+    "adjusted",
+    "merged",
+    "verdict",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is searched: a metric of a system, or the difference of two. name: as frames have it."""
+
+    study: Study
+    chosen: Chosen
+    systems: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The system, or "first − second"."""
+        return " − ".join(self.systems)
+
+    @property
+    def is_directed(self) -> bool:
+        """True if only slices that are worse are searched."""
+        return len(self.systems) == 1 and self.chosen.metric.best in ("high", "low")
+
+    @cached_property
+    def excess(self) -> Excess:
+        """What each row adds to the excess of its slice; for a single system more of it is
+        worse.
+        """
+        statistics = [self.study.measure(self.chosen, name) for name in self.systems]
+        terms = [s for s in statistics if isinstance(s, TermStatistic)]
+        first = terms[0]
+        sums = first.term_differences(terms[1]) if len(terms) > 1 else first.sums
+        sign = -self.chosen.metric.sign if self.is_directed else 1
+        value = sign * np.where(sums.defined, sums.numerator, np.nan)
+        return Excess.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
+
+    def verdict(self, find: Find, found_on: Excess, mask: Bools) -> str:
+        """Whether the slice is worse, or higher or lower, than the rest."""
+        if self.is_directed:
+            return WORSE
+        return HIGHER if found_on.excess[mask].sum() > 0 else LOWER
+
+    def effect(self, mask: Bools, others: Bools) -> Row:
+        """The value in the slice and in the other rows, and their difference with its interval."""
+        parts = [Slice("", "slice", mask), Slice("", "rest", others)]
+        level = self.study.settings.level
+        if len(self.systems) == 1:
+            grouped = GroupedMetric(self.study, self.chosen, self.systems[0], parts, 1, None)
+            values = grouped.values
+            n = grouped.statistics[0].n
+        else:
+            estimates = [self._difference(part.member) for part in parts]
+            values = GroupEstimates(lambda group, _: estimates[group], np.eye(2))
+            n = estimates[0].n
+        value, rest = values.values.tolist()
+        limits = values.differences(level)
+        row: Row = {"n": n, "value": value, "rest": rest, "difference": value - rest}
+        return row | {"low": float(limits.low[0, 1]), "high": float(limits.high[0, 1])}
+
+    def _difference(self, mask: Bools) -> Estimate:
+        """The difference of the pair on the rows of a mask."""
+        first, second = self.systems
+        with suppress(InputError):
+            return self.study.two_sided.compare(self.chosen, (first, second), mask).difference
+        return inference.undefined(self.study.settings.level, self.study.unit_name).difference
+
+
+@dataclass(frozen=True, eq=False)
+class WeakSlices:
+    """The search of a study.
+
+    finding: a mask of the rows on which slices are found; effects are estimated on the others.
+    """
+
+    study: Study
+    subjects: Sequence[Subject]
+    attributes: Sequence[Attribute]
+    finding: Bools
+
+    @cached_property
+    def _excess(self) -> list[Excess]:
+        """What the rows that find slices add to their excess, of each subject."""
+        return [subject.excess.take(self.finding) for subject in self.subjects]
+
+    @cached_property
+    def _attributes(self) -> list[Attribute]:
+        """The attributes of the rows that find slices."""
+        return [attribute.take(self.finding) for attribute in self.attributes]
+
+    @cached_property
+    def search(self) -> Search:
+        """All finds, before they are merged."""
+        level = self.study.test_level
+        return search(self._excess, self._attributes, level=level, rng=self.study.rng(12))
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each find, with its effect on the rows that did not find it."""
+        for find in merge(self.search, self._excess, self._attributes):
+            yield self._row(find)
+
+    def _row(self, find: Find) -> Row:
+        subject = self.subjects[find.subject]
+        excess = self._excess[find.subject]
+        level = self.study.test_level
+        refined = refine(find, excess, self._attributes, level=level, rng=self.study.rng(13))
+        mask = member(self.attributes, refined.conditions)
+        row: Row = {"metric": subject.chosen.label, "system": subject.name}
+        row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
+        row |= {"share": float(mask.mean())}
+        row |= subject.effect(mask & ~self.finding, ~mask & ~self.finding)
+        row |= {"adjusted": refined.adjusted, "merged": refined.merged}
+        return row | {"verdict": subject.verdict(refined, excess, mask[self.finding])}
+
+    def _label(self, conditions: Conditions) -> str:
+        """The conditions as text."""
+        texts = []
+        for number, label in conditions:
+            attribute = self.attributes[number]
+            texts.append(f"{attribute.name}={attribute.labels[label]}")
+        return " and ".join(texts)
+
+    def detectable_rows(self) -> Iterator[Row]:
+        """The effect that would be found in slices of some sizes, of each subject."""
+        for subject, excess in zip(self.subjects, self._excess, strict=True):
+            for share in SHARES:
+                row: Row = {"metric": subject.chosen.label, "system": subject.name}
+                row |= {"candidates": self.search.candidates, "share": share}
+                yield row | {"effect": detectable(excess, self.search.critical, share)}
+
+
+@cached
+def of_study(study: Study) -> WeakSlices:
+    """The search of a study: of its leader, and of its headline pair if there is one.
+
+    Raises ParameterError if no column was named, or no metric is a mean of rows or units.
+    """
+    if not study.settings.slices:
+        raise ParameterError(
+            'slices: no column was named; set slices="auto", or the columns to search'
+        )
+    chosen = _metric(study)
+    subjects = [Subject(study, chosen, (study.leader,))]
+    if len(study.systems) > 1 and chosen.metric.best != "neither":
+        subjects.append(Subject(study, chosen, _pair(study)))
+    excess = subjects[0].excess
+    units = int(excess.unit.max(initial=-1)) + 1
+    order = study.rng(11).permutation(units)
+    finding = (order < FINDING_SHARE * units)[excess.unit]
+    return WeakSlices(study, subjects, _attributes(study), finding)
+
+
+def _pair(study: Study) -> tuple[str, str]:
+    """The leader, and the baseline or else the second best system."""
+    if study.settings.baseline:
+        return study.leader, study.settings.baseline
+    return study.order[0], study.order[1]
+
+
+def _metric(study: Study) -> Chosen:
+    """The first metric of the study that is a mean of rows or units."""
+    if study.design.layout is Layout.SERIES:
+        raise ParameterError("slices: rows in time order are not independent of each other")
+    for chosen in study.settings.metrics:
+        kind = chosen.metric.kind
+        is_mean = isinstance(kind, RatioOfSums) and kind.has_terms
+        if is_mean and not kind.selects_rows:
+            return chosen
+    labels = ", ".join(chosen.label for chosen in study.settings.metrics)
+    raise ParameterError(
+        f"slices: need a metric that is a mean of rows or units, such as accuracy, brier or mae; "
+        f"got {labels}"
+    )
+
+
+def _attributes(study: Study) -> list[Attribute]:
+    """The columns that are searched, as the numbers of their groups. Raises ParameterError for too
+    many.
+    """
+    names = [name for name in study.settings.slices if name in study.attributes]
+    if len(names) > MOST_COLUMNS:
+        raise ParameterError(
+            f"slices: at most {MOST_COLUMNS} columns can be searched, got {len(names)}; name "
+            f"those that matter"
+        )
+    return [_attribute(name, study.attributes[name]) for name in names]
+
+
+def _attribute(name: str, values: Sequence[str]) -> Attribute:
+    """A column as the numbers of its groups; the rarest texts together are no slice."""
+    groups = slices(name, values)
+    named = [part for part in groups if len(part.texts) == 1 or not part.label.endswith("values)")]
+    code = np.full(len(values), len(named), np.int64)
+    for number, part in enumerate(named):
+        code[part.member] = number
+    return Attribute(name, [part.label for part in named], code)

@@ -1,0 +1,369 @@
+"""Weak slices: sums by hand, invariants, clusters, refusals, a planted slice, pages and rules."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evalkit as ek
+from evalkit.arrays import ParameterError
+from evalkit.limits import Limits, Reading
+from evalkit.pages import as_json, classification_page
+from evalkit.parameters.reports import ClassificationParameters, RatingParameters
+from evalkit.statistics import weak_slices
+from evalkit.statistics.weak_slices import Attribute, Condition, Excess, Find
+from evalkit.studies import classification, rating
+
+
+def excess_of(values: Any, unit: Any = None, *, two_sided: bool = False) -> Excess:
+    """The excess of unweighted values."""
+    column = np.asarray(values, float)
+    return Excess.from_values(column, np.ones(len(column)), unit, two_sided=two_sided)
+
+
+def attribute(code: Any, labels: int) -> Attribute:
+    """An attribute with numbered labels."""
+    return Attribute("a", [str(i) for i in range(labels)], np.asarray(code))
+
+
+def searched(subjects: list[Excess], attributes: list[Attribute], **options: Any) -> Any:
+    """The search at the usual level."""
+    rng = np.random.default_rng(1)
+    return weak_slices.search(subjects, attributes, level=0.95, rng=rng, **options)
+
+
+def planted_rows(n: int = 6000) -> pd.DataFrame:
+    """Decisions that are wrong for 20 % of the rows, and for 45 % of shop b in the north."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "shop": rng.choice([*"abcd"], n),
+            "region": rng.choice(["north", "south", "west"], n),
+            "size": rng.normal(0, 1, n).round(4),
+            "day": rng.integers(1, 6, n),
+            "y_true": rng.integers(0, 2, n),
+        }
+    )
+    planted = (frame["shop"] == "b") & (frame["region"] == "north")
+    for name, effect in (("old", 0.0), ("new", 0.25)):
+        wrong = rng.random(n) < 0.2 + effect * planted
+        frame[f"score_{name}"] = np.where(wrong, 1 - frame["y_true"], frame["y_true"])
+    return frame
+
+
+@cache
+def planted_study() -> Any:
+    """The study of the planted rows."""
+    return ek.classification(planted_rows(), metrics="accuracy", slices="auto", baseline="old")
+
+
+def test_sums_of_a_slice_by_hand() -> None:
+    excess = excess_of([1, 0, 0, 1, 0, 1, 0, 1])  # ±0.5 around the mean
+    sums = excess.of_cells(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
+    assert sums.total.tolist() == pytest.approx([-1, 1])
+    assert sums.share.tolist() == [0.5, 0.5]
+    # each of 8 rows adds (0.5 · 0.5)² to the variance
+    assert sums.scale.tolist() == pytest.approx([np.sqrt(0.5)] * 2)
+    assert sums.standardised.tolist() == pytest.approx([-np.sqrt(2), np.sqrt(2)])
+
+
+def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
+    values = np.zeros(100)
+    values[:10] = 1
+    cell = (np.arange(100) >= 60).astype(int)
+    sums = excess_of(values).of_cells(cell, 2)
+    pooled = 0.09 * 100 * 0.4 * 0.6
+    own = 40 * 0.01 * 0.36 + (10 * 0.81 + 50 * 0.01) * 0.16
+    assert own < pooled
+    assert sums.scale[1] == pytest.approx(np.sqrt(pooled))
+
+
+def test_sums_of_clusters_by_hand() -> None:
+    unit = np.repeat(np.arange(4), 2)
+    excess = excess_of([3, 1, -1, -3, 2, 0, 0, -2], unit)
+    cell = np.repeat([1, 0, 1, 0], 2)
+    sums = excess.of_cells(cell, 2)
+    # units add (4, −4, 2, −2) · (0.5, −0.5, 0.5, −0.5)
+    assert sums.total[1] == 6
+    assert sums.scale[1] >= np.sqrt(4 + 4 + 1 + 1)
+
+
+def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(0, 1, 200)
+    cell = rng.integers(0, 3, 200)
+    once = excess_of(values).of_cells(cell, 3).standardised
+    unit = np.repeat(np.arange(200), 3)
+    thrice = excess_of(np.repeat(values, 3), unit).of_cells(np.repeat(cell, 3), 3).standardised
+    assert thrice == pytest.approx(once)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_unit_of_the_metric_changes_no_find(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 4, 1000)
+    values = scale * (rng.normal(0, 1, 1000) + 0.8 * (code == 2))
+    finds = searched([excess_of(values)], [attribute(code, 4)]).finds
+    assert [find.conditions for find in finds] == [(Condition(0, 2),)]
+
+
+def test_the_mean_of_all_rows_changes_no_find() -> None:
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 4, 1000)
+    values = rng.normal(0, 1, 1000) + 0.8 * (code == 2)
+    first = searched([excess_of(values)], [attribute(code, 4)])
+    second = searched([excess_of(values + 5)], [attribute(code, 4)])
+    assert first.critical == pytest.approx(second.critical)
+    assert [f.adjusted for f in first.finds] == pytest.approx([f.adjusted for f in second.finds])
+
+
+def test_candidates_are_large_enough_and_so_is_the_rest() -> None:
+    code = np.repeat([0, 1, 2], [3000, 20, 5])
+    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 30.25)]
+    assert cells[0].conditions == []  # 20 and 5 rows are less than 1 %, and so is the rest of 0
+    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 20)]
+    assert cells[0].conditions == [(Condition(0, 0),), (Condition(0, 1),)]
+
+
+def test_a_slice_of_few_units_is_no_candidate() -> None:
+    code = np.repeat([0, 1], [500, 500])
+    unit = np.where(code == 0, np.arange(1000) % 10, np.arange(1000))
+    cells = [*weak_slices.cells_of([attribute(code, 2)], ek_codes(unit), 1, 10)]
+    assert cells[0].conditions == [(Condition(0, 1),)]
+
+
+def ek_codes(unit: np.ndarray) -> np.ndarray:
+    """The numbers of units from 0."""
+    return np.unique(unit, return_inverse=True)[1]
+
+
+def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
+    rng = np.random.default_rng(5)
+    found = {"rows": 0, "units": 0}
+    for _ in range(40):
+        unit = np.repeat(np.arange(100), 10)
+        code = rng.integers(0, 4, 100)[unit]
+        values = rng.normal(0, 1, 100)[unit] + rng.normal(0, 0.3, 1000)
+        for name, number in (("rows", None), ("units", unit)):
+            finds = searched([excess_of(values, number)], [attribute(code, 4)]).finds
+            found[name] += bool(finds)
+    assert found["rows"] > 20
+    assert found["units"] <= 6
+
+
+def test_subjects_share_one_family() -> None:
+    rng = np.random.default_rng(6)
+    code = rng.integers(0, 5, 2000)
+    first = excess_of(rng.normal(0, 1, 2000))
+    second = excess_of(rng.normal(0, 1, 2000) + 0.6 * (code == 1))
+    attributes = [attribute(code, 5)]
+    alone = searched([second], attributes)
+    both = searched([first, second], attributes)
+    assert {find.subject for find in both.finds} == {1}
+    assert both.critical > alone.critical
+
+
+def test_finds_that_one_explains_are_merged_into_it() -> None:
+    rng = np.random.default_rng(7)
+    n = 8000
+    attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(3)]
+    values = rng.normal(0, 1, n) + 0.5 * (attributes[0].code == 1)
+    excess = excess_of(values)
+    search = searched([excess], attributes)
+    assert len(search.finds) > 3  # pairs of conditions within the slice too
+    (find,) = weak_slices.merge(search, [excess], attributes)
+    assert find.conditions == (Condition(0, 1),)
+    assert find.merged == len(search.finds) - 1
+
+
+def test_two_effects_stay_two_finds() -> None:
+    rng = np.random.default_rng(8)
+    n = 8000
+    attributes = [attribute(rng.integers(0, 4, n), 4) for _ in range(3)]
+    values = rng.normal(0, 1, n)
+    values += 0.5 * (attributes[0].code == 1) + 0.5 * (attributes[2].code == 3)
+    excess = excess_of(values)
+    finds = weak_slices.merge(searched([excess], attributes), [excess], attributes)
+    assert {find.conditions for find in finds} == {(Condition(0, 1),), (Condition(2, 3),)}
+
+
+def test_a_third_condition_narrows_a_slice() -> None:
+    rng = np.random.default_rng(9)
+    n = 20000
+    attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(4)]
+    conditions = (Condition(0, 1), Condition(1, 2), Condition(3, 0))
+    excess = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions))
+    find = Find(0, conditions[:2], 9.0, 0.001)
+    options = {"level": 0.95, "rng": np.random.default_rng(1)}
+    refined = weak_slices.refine(find, excess, attributes, **options)
+    assert refined.conditions == conditions
+    even = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions[:2]))
+    assert weak_slices.refine(find, even, attributes, **options) == find
+
+
+def test_detectable_effects_are_found_with_their_power() -> None:
+    rng = np.random.default_rng(10)
+    n = 4000
+    mask = np.arange(n) < 200
+    effect = weak_slices.detectable(excess_of(rng.normal(0, 1, n)), 4.0, 0.05)
+    hits = [
+        excess_of(rng.normal(0, 1, n) + effect * mask).evidence_of(mask) > 4 for _ in range(300)
+    ]
+    assert np.mean(hits) == pytest.approx(0.8, abs=0.08)
+    assert np.isnan(weak_slices.detectable(excess_of(rng.normal(0, 1, n)), 4.0, 0.005))
+
+
+def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
+    study = planted_study()
+    frame = study.weak_slices()
+    assert frame["slice"].tolist() == ["shop=b and region=north"] * 2
+    assert frame["system"].tolist() == ["new", "new − old"]
+    assert frame["verdict"].tolist() == ["worse", "lower"]
+    assert (frame["adjusted"] < 0.01).all()
+    assert ((frame["low"] < -0.25) & (frame["high"] > -0.25)).all()
+
+
+def test_effects_are_those_of_the_rows_that_did_not_find_the_slice() -> None:
+    study = planted_study()
+    frame = planted_rows()
+    found_on = weak_study().finding
+    rows = frame[~found_on]
+    right = (rows["score_new"] == rows["y_true"]).to_numpy()
+    inside = ((rows["shop"] == "b") & (rows["region"] == "north")).to_numpy()
+    row = study.weak_slices().iloc[0]
+    assert row["n"] == inside.sum()
+    assert row["value"] == pytest.approx(right[inside].mean())
+    assert row["rest"] == pytest.approx(right[~inside].mean())
+    assert row["difference"] == pytest.approx(row["value"] - row["rest"])
+
+
+def weak_study() -> Any:
+    """The search of the planted study."""
+    from evalkit.studies import weak_slices as searches
+
+    return searches.of_study(planted_study())
+
+
+def test_whole_units_find_or_estimate() -> None:
+    from evalkit.studies import weak_slices as searches
+
+    frame = planted_rows(2000).assign(user=np.repeat(np.arange(400), 5))
+    study = ek.classification(frame, metrics="accuracy", slices="shop", unit="user")
+    finding = searches.of_study(study).finding.reshape(400, 5)
+    assert (finding.all(axis=1) == finding.any(axis=1)).all()
+    assert finding.mean() == pytest.approx(0.6)
+
+
+def test_auto_takes_every_column_without_a_role() -> None:
+    assert planted_study().settings.slices == ("shop", "region", "size", "day")
+    named = ek.classification(planted_rows(500), metrics="accuracy", slices="shop,day")
+    assert named.settings.slices == ("shop", "day")
+
+
+def test_auto_leaves_out_columns_on_which_systems_do_not_agree() -> None:
+    rows = pd.DataFrame({"id": [*range(200)] * 2, "model": ["a"] * 200 + ["b"] * 200})
+    rng = np.random.default_rng(1)
+    rows["y_true"] = [*rng.integers(0, 2, 200)] * 2
+    rows["y_score"] = rng.random(400)
+    rows["shop"] = [*rng.choice([*"xy"], 200)] * 2
+    rows["seconds"] = rng.random(400)
+    study = ek.classification(rows, metrics="brier", slices="auto")
+    assert list(study.attributes) == ["shop"]
+    assert len(study.weak_slices()) == 0
+
+
+def test_the_first_metric_that_is_a_mean_is_searched() -> None:
+    frame = planted_rows(500)
+    study = ek.classification(frame, metrics="mcc,accuracy", slices="shop")
+    assert set(study.detectable_slices()["metric"]) == {"accuracy"}
+
+
+@pytest.mark.parametrize("metrics", ["mcc", "precision", "f1"])
+def test_metrics_that_are_no_means_of_rows_are_refused(metrics: str) -> None:
+    study = ek.classification(planted_rows(500), metrics=metrics, slices="shop")
+    with pytest.raises(ParameterError, match=f"mean of rows or units.*got {metrics}"):
+        study.weak_slices()
+
+
+def test_without_columns_nothing_is_searched() -> None:
+    study = ek.classification(planted_rows(500), metrics="accuracy")
+    with pytest.raises(ParameterError, match='slices="auto"'):
+        study.weak_slices()
+
+
+def test_unknown_columns_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match=r"slices.*shp"):
+        ek.classification(planted_rows(500), metrics="accuracy", slices="shp")
+
+
+def test_rows_that_are_not_in_memory_are_refused_by_name() -> None:
+    limits = Limits(reading=Reading(rows=100, shard=100, largest=100))
+    frame = planted_rows(500)
+    p = ClassificationParameters.from_raw({"preds": frame, "slices": "shop"})
+    with pytest.raises(ParameterError, match="slices: need all rows in memory"):
+        classification.study_of(p, limits)
+    numbers = frame.rename(columns={"y_true": "actual", "size": "forecast"})[
+        ["actual", "forecast", "shop"]
+    ]
+    forecasts = RatingParameters.from_raw({"preds": numbers, "slices": "shop"})
+    with pytest.raises(ParameterError, match="slices: need all rows in memory"):
+        rating.study_of(forecasts, limits)
+
+
+def test_losses_that_are_worse_if_high_are_weak_above_the_rest() -> None:
+    rng = np.random.default_rng(11)
+    shop = rng.choice([*"abcd"], 3000)
+    actual = rng.normal(0, 1, 3000)
+    forecast = actual + rng.normal(0, 1, 3000) * np.where(shop == "c", 2.0, 1.0)
+    frame = pd.DataFrame({"actual": actual, "forecast": forecast, "shop": shop})
+    (row,) = ek.rating(frame, metrics="mae", slices="auto").weak_slices().to_dict("records")
+    assert row["slice"] == "shop=c"
+    assert row["low"] > 0
+    assert row["verdict"] == "worse"
+
+
+def test_queries_have_weak_slices_by_their_table() -> None:
+    rng = np.random.default_rng(12)
+    queries = pd.DataFrame(
+        {"query": [f"q{i}" for i in range(600)], "kind": rng.choice([*"abc"], 600)}
+    )
+    found = rng.random(600) < np.where(queries["kind"] == "b", 0.3, 0.8)
+    first = pd.DataFrame(
+        {"query": queries["query"], "item": np.where(found, "good", "bad"), "score": 2}
+    )
+    second = first.assign(item=np.where(found, "bad", "good"), score=1)
+    grades = pd.DataFrame({"query": queries["query"], "item": "good", "grade": 1})
+    rows = pd.concat([first, second])
+    study = ek.ranking(rows, grades, queries=queries, metrics="mrr", slices="auto")
+    assert study.weak_slices()["slice"].tolist() == ["kind=b"]
+
+
+def test_page_json_and_finding_say_the_same() -> None:
+    study = planted_study()
+    text = classification_page.weak_slices(study).text
+    assert "shop=b and region=north" in text
+    assert "weak slice" not in text.lower() or "No weak slice" not in text
+    assert classification_page.weak_slice_plot(study).html
+    answers = as_json.answers(study)
+    assert [row["slice"] for row in answers["weak_slices"]] == ["shop=b and region=north"] * 2
+    codes = [f.kind.code for f in classification_page.every_finding(study)]
+    assert codes.count("EK229") == 2
+
+
+def test_a_page_without_finds_says_what_would_have_been_found() -> None:
+    frame = planted_rows(2000)[["shop", "y_true", "score_old"]]
+    study = ek.classification(frame, metrics="accuracy", slices="shop")
+    text = classification_page.weak_slices(study).text
+    assert text.startswith("No weak slice was found. 4 slices")
+    assert "With 80 % power" in text or "With 80% power" in text
+    ek.check(study, "no weak slice")
+
+
+def test_a_rule_bars_weak_slices() -> None:
+    with pytest.raises(AssertionError, match="no weak slice: fail"):
+        ek.check(planted_study(), "no weak slice")
+    study = ek.classification(planted_rows(500), metrics="accuracy")
+    with pytest.raises(ParameterError, match="no slices are searched"):
+        ek.check(study, "no weak slice")
