@@ -34,13 +34,19 @@ NAMES = {
     "alpha_interval": "α of numbers",
 }
 NAMED = 3  # pairs that a finding names
+FEWEST = 5  # labels of the rarer kind with which intervals keep their level
 
 
 def verdict(study: Judged) -> Html:
-    """The first screen, and that its numbers are the oracle's, not the judge's."""
-    return first_screen.verdict(
-        study, texts.said("judges.corrected", oracle=study.oracle, labels=_labels(study))
-    )
+    """The first screen, that its numbers are the oracle's, not the judge's, and how many labels
+    would say more.
+    """
+    sentences = [texts.said("judges.corrected", oracle=study.oracle, labels=_labels(study))]
+    pair = " − ".join(study.opponents) if len(study.headline) else ""
+    for row in study.labels_needed.to_dict("records"):
+        if row["what"] == pair and row["needed"] > row["labels"]:
+            sentences.append(texts.said("judges.more", **row))
+    return first_screen.verdict(study, *sentences)
 
 
 def _labels(study: Judged) -> str:
@@ -117,6 +123,17 @@ def _agreement(study: Judged) -> Html:
     return of_rows(caption, wide, columns, texts.said("judges.agreement_note", cut=cut))
 
 
+def title(study: Judged) -> Html:
+    """The title and what was asked."""
+    asked = texts.said(
+        "judges.asked",
+        systems=listed(study.systems),
+        oracle=study.oracle,
+        units=counted(int(study.corrections["units"].max()), study.unit_name),
+    )
+    return first_screen.heading("Significance report", asked, study)
+
+
 def findings(study: object) -> Iterator[Finding]:
     """What a judge's values assume, and where they mislead; none for values of another kind."""
     if not isinstance(study, Judged):
@@ -126,11 +143,20 @@ def findings(study: object) -> Iterator[Finding]:
     yield kinds.JUDGED_VALUES.note(
         labels, "labels", labels=_labels(study), oracle=study.oracle, units=units
     )
+    yield from _rare(study)
     yield from _favoured(study)
     unlike = study.corrections[study.corrections["unlike"] < alpha(study)]
     if len(unlike):
         systems = _with_p(unlike[["system", "unlike"]].itertuples(index=False))
         yield kinds.UNLIKE_LABELS.warning(len(unlike), "systems", units=units, systems=systems)
+
+
+def _rare(study: Judged) -> Iterator[Finding]:
+    """The systems of which few labels are of the rarer kind."""
+    of = {name: study.measure(study.primary, name) for name in study.order}
+    rare = [name for name, judged in of.items() if judged.passes and judged.rarer < FEWEST]
+    if rare:
+        yield kinds.JUDGED_VALUES.warning(len(rare), "rare", fewest=FEWEST, systems=listed(rare))
 
 
 def _with_p(rows: Iterable[Any]) -> str:

@@ -267,6 +267,8 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 
 
 def _equal(study: Significance) -> Iterator[Finding]:
+    if not study.has_differences:
+        return
     pairs, same = paired.equal_units(study)
     if len(pairs):
         rows = list(pairs.head(PAIRS).itertuples())
@@ -518,6 +520,7 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 
 
 @also(Shares, title_of_shares)
+@also(Judged, judges_page.title)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline

@@ -22,6 +22,7 @@ from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, UnitStatistic
 
 METHOD = "prediction-powered t"
+PLANNED = 10  # units labelled for both systems, from which a difference is planned
 LOST = 2  # degrees of freedom that the labelled units lose: to their mean and to the judge's weight
 
 
@@ -182,17 +183,23 @@ class JudgedStatistic(UnitStatistic):
         known = self.labels[self.labelled]
         return bool(np.all((known == 0) | (known == 1)))
 
+    @property
+    def rarer(self) -> int:
+        """The number of labels of the rarer kind, of labels of 0 and 1."""
+        hits = int(self.labels[self.labelled].sum())
+        return min(hits, self.n - hits)
+
     def plan(self) -> LabelPlan:
         """The variances from which the labels for a wished width follow."""
         known = self.labelled
         return _plan(self.labels[known], self.score[known], self._units, self._clustering)
 
     def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
-        """The variances of the difference from `other`, if the same units are labelled for both;
-        None if fewer than three units are labelled for both.
+        """The variances of the difference from `other`, by the units labelled for both; None if
+        these are few.
         """
         known = self.labelled & other.labelled
-        if known.sum() <= LOST:
+        if known.sum() < PLANNED:
             return None
         label = (self.labels - other.labels)[known]
         judge = (self.weight * self.score - other.weight * other.score)[known]

@@ -2,6 +2,7 @@
 the same units.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -62,12 +63,13 @@ def _judged_systems(p: SignificanceParameters, free: FreeColumns) -> list[str]:
 
 
 def _label_column(system: str, systems: Sequence[str], oracle: Sequence[str]) -> str:
-    """The oracle's column of a system: the one whose name holds the system's, and no longer
-    system's.
+    """The oracle's column of a system: the one whose name has the system's as a word, and no longer
+    name of a system.
     """
     longer = [name for name in systems if system in name and name != system]
+    word = re.compile(rf"(?<![^\W_]){re.escape(system)}(?![^\W_])")
     found = [
-        name for name in oracle if system in name and not any(other in name for other in longer)
+        name for name in oracle if word.search(name) and not any(other in name for other in longer)
     ]
     if len(found) != 1:
         raise ParameterError(
