@@ -46,7 +46,7 @@ class Ratings(NamedTuple):
     @property
     def squares(self) -> Floats:
         """The squared difference of each unit's ratings."""
-        return np.square(self.first - self.second)
+        return (self.first - self.second) ** 2
 
 
 class Disagreement(NamedTuple):

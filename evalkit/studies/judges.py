@@ -44,7 +44,7 @@ class LabelledScores(NamedTuple):
 
     def take(self, rows: Bools) -> "LabelledScores":
         """Some of them."""
-        return LabelledScores(*(values[rows] for values in self))
+        return LabelledScores(self.score[rows], self.label[rows], self.unit[rows])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
