@@ -839,9 +839,9 @@ def _interval_cells(rows: Rows, name: str, low: str, high: str, show: Show) -> l
     return [with_interval(row[name], row[low], row[high], show, places) for row in rows]
 
 
-def prefixed_limits(name: str) -> Numbers:
+def prefixed_limits(name: str, show: Show = number) -> Numbers:
     """A column of numbers with their intervals, which the frame has as NAME_low and NAME_high."""
-    return limits(name, f"{name}_low", f"{name}_high")
+    return limits(name, f"{name}_low", f"{name}_high", show)
 
 
 KINDS: dict[str, Callable[[str], Column]] = {

@@ -38,6 +38,7 @@ from evalkit.numbers import (
 from evalkit.pages import (
     as_json,
     first_screen,
+    judges_page,
     lessons_page as lesson,
     page,
     pieces,
@@ -65,6 +66,7 @@ from evalkit.studies.diagnostics import (
     most_units,
     rank_tiers,
 )
+from evalkit.studies.judges import Judged
 from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
@@ -181,7 +183,7 @@ RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 @also(Shares, findings_of_shares)
 def every_finding(study: Significance) -> list[Finding]:
     """Every finding of a significance report."""
-    data = [*_data(study), *_units(study)]
+    data = [*_data(study), *_units(study), *judges_page.findings(study)]
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
@@ -262,6 +264,8 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 
 def _equal(study: Significance) -> Iterator[Finding]:
     """The pairs that are equal on many units. same: True if all pairs have as many units."""
+    if not study.has_differences:
+        return
     pairs, same = paired.equal_units(study)
     if pairs.empty:
         return
@@ -345,7 +349,7 @@ def differences(study: Either) -> figures.Figure | Html:
 
 
 @also(Shares, pieces.nothing)
-@compared
+@pieces.where(lambda study: len(study.headline) and study.has_differences)
 def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
     sizes = study.effect(study.primary, study.opponents)[0]
@@ -530,6 +534,7 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 
 
 @also(Shares, title_of_shares)
+@also(Judged, judges_page.title)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
@@ -583,7 +588,7 @@ def other_tests(study: Significance) -> Html:
 
 
 @also(Shares, pieces.nothing)
-@compared
+@pieces.where(lambda study: len(study.headline) and study.has_differences)
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     frame = paired.effects(study)
@@ -688,6 +693,7 @@ def teaching(study: Either) -> Html:
 
 
 @also(Shares, definitions_of_shares)
+@also(Judged, judges_page.definitions)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     joint = NORMAL if study.many else JOINT
@@ -719,6 +725,8 @@ def results(study: Significance) -> report.Results:
         claim_means=significance.claim_means(study),
         logs=significance.logged(study),
     )
+    if isinstance(study, Judged):
+        more["judge"] = as_json.records(**judges_page.frames(study))
     more["answer"] = first_screen.answer(study, *_made_claims(study))
     return published(study, every_finding(study), more)
 
@@ -727,6 +735,7 @@ def results(study: Significance) -> report.Results:
 
 
 @also(Shares, first_screen.verdict)
+@also(Judged, judges_page.verdict)
 def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
@@ -883,10 +892,18 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
         yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
 
 
+@also(Judged, judges_page.judge)
+def judge(study: Either) -> Html:
+    """The judge: what its labels correct, its bias and its agreement with the oracle; empty for
+    values that no judge gave.
+    """
+    return pieces.nothing(study)
+
+
 SUMMARY = (verdict, page.comparisons, estimates)
 PIECES = (
     *(title, verdict, findings, differences, page.comparisons, other_tests, estimates),
-    *(page.segment_plot, page.segments, claims, logged, effects),
+    *(judge, page.segment_plot, page.segments, claims, logged, effects),
     *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, draws),
     *(teaching, duality, definitions, origin),
 )

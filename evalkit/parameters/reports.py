@@ -707,6 +707,21 @@ class SignificanceParameters(Compared, Resources):
         a_number(above=0, below=100),
         "units are folds over the same rows: test rows per training row, 0.1111 for ten folds",
     )
+    oracle: tuple[str, ...] = option(
+        TEXTS,
+        "for values that a judge gave: the column of an oracle's or a person's labels, empty where "
+        "there is none; in a wide table one per system",
+    )
+    cut: float | None = option(
+        a_number(),
+        "with oracle: scores and labels from here on are 1, for agreement; None: 0.5 for shares, "
+        "otherwise categories as they are",
+    )
+    width: float | None = option(
+        a_number(above=0),
+        "with oracle: the wished width of an interval, from limit to limit, to plan labels; None: "
+        "half of what it is",
+    )
     looks: int = option(
         a_whole_number(most=100),
         "the planned number of analyses of the data as they grow, the same at each analysis",

@@ -22,6 +22,7 @@ from evalkit.statistics import (
     closed_forms,
     interval_methods,
     intervals,
+    judged,
     methods,
     row_bootstrap,
     significance,
@@ -532,6 +533,7 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
     Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
+    Rule(kinds.PerUnit, (Layout.JUDGED,), judged.interval, judged.METHOD),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, MEAN_OR_SHARE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, JACKKNIFE_OF_ARM),
@@ -640,6 +642,7 @@ TESTS: tuple[Rule[Test], ...] = (
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
     Rule(kinds.PerUnit, (Layout.DRAWN,), methods.two_drawn, BY_DRAWS),
+    Rule(kinds.PerUnit, (Layout.JUDGED,), judged.compare, judged.METHOD),
     Rule(
         kinds.Proportion,
         (Layout.INDEPENDENT,),

@@ -43,6 +43,7 @@ class Layout(Enum):
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
     DRAWN = "draws of units that are the same in every sample"
+    JUDGED = "scores of a judge, corrected by labels of some units"
 
 
 class Difference(NamedTuple):

@@ -97,6 +97,7 @@ class Significance(shown.Shown, Study):
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"
+    has_differences: ClassVar[bool] = True  # of single units
 
     @classmethod
     def of(
@@ -595,6 +596,8 @@ def effects(study: Significance) -> Iterator[Row]:
     """The effect sizes of each difference: relative, and by unit d_z and P(first > second) + ½
     P(equal).
     """
+    if not study.has_differences:
+        return
     for chosen in study.directed:
         for pair in study.pairs:
             sizes, mean = study.effect(chosen, pair)

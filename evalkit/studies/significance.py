@@ -36,7 +36,7 @@ from evalkit.statistics import (
     statistic,
 )
 from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
-from evalkit.studies import diagnostics, ranking, study, units
+from evalkit.studies import diagnostics, judges, ranking, study, units
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
 from evalkit.system import cached
@@ -70,7 +70,8 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
         )
     if isinstance(data, Trials):
         return Shares.of(data, p)
-    return Significance.of(data, metrics, p, limits)
+    kind = judges.Judged if data.labels else Significance
+    return kind.of(data, metrics, p, limits)
 
 
 read = reports.reader(reports.SignificanceParameters)(study_of)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import engine_samples
+import judged_samples
 import made_logs
 import numpy as np
 import pandas as pd
@@ -108,6 +109,7 @@ def tables(folder: Path) -> None:
         "long_values": long_values(),
         "multileaved": multileaved(),
         "plans": plans(),
+        "judged": judged_samples.long(np.random.default_rng(76), favour=0.6),
     }
     for name, frame in (made | semi_real()).items():
         (folder / name).mkdir()

@@ -20,7 +20,7 @@ from evalkit.reading.inputs.rows import names_of_systems
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns, UnitRoles
 from evalkit.reading.matching.column_names import NAMES, uses_of
-from evalkit.reading.reductions import unit_readers, units
+from evalkit.reading.reductions import judge_labels, unit_readers, units
 from evalkit.reading.reductions.unit_readers import COUNTED, Trials
 from evalkit.reading.reductions.units import VALUE, UnitValues
 from evalkit.reading.tables import columns, formats, logs, rules, sources, trec
@@ -112,6 +112,8 @@ def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
         return "ranking"
     if is_report(part):
         return "report"
+    if p.oracle and not {*p.systems} & names:
+        return "long" if _names_systems(p, table) else "wide"
     if {p.columns.get(role, role) for role in COUNTED} <= names:
         return "trials"
     if is_ranking(part, p.columns):
@@ -152,6 +154,8 @@ class UnitInput:
         table = UnitTable.of(parts, engine)
         found = cls(kind_of(p, table), table, p)
         found.check()
+        if p.oracle:
+            return replace(found, p=judge_labels.with_judge(p, table, found.name))
         return found
 
     @property
@@ -202,7 +206,11 @@ class UnitInput:
                 raise ParameterError(f"metrics: {name} has nothing to be computed from, {holds}")
         if self.name == "trials":
             return unit_readers.read_trials(table, p.columns), ()
-        return self._measured(self._with_logs(self._read(reading)))
+        data = self._read(reading)
+        if p.oracle:
+            labels = replace(self, p=judge_labels.of_oracle(p))._read(reading)
+            data = judge_labels.with_labels(data, labels, table.name)
+        return self._measured(self._with_logs(data))
 
     def _read(self, reading: Reading) -> UnitValues:
         """The values that the input itself holds."""
@@ -213,6 +221,7 @@ class UnitInput:
             return unit_readers.read_output(parts, p.systems, p.metrics)
         free = FreeColumns.of(self.table)
         unit = _unit(p, free)
+        free = free.without(*map(free.named, p.oracle))
         if self.name == "long":
             roles = UnitRoles.of_long(free, self._columns_of_long(free), unit)
         else:

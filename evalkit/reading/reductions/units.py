@@ -59,6 +59,7 @@ class UnitValues:
     if there are several. by_task: True if tasks are the clusters. stated: the numbers of a log for
     a (system, task, metric). repeated: the (metric, system) whose values are of repeated draws of 0
     or 1. logged: True if they are from evaluation logs, whose systems may share no question.
+    labels: system -> an oracle's labels of the units that a judge gave the values, NaN where none.
     """
 
     id: Any
@@ -80,6 +81,7 @@ class UnitValues:
     stated: Mapping[tuple[str, str, str], logs.Stated] = field(default_factory=dict)
     repeated: Collection[Key] = ()
     logged: bool = False
+    labels: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def of_frame(cls, frame: "pd.DataFrame", name: str) -> "UnitValues":

@@ -1,0 +1,283 @@
+"""A mean of a judge's scores, corrected by an oracle's labels of some units: prediction-powered
+inference with a tuned weight (PPI++).
+
+Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, doi:10.1126/science.adi6000; Angelopoulos,
+Duchi and Zrnic 2023, arXiv:2311.01453.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, ratio
+from evalkit.statistics.closed_forms import ranged_t
+from evalkit.statistics.intervals import Comparison, Estimate
+from evalkit.statistics.methods import Options
+from evalkit.statistics.significance import DifferenceByT
+from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.statistic import Layout, UnitStatistic
+
+METHOD = "prediction-powered t"
+PLANNED = 10  # units labelled for both systems, from which a difference is planned
+LOST = 2  # degrees of freedom that the labelled units lose: to their mean and to the judge's weight
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """What the variance of a corrected mean depends on, to plan labels of some of `units` units.
+
+    label, judge, product: the variances of the labels and of the judge's scores over the labelled
+    units, and their covariance. clustering: the factor by which clusters raise the variance.
+
+    >>> plan = LabelPlan(label=1.0, judge=1.0, product=0.8, units=1000)
+    >>> labels = np.array([100.0, 1000.0])
+    >>> plan.variance(labels), plan.variance_of_labels(labels)
+    (array([0.00424, 0.001  ]), array([0.01 , 0.001]))
+    """
+
+    label: float
+    judge: float
+    product: float
+    units: int
+    clustering: float = 1.0
+
+    def variance(self, labels: Floats) -> Floats:
+        """The variance of the corrected mean, the judge's weight tuned to these numbers of
+        labels.
+        """
+        unlabelled = 1 - labels / self.units
+        weight = np.clip(unlabelled * ratio(self.product, self.judge), 0.0, 1.0)
+        moved = weight**2 * self.judge
+        of_labels = (self.label - 2 * weight * self.product + moved) / labels
+        of_judge = np.where(unlabelled > 0, moved / np.maximum(self.units - labels, 1), 0.0)
+        return self.clustering * (of_labels + of_judge)
+
+    def variance_of_labels(self, labels: Floats) -> Floats:
+        """The variance of the mean of the labels alone."""
+        return self.clustering * self.label / labels
+
+    def labels_for(self, width: float, level: float) -> float:
+        """The fewest labels that give the corrected mean an interval of this width; NaN if labels
+        of all units are too few.
+        """
+        return self._fewest(self.variance, width, level)
+
+    def labels_alone_for(self, width: float, level: float) -> float:
+        """As `labels_for`, of the mean of the labels alone, without a judge."""
+        return self._fewest(self.variance_of_labels, width, level)
+
+    def _fewest(self, variance: Callable[[Floats], Floats], width: float, level: float) -> float:
+        from scipy.special import stdtrit
+
+        labels = np.arange(LOST + 1, self.units + 1, dtype=np.float64)
+        widths = 2 * stdtrit(labels - LOST, (1 + level) / 2) * np.sqrt(variance(labels))
+        narrow = np.flatnonzero(widths <= width)
+        return float(labels[narrow[0]]) if narrow.size else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedStatistic(UnitStatistic):
+    """The mean that an oracle would give, from a judge's scores of all units (`sums`) and the
+    oracle's labels of some.
+
+    labels: the oracle's labels, NaN for unlabelled units, shape (units,). The labelled units are
+    taken for a random sample of all. With n labelled and N unlabelled units the mean is
+    mean(label − λ score) over the labelled plus λ mean(score) over the unlabelled units; λ, between
+    0 and 1, is the one with the smallest variance.
+
+    >>> from evalkit.catalogue.lookup import find
+    >>> from evalkit.metrics.rows import Sums
+    >>> score, label = np.array([1, 0, 1, 0, 1, 1.0]), np.array([1, 0, 0, 0, np.nan, np.nan])
+    >>> judged = JudgedStatistic(find("accuracy", "counts"), Sums(score), labels=label)
+    >>> round(judged.weight, 4), round(judged.value, 4)  # 0.125 / (3 · 4 / 15), 0.25 + λ / 2
+    (0.1562, 0.3281)
+    """
+
+    labels: Floats = field(kw_only=True)
+
+    @property
+    def layout(self) -> Layout:
+        """Scores of a judge, corrected by labels."""
+        return Layout.JUDGED
+
+    @cached_property
+    def labelled(self) -> Bools:
+        """Which units have a score and a label."""
+        return self.sums.defined & ~np.isnan(self.labels)
+
+    @cached_property
+    def unlabelled(self) -> Bools:
+        """Which units have a score alone."""
+        return self.sums.defined & np.isnan(self.labels)
+
+    @property
+    def n(self) -> int:
+        """The number of labelled units, on which the correction rests."""
+        return int(self.labelled.sum())
+
+    @property
+    def score(self) -> Floats:
+        """The judge's score of each unit."""
+        return self.sums.per_unit
+
+    @cached_property
+    def weight(self) -> float:
+        """λ: how much of the judge's scores the mean takes, 0 for none."""
+        unlabelled = int(self.unlabelled.sum())
+        if not unlabelled:
+            return 0.0
+        label = self.labels[self.labelled]
+        score = self.score[self.labelled]
+        product = (label - label.mean()) @ score / self.n
+        variance = self.score[self.sums.defined].var(ddof=1)
+        weight = ratio(product, (1 + self.n / unlabelled) * variance)
+        return float(np.clip(np.nan_to_num(weight), 0.0, 1.0))
+
+    @property
+    def corrections(self) -> Floats:
+        """label − λ score of each unit, NaN for the unlabelled."""
+        return self.labels - self.weight * self.score
+
+    @cached_property
+    def value(self) -> float:
+        """The corrected mean."""
+        of_labels = float(self.corrections[self.labelled].mean())
+        if not self.unlabelled.any():
+            return of_labels
+        return of_labels + self.weight * float(self.score[self.unlabelled].mean())
+
+    @cached_property
+    def clusters(self) -> int:
+        """The number of independent labelled units: of clusters with labels."""
+        return self.n if self.unit is None else len(np.unique(self.unit[self.labelled]))
+
+    @cached_property
+    def influence(self) -> Floats:
+        """How far each unit moves the corrected mean; Σ influence², of whole clusters where there
+        are some, is its variance. 0 for units without a score.
+        """
+        influence = np.zeros(len(self.score))
+        parts = (
+            (self.labelled, self.corrections, self.clusters, LOST),
+            (self.unlabelled, self.weight * self.score, int(self.unlabelled.sum()), 1),
+        )
+        for member, values, units, lost in parts:
+            if member.any():
+                centred = values[member] - values[member].mean()
+                scale = np.sqrt(ratio(units, units - lost))
+                influence[member] = scale * centred / member.sum()
+        return influence
+
+    @property
+    def freedom(self) -> float:
+        """The most degrees of freedom of the standard error."""
+        return float(self.clusters - LOST)
+
+    @property
+    def passes(self) -> bool:
+        """True if every label is 0 or 1, so that the mean is a share."""
+        known = self.labels[self.labelled]
+        return bool(np.all((known == 0) | (known == 1)))
+
+    @property
+    def rarer(self) -> int:
+        """The number of labels of the rarer kind, of labels of 0 and 1."""
+        hits = int(self.labels[self.labelled].sum())
+        return min(hits, self.n - hits)
+
+    def plan(self) -> LabelPlan:
+        """The variances from which the labels for a wished width follow."""
+        known = self.labelled
+        return _plan(self.labels[known], self.score[known], self._units, self._clustering)
+
+    def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
+        """The variances of the difference from `other`, by the units labelled for both; None if
+        these are few.
+        """
+        known = self.labelled & other.labelled
+        if known.sum() < PLANNED:
+            return None
+        label = (self.labels - other.labels)[known]
+        judge = (self.weight * self.score - other.weight * other.score)[known]
+        return _plan(label, judge, min(self._units, other._units), self._clustering)
+
+    @property
+    def _units(self) -> int:
+        return int(self.sums.defined.sum())
+
+    @property
+    def _clustering(self) -> float:
+        alone = self.influence @ self.influence
+        return float(ratio(np.square(by_unit(self.influence, self.unit)).sum(), alone))
+
+
+def _plan(label: Floats, judge: Floats, units: int, clustering: float) -> LabelPlan:
+    covariance = np.cov(label, judge)
+    return LabelPlan(
+        label=float(covariance[0, 0]),
+        judge=float(covariance[1, 1]),
+        product=float(covariance[0, 1]),
+        units=units,
+        clustering=clustering,
+    )
+
+
+def by_t(
+    value: float, influence: Floats, unit: np.ndarray | None, *, n: int, freedom: float
+) -> DifferenceByT:
+    """t on a value whose squared error is Σ influence² over units, or whole clusters, on at most
+    `freedom` degrees of freedom, fewer by their kurtosis.
+    """
+    added = by_unit(influence, unit)
+    spread = Spread.from_influence(added[added != 0])
+    error = float(np.sqrt(spread.square)) if freedom > 0 else np.nan
+    return DifferenceByT(value, error, n, spread.kurtosis_freedom(freedom), METHOD)
+
+
+def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
+    """The mean of values with t on the number of their units less 1."""
+    units = len(np.unique(unit))
+    scale = np.sqrt(ratio(units, units - 1)) / len(values)
+    moved = scale * (values - values.mean())
+    return by_t(float(values.mean()), moved, unit, n=len(values), freedom=units - 1)
+
+
+def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
+    """The corrected mean with limits by t, on the labelled units less two; of labels of 0 and 1 on
+    the logit scale, or Wilson's if all labels are equal.
+    """
+    mean = by_t(
+        statistic.value,
+        statistic.influence,
+        statistic.unit,
+        n=statistic.n,
+        freedom=statistic.freedom,
+    )
+    if not statistic.passes or not 0 <= mean.value <= 1:
+        return mean.interval(options.level)
+    return ranged_t(
+        mean.value,
+        mean.error,
+        freedom=statistic.freedom,
+        n=mean.n,
+        level=options.level,
+        method=METHOD,
+    )
+
+
+def compare(first: JudgedStatistic, second: JudgedStatistic, options: Options) -> Comparison:
+    """The difference of two corrected means by t, paired by unit: what both judgements and labels
+    of a unit have in common leaves the error.
+    """
+    difference = by_t(
+        first.value - second.value,
+        first.influence - second.influence,
+        first.unit,
+        n=min(first.n, second.n),
+        freedom=min(first.freedom, second.freedom),
+    )
+    return options.compare(difference)
