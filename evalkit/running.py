@@ -7,6 +7,7 @@ import copy
 import io
 import linecache
 import platform
+import tokenize
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -59,9 +60,10 @@ def execute(
         "execution_timeout": CELL_SECONDS,
     }
     with system.quiet(units) as calm:
-        failure = (
-            _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
-        )
+        if here:
+            failure = _run(ready, engine(), options)
+        else:
+            failure = _run(ready, NBClientEngine, calm | options)
     if failure is not None and failure.name == report.GATE:  # whose result is in the results
         ready = report.without_gate_error(ready)
         failure = report.found_failure(ready)
@@ -95,10 +97,9 @@ def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> 
             ready, dict(parameters), kernel_name="python3", language="python"
         )
         injected = next(cell for cell in ready.cells if INJECTED in cell.metadata.tags)
-        injected.id, injected.source = (
-            INJECTED,
-            injected.source + (f"\n{cells.SETTINGS}{origin}" if origin else ""),
-        )
+        injected.id = INJECTED
+        if origin:
+            injected.source += f"\n{cells.SETTINGS}{origin}"
     return ready
 
 
@@ -247,17 +248,34 @@ def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell
 
 
 def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] = ()) -> None:
-    """Store the outputs of a cell: what it printed, by stream, and the value of its last line."""
+    """Store the outputs of a cell: what it printed, by stream, and the value of its last line,
+    unless a semicolon ends it.
+    """
     from nbformat.v4 import new_output
 
     cell.execution_count = number
     cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
+    if value is None or ends_in_semicolon(cell.source):
+        return
     if isinstance(value, Displayed):
         cell.outputs += [new_output("display_data", **each._asdict()) for each in value.displays()]
-    elif value is not None:
-        cell.outputs.append(
-            new_output("execute_result", data=bundle(value), execution_count=number)
-        )
+    else:
+        result = new_output("execute_result", data=bundle(value), execution_count=number)
+        cell.outputs.append(result)
+
+
+def ends_in_semicolon(source: str) -> bool:
+    """True for a cell whose last value Jupyter does not show.
+
+    >>> [ends_in_semicolon(source) for source in ("1;  # quiet", "1", "'a;'")]
+    [True, False, False]
+    """
+    if ";" not in source:
+        return False
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    texts = [token.string for token in tokens if token.type != tokenize.COMMENT]
+    written = [text for text in texts if text.strip()]
+    return written[-1:] == [";"]
 
 
 def assigns_study(node: ast.stmt) -> bool:

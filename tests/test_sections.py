@@ -102,6 +102,11 @@ def test_an_unknown_section_is_refused_with_the_nearest():
         arrangement.check(cells("alpha", "b"), ["alpa"])
 
 
+def test_a_missing_notebook_is_refused_before_the_report_starts():
+    with pytest.raises(ParameterError, match=r"^sections: there is no file no\.ipynb$"):
+        arrangement.check(cells("alpha"), ["alpha", "no.ipynb"])
+
+
 def test_own_cells_see_the_study_and_do_not_read_it_again(folder):
     study = ek.rating(sections="mine.ipynb")
     texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
@@ -113,6 +118,13 @@ def test_a_figure_of_pyplot_in_an_own_cell_is_shown(folder):
     write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
     shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
     assert [output for output in shown if "image/png" in output.data]
+
+
+@pytest.mark.parametrize("source", ["'quiet';", "study = None\n'quiet';  # no value", "'a';\n"])
+def test_a_value_before_a_semicolon_is_not_shown(folder, source):
+    write("quiet", "## Quiet", source)
+    shown = ek.rating(sections="quiet.ipynb").own_sections().displays()
+    assert [output.data for output in shown[1:]] == [{"text/markdown": "## Quiet"}]
 
 
 def test_a_section_that_fails_stops_there_and_ends_the_report(folder):

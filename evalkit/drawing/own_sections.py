@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import report, running
-from evalkit.arrays import ParameterError
 from evalkit.displays import Display, Displayed
-from evalkit.page.arrangement import ASKED, NOTEBOOK, SECTION
+from evalkit.page.arrangement import ASKED, SECTION, own_notebooks
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,7 @@ def run(study: Any) -> OwnSections:
     A notebook that fails shows its error in its place; the study remembers those of the last run
     for `check_gate`. Raises ParameterError for a missing file.
     """
-    names = [name for name in study.p.sections if name.endswith(NOTEBOOK)]
-    missing = [name for name in names if not Path(name).expanduser().is_file()]
-    if missing:
-        raise ParameterError(f"sections: there is no file {missing[0]}")
+    names = own_notebooks(study.p.sections)
     failures: list[str] = []
     vars(study)[report.FAILED_SECTIONS] = failures
     outputs: list[Display] = []
@@ -125,7 +121,8 @@ def _without_reading(source: str) -> str:
     other_statements = [node for node in body if not running.assigns_study(node)]
     if len(other_statements) == len(body):
         return source
-    return ast.unparse(ast.Module(other_statements, []))
+    rest = ast.unparse(ast.Module(other_statements, []))
+    return f"{rest};" if rest and running.ends_in_semicolon(source) else rest
 
 
 def _display(output: Any) -> Display:

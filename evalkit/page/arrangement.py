@@ -7,6 +7,7 @@ asked for, and which notebook an output is of.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -43,8 +44,20 @@ def arranged(cells: Sequence[Any]) -> list[Any]:
     return [*first, *chosen, *missing]
 
 
-def check(cells: Sequence[Any], names: Iterable[str]) -> None:
-    """Raise ParameterError for a name that is neither a section nor a piece of the notebook."""
+def own_notebooks(names: Sequence[str]) -> list[str]:
+    """The names of notebooks among those of sections. Raises ParameterError for a missing file."""
+    notebooks = [name for name in names if name.endswith(NOTEBOOK)]
+    for name in notebooks:
+        if not Path(name).expanduser().is_file():
+            raise ParameterError(f"sections: there is no file {name}")
+    return notebooks
+
+
+def check(cells: Sequence[Any], names: Sequence[str]) -> None:
+    """Raise ParameterError for a name that is neither a section nor a piece of the notebook, and
+    for a notebook of one's own that does not exist.
+    """
+    own_notebooks(names)
     _, *sections = by_heading(on_page(cells))
     named = {_name(section): section for section in sections}
     for name in names:

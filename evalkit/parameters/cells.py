@@ -32,7 +32,7 @@ SETTINGS = (
     "# settings: "  # the last line of that cell, where parameters came from a file of settings
 )
 # begins the parameters cell of a bundled notebook, and names its report
-MARK = re.compile(r"# Parameters of the (\w+) report")
+MARK = re.compile(r"^# Parameters of the (\w+) report")
 RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # the methods that change a list, a dict or a set
@@ -108,24 +108,28 @@ def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
     variables = sys._getframe(1).f_globals
     ran = _history()
     if not ran:  # a script, which has no cells
-        return _without_missing_inputs(
-            {name: variables[name] for name in _known(variables.keys()) if name in variables}
-        )
+        known = _known(variables.keys())
+        return _without_missing_inputs({n: variables[n] for n in known if n in variables})
     own_names = own.replace(",", " ").split() if isinstance(own, str) else own
-    assigned: dict[str, Assignment] = {}
-    places = _parameters_cells(ran)
-    for place in places:
-        expressions = _assigned_expressions(ran[place])
-        assigned |= {n: Assignment(n, e, ran[place + 1 :]) for n, e in expressions.items()}
-    named = {n: a for n, a in assigned.items() if n not in own_names and not n.startswith("_")}
-    marked = [match[1] for place in places if (match := MARK.match(ran[place]))]
-    known = _known(named.keys(), marked)
-    unknown = [name for name in named if name not in known]
-    own_argument = ",".join([*own_names, *unknown])
-    verb = "is your own variable" if len(unknown) == 1 else "are your own variables"
-    advice = f"; if {', '.join(unknown)} {verb}, call parameters.values(own={own_argument!r})"
-    refuse_unknown(unknown, known, advice)
+    named: dict[str, Assignment] = {}
+    marked = []
+    for place in _parameters_cells(ran):
+        for name, expression in _assigned_expressions(ran[place]).items():
+            if name not in own_names and not name.startswith("_"):
+                named[name] = Assignment(name, expression, ran[place + 1 :])
+        marked += MARK.findall(ran[place])
+    _refuse_unknown(named, _known(named, marked), own_names)
     return _without_missing_inputs({n: a.value(variables) for n, a in named.items()})
+
+
+def _refuse_unknown(
+    named: Collection[str], known: Collection[str], own_names: Sequence[str]
+) -> None:
+    """Raise ParameterError for names that are no parameters, with the call that leaves them out."""
+    unknown = [name for name in named if name not in known]
+    verb = "is your own variable" if len(unknown) == 1 else "are your own variables"
+    call = f"parameters.values(own={','.join([*own_names, *unknown])!r})"
+    refuse_unknown(unknown, known, f"; if {', '.join(unknown)} {verb}, call {call}")
 
 
 @dataclass(frozen=True)
@@ -295,11 +299,9 @@ def _history() -> list[str]:
     both.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return (
-        RAN
-        if RAN or shell is None
-        else [source for source in shell.user_ns.get("In", []) if source]
-    )
+    if RAN or shell is None:
+        return RAN
+    return [source for source in shell.user_ns.get("In", []) if source]
 
 
 @contextmanager
