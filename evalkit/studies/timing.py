@@ -57,7 +57,7 @@ class Timing:
         if self.ordered is None:
             return rows
         order = self.ordered
-        return replace(rows, unit=order.place, steps_ahead=order.steps_ahead)
+        return replace(rows, unit=order.step, steps_ahead=order.steps_ahead)
 
 
 class TimedOutcomes(NamedTuple):
