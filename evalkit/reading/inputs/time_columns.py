@@ -10,6 +10,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.metrics.time_grid import TimeGrid
 from evalkit.metrics.time_order import TimeOrder
 from evalkit.names import usual
+from evalkit.numbers import counted
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.matching.column_names import comparable
@@ -40,13 +41,12 @@ class TimeColumns(NamedTuple):
 
 class Unordered(NamedTuple):
     """Why rows are in no time order: the name of the sentence that says it, the column at fault,
-    the number of rows, None if they are not counted, and which of them is the first.
+    with the place if one is known, and the number of rows, None if they are not counted.
     """
 
     form: str
     column: str
     rows: int | None = None
-    first: int | None = None
 
 
 def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
@@ -96,7 +96,8 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     repeated = np.flatnonzero(order.first_of_equals != np.arange(len(rows)))
     if repeated.size:
         _, first = rows.locate(int(repeated[0]))
-        return Unordered("shared", columns.time, repeated.size, first)
+        where = f"{columns.time} ({counted(repeated.size, 'row')}, the first in row {first:,})"
+        return Unordered("shared", where, repeated.size)
     return order
 
 
