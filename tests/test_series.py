@@ -221,7 +221,7 @@ def test_times_are_counted_where_rows_share_them():
 def test_rows_without_ids_are_named_by_series_and_time():
     table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
     table.iloc[45, table.columns.get_loc("a")] += 100
-    assert read(table, metrics="mae").extremes()["row"].iloc[0] == "s1 2026-01-06"
+    assert read(table, metrics="mae").extremes()["id"].iloc[0] == "s1 2026-01-06"
 
 
 def test_examples_are_the_last_times_of_the_first_series():
@@ -265,7 +265,7 @@ def results(study):
         (in_no_order(lead_time=np.tile([1, 5, 14, 2], 25)), "The values of date are not evenly"),
         (in_no_order(cutoff="2019-12-31"), "The values of date are not evenly spaced"),
         (days().rename(columns={"ds": "date"}).assign(date="2026-01-01"), "All rows have the same"),
-        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows that repeat a value of ds within"),
+        (days(unique_id=range(40)).assign(ds=[1, 2] * 20), "Rows of one series and horizon share"),
         (days(horizon="h=3"), "Not every value of horizon is a whole number"),
         (days(horizon=1.5), "Not every value of horizon is a whole number"),
         (days(horizon=[np.nan] + [2.0] * 39), "Not every value of horizon is a whole number"),
@@ -325,8 +325,8 @@ def test_horizons_that_begin_at_0_are_one_step_more():
 
 def test_copies_of_a_row_are_counted_and_named():
     table = pd.concat([days(), days()[5:7]])
-    assert "within their series and horizon: 2 rows, the first in row 41" in says(read(table))
-    with pytest.raises(ParameterError, match="2 rows of 42 repeat a ds of their series"):
+    assert "share values of ds (2 rows, the first in row 41)" in says(read(table))
+    with pytest.raises(ParameterError, match="some share values of ds"):
         read(table, reference="naive")
 
 

@@ -57,29 +57,38 @@ def _calendar_of(dates: Floats) -> Calendar:
 
 @dataclass(frozen=True)
 class TimeGrid:
-    """Times at even distances. calendar: what makes the distances even. origin, length: the first
-    time and the length of a step, in its numbers.
+    """Times in steps. calendar: what makes the distances of times even. origin, length: the first
+    time and the length of a step, in its numbers. is_even: False if no calendar does, so that each
+    time is a step.
     """
 
     calendar: Calendar
-    origin: float
-    length: float
+    origin: float = 0.0
+    length: float = 1.0
+    is_even: bool = True
 
     @classmethod
-    def from_times(cls, times: Floats, *, are_dates: bool) -> Self | None:
-        """The grid whose step is the shortest distance of distinct, ascending times; None if any
-        other is no multiple of it.
+    def from_times(cls, times: Floats, *, are_dates: bool) -> Self:
+        """The grid whose step is the shortest distance of distinct, ascending times; if any other
+        is no multiple of it, that of the times themselves.
 
         >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
         1.0
-        >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.5]), are_dates=False)
+        >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.5]), are_dates=False).is_even
+        False
         """
         calendar = _calendar_of(times) if are_dates else _days
         distances = np.diff(calendar(times))
         grid = cls(calendar, float(calendar(times)[0]), float(distances.min()))
         steps = distances / grid.length
-        is_even = np.abs(steps - np.round(steps)) <= NEARLY
-        return grid if is_even.all() else None
+        if (np.abs(steps - np.round(steps)) <= NEARLY).all():
+            return grid
+
+        def places(moments: Floats) -> Floats:
+            """The place of the last time up to each moment; -1 before the first."""
+            return np.searchsorted(times, moments, side="right") - 1.0
+
+        return cls(places, is_even=False)
 
     def steps(self, moments: Floats) -> Ints:
         """The number of whole steps from the first time to each; negative before it.

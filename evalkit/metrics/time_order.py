@@ -1,4 +1,4 @@
-"""`TimeOrder`: the place of rows in time, and the naive forecasts that follow from it."""
+"""`TimeOrder`: the steps of rows in time, and the naive forecasts that follow from it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ class Scales(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TimeOrder:
-    """For each row its place among the distinct times of the table, from 0, the number of its
-    series, from 0, and how many steps ahead its forecast looks.
+    """For each row the number of steps of its time since the first one, in which missing times
+    count, the number of its series, from 0, and how many steps ahead its forecast looks.
 
-    step: the number of steps of each row's time since the first one, which missing times count in;
-    on no even grid the place. weight: of each row; None if rows are unweighted. is_regular: True if
-    most distinct times are equally far apart. is_even: True if all distances are whole numbers of
-    steps.
+    weight: of each row; None if rows are unweighted. is_regular: True if most distinct times are
+    equally far apart. is_even: True if all distances are whole numbers of steps; otherwise each
+    distinct time is a step.
     """
 
-    place: Ints
+    step: Ints
     series: Ints
     steps_ahead: Ints
-    step: Ints
     weight: Floats | None = None
     is_regular: bool = True
     is_even: bool = True
@@ -42,8 +40,8 @@ class TimeOrder:
     @property
     def times(self) -> int:
         """The number of distinct times, those of rows without weight apart."""
-        place = self.place if self.weight is None else self.place[self.weight > 0]
-        return len(np.unique(place))
+        step = self.step if self.weight is None else self.step[self.weight > 0]
+        return len(np.unique(step))
 
     @property
     def series_count(self) -> int:
@@ -74,12 +72,12 @@ class TimeOrder:
         """The last rows of the first series at the shortest horizon, in time order, by number."""
         is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
         rows = np.flatnonzero(is_shown)
-        return rows[np.argsort(self.place[rows], kind="stable")][-count:]
+        return rows[np.argsort(self.step[rows], kind="stable")][-count:]
 
     @cached_property
     def first_of_equals(self) -> Ints:
         """For each row the first row with its time, series and horizon, by number."""
-        keys = np.column_stack([self._keys(self.place), self.steps_ahead])
+        keys = np.column_stack([self._keys(self.step), self.steps_ahead])
         _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         return first[key.ravel()]
 
@@ -91,8 +89,7 @@ class TimeOrder:
         """The last actual value of each row's series that was known when it was forecast, or with a
         season that of the same time in an earlier season; NaN where the table has none.
 
-        >>> time = np.array([0, 1, 2])
-        >>> order = TimeOrder(time, np.zeros(3, int), np.array([1, 1, 2]), step=time)
+        >>> order = TimeOrder(np.array([0, 1, 2]), np.zeros(3, int), np.array([1, 1, 2]))
         >>> order.values_before(np.array([5.0, 6.0, 7.0]))
         array([nan,  5.,  5.])
         """

@@ -312,10 +312,7 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     column = timing.columns.time
     if isinstance(order, Unordered):
         severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
-        facts = {"column": order.column}
-        if order.first is not None:
-            facts |= {"rows": counted(order.rows or 0, "row"), "first": f"{order.first:,}"}
-        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, **facts)
+        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
     elif study.settings.unit:
         unit = counted(order.series_count, "series")
         yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)

@@ -697,7 +697,7 @@ class Rating(row_study.RowStudy):
     def unit_name(self) -> str:
         """The row, or the time if several rows share it, or the unit that the user named."""
         order = self.timing.ordered if self.timing and self.in_time_order else None
-        return "time" if order and order.times < len(order.place) else super().unit_name
+        return "time" if order and order.times < len(order.step) else super().unit_name
 
     # Beside the metrics
 

@@ -11,7 +11,6 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.time_order import TimeOrder, mean_of_series
-from evalkit.numbers import counted
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
@@ -57,7 +56,7 @@ class Timing:
         if self.ordered is None:
             return rows
         order = self.ordered
-        return replace(rows, unit=order.place, steps_ahead=order.steps_ahead)
+        return replace(rows, unit=order.step, steps_ahead=order.steps_ahead)
 
 
 class TimedOutcomes(NamedTuple):
@@ -155,10 +154,7 @@ class TimedOutcomes(NamedTuple):
         needs += "which each row of a series and horizon has its own"
         order = None if self.timing is None else self.timing.order
         if isinstance(order, Unordered) and order.form == "shared":
-            return (
-                f"{needs}; {counted(order.rows or 0, 'row')} of {len(self.data.rows):,} repeat a "
-                f"{order.column} of their series and horizon, first row {order.first}"
-            )
+            return f"{needs}; some share values of {order.column}"
         return f"{needs}; reference=mean needs none"
 
 

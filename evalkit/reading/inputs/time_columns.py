@@ -10,6 +10,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.metrics.time_grid import TimeGrid
 from evalkit.metrics.time_order import TimeOrder
 from evalkit.names import usual
+from evalkit.numbers import counted
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.matching.column_names import comparable
@@ -40,13 +41,12 @@ class TimeColumns(NamedTuple):
 
 class Unordered(NamedTuple):
     """Why rows are in no time order: the name of the sentence that says it, the column at fault,
-    the number of rows, None if they are not counted, and which of them is the first.
+    with the place if one is known, and the number of rows, None if they are not counted.
     """
 
     form: str
     column: str
     rows: int | None = None
-    first: int | None = None
 
 
 def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
@@ -82,22 +82,22 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     values = _values(rows, columns)
     if isinstance(values, Unordered):
         return values
-    times, place = np.unique(values.time.values, return_inverse=True)
+    times = np.unique(values.time.values)
     grid = TimeGrid.from_times(times, are_dates=values.time.are_dates)
-    steps_ahead = _steps_ahead(values, times, grid)
+    steps_ahead = _steps_ahead(values, grid)
     order = TimeOrder(
-        place=place,
+        step=grid.steps(values.time.values),
         series=_series(rows, columns),
         steps_ahead=steps_ahead + max(1 - int(steps_ahead.min()), 0),
-        step=place if grid is None else grid.steps(values.time.values),
         weight=weight_of(rows),
         is_regular=_is_regular(times),
-        is_even=grid is not None,
+        is_even=grid.is_even,
     )
-    repeated = np.flatnonzero(order.first_of_equals != np.arange(len(place)))
+    repeated = np.flatnonzero(order.first_of_equals != np.arange(len(rows)))
     if repeated.size:
         _, first = rows.locate(int(repeated[0]))
-        return Unordered("shared", columns.time, repeated.size, first)
+        where = f"{columns.time} ({counted(repeated.size, 'row')}, the first in row {first:,})"
+        return Unordered("shared", where, repeated.size)
     return order
 
 
@@ -146,27 +146,13 @@ def _series(rows: Aligned, columns: TimeColumns) -> Ints:
     return np.zeros(len(rows), np.int64)
 
 
-def _steps_ahead(values: _Values, times: Floats, grid: TimeGrid | None) -> Ints:
-    """How many steps ahead each row looks: the horizon, or the steps since the cutoff, or 1. times:
-    the distinct ones.
-    """
-    time = values.time.values
+def _steps_ahead(values: _Values, grid: TimeGrid) -> Ints:
+    """How many steps ahead each row looks: the horizon, or the steps since the cutoff, or 1."""
     if values.horizon is not None:
         return values.horizon.astype(np.int64)
     if values.cutoff is None:
-        return np.ones(len(time), np.int64)
-    if grid is None:
-        return _times_after(times, values.cutoff, np.searchsorted(times, time))
-    return grid.steps(time) - grid.steps(values.cutoff)
-
-
-def _times_after(times: Floats, cutoff: Floats, place: Ints) -> Ints:
-    """The number of distinct times from the cutoff of each row, without it, to its own time; also
-    counted are the cutoffs before the first time. place: that of each row among the times.
-    """
-    early = np.unique(cutoff[cutoff < times[0]])
-    known = np.append(early, times)
-    return len(early) + place + 1 - np.searchsorted(known, cutoff, side="right")
+        return np.ones(len(values.time.values), np.int64)
+    return grid.steps(values.time.values) - grid.steps(values.cutoff)
 
 
 def _is_regular(times: Floats) -> bool:
