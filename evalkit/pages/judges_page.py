@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import tables
@@ -44,9 +45,23 @@ def verdict(study: Judged) -> Html:
     sentences = [texts.said("judges.corrected", oracle=study.oracle, labels=_labels(study))]
     pair = " − ".join(study.opponents) if len(study.headline) else ""
     for row in study.labels_needed.to_dict("records"):
-        if row["what"] == pair and row["needed"] > row["labels"]:
-            sentences.append(texts.said("judges.more", **row))
+        if row["what"] == pair and not row["needed"] <= row["labels"]:
+            more = texts.said(
+                "judges.more",
+                what=pair,
+                width=row["width"],
+                width_now=row["width_now"],
+                labels=_enough(row),
+            )
+            sentences.append(more)
     return first_screen.verdict(study, *sentences)
+
+
+def _enough(row: Mapping[Any, Any]) -> str:
+    """The labels for a wished width, in words."""
+    if np.isnan(row["needed"]):
+        return f"more than labels of all {row['units']:,}"
+    return f"{row['needed']:,.0f} labels of randomly chosen ones, the same for both systems"
 
 
 def _labels(study: Judged) -> str:
@@ -69,7 +84,7 @@ def _corrections(study: Judged) -> Html:
         "corrected=value [] | weight λ=weight # | worth labels=worth n",
         n=partial(count, show="{:,.0f}".format),
     )
-    note = texts.said("judges.corrections_note", study, units=plural(study.unit_name, 2))
+    note = texts.said("judges.corrections_note", units=plural(study.unit_name, 2))
     return of_rows(caption, study.corrections, columns, note)
 
 
@@ -78,8 +93,9 @@ def _needed(study: Judged) -> Html:
     most = f"more than all {int(study.corrections['units'].max()):,}"
 
     def labels(row: Mapping[str, Any], name: str) -> Cell:
-        known = row[name] == row[name]
-        return Cell(f"{row[name]:,.0f}", numbers=(row[name],)) if known else Cell(most)
+        if np.isnan(row[name]):
+            return Cell(most)
+        return Cell(f"{row[name]:,.0f}", numbers=(row[name],))
 
     columns = named("what w | labels n | width now=width_now # | wished width=width #")
     columns["labels needed"] = each(partial(labels, name="needed"))
@@ -92,7 +108,7 @@ def _bias(study: Judged) -> Html:
     """The bias by system and by score."""
 
     def place(row: Mapping[str, Any]) -> Cell:
-        if row["score_low"] != row["score_low"]:
+        if np.isnan(row["score_low"]):
             return Cell(row["system"])
         ends = dict.fromkeys((number(row["score_low"]), number(row["score_high"])))
         return Cell(f"score {' to '.join(ends)}")
@@ -100,7 +116,7 @@ def _bias(study: Judged) -> Html:
     columns = {"labelled": each(place)} | named("labels n | judge # | oracle #")
     columns["judge − oracle"] = prefixed_limits("bias", signed)
     caption = texts.said("judges.bias", study, oracle=study.oracle)
-    note = texts.said("judges.bias_note", units=plural(study.unit_name, 2))
+    note = texts.said("judges.bias_note")
     return of_rows(caption, study.judge_bias, columns, note)
 
 
@@ -115,7 +131,7 @@ def _agreement(study: Judged) -> Html:
     wide = wide.loc[study.order].reset_index()
     wide["n"] = frame.groupby("system")["n"].first().loc[study.order].to_numpy()
     cut = ""
-    if study.cut == study.cut:
+    if not np.isnan(study.cut):
         cut = texts.said("judges.cut", study)
     elif "kappa" not in {*frame["coefficient"]}:
         cut = texts.said("judges.no_cut")

@@ -46,7 +46,8 @@ class Ratings(NamedTuple):
     @property
     def squares(self) -> Floats:
         """The squared difference of each unit's ratings."""
-        return (self.first - self.second) ** 2
+        difference: Floats = self.first - self.second
+        return difference * difference
 
 
 class Disagreement(NamedTuple):
@@ -68,7 +69,8 @@ def share_unequal(values: Floats, others: Floats) -> Floats:
 
 def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others."""
-    return (values - others.mean()) ** 2 + others.var()
+    centred: Floats = values - others.mean()
+    return centred * centred + others.var()
 
 
 def kappa(ratings: Ratings) -> Disagreement:
