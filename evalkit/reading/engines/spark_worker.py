@@ -107,7 +107,7 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
     shards = base.tables(batches, size)
     if by:
         shards = base.of_hash(shards)
-    results = map(of, shards)
+    results: Iterator[Any] = map(of, shards)
     if plus is not None:
         results = summed(results, plus)
     yield from cells(_wrapped(results), _partition())
