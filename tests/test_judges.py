@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.lookup import named
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.rows import Sums
 from evalkit.pages import judges_page, significance_page
 from evalkit.statistics import agreement, judged, methods
@@ -22,7 +22,7 @@ from evalkit.statistics.judged import JudgedStatistic
 ARENA = Path(__file__).resolve().parents[2] / "shared" / "data" / "judge"
 if not ARENA.is_dir():
     ARENA = Path(__file__).resolve().parents[3] / "shared" / "data" / "judge"
-SCORE = Chosen(named("score", "high"))
+SCORE = MetricAtK(named("score", "high"))
 OPTIONS = methods.Options(0.95, np.random.default_rng(0))
 COEFFICIENTS = {
     "kappa": agreement.kappa,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.statistics import agreement, closed_forms, intervals, judged, multiplicity
 from evalkit.statistics.agreement import Ratings
 from evalkit.statistics.intervals import Estimate
@@ -66,7 +66,7 @@ class Judged(Significance):
         """What the input calls the oracle's labels."""
         return self.data.columns["oracle"]
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> JudgedStatistic:
+    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> JudgedStatistic:
         """The corrected mean."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]

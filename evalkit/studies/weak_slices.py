@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.catalogue.kinds import RatioOfSums
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference
 from evalkit.statistics.groups import GroupEstimates
@@ -67,7 +67,7 @@ class Subject:
     """What is searched: a metric of a system, or the difference of two. name: as frames have it."""
 
     study: Study
-    chosen: Chosen
+    chosen: MetricAtK
     systems: tuple[str, ...]
 
     @property
@@ -215,7 +215,7 @@ def _pair(study: Study) -> tuple[str, str]:
     return study.order[0], study.order[1]
 
 
-def _metric(study: Study) -> Chosen:
+def _metric(study: Study) -> MetricAtK:
     """The first metric of the study that is a mean of rows or units."""
     if study.design.layout is Layout.SERIES:
         raise ParameterError("slices: rows in time order are not independent of each other")

@@ -35,10 +35,10 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Budget:
-    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and for reducing
-    shards.
+    """The resources that reading may use.
 
-    spill: the folder in which DuckDB's temporary folder is made.
+    memory: in bytes. threads: of DuckDB, and for reducing shards. spill: the folder in which
+    DuckDB's temporary folder is made. reading: limits on numbers of rows.
     """
 
     memory: int
@@ -69,27 +69,27 @@ def budget(
     spill: Path | None = None,
     reading: Reading = USUAL.reading,
 ) -> Budget:
-    """Return the budget. None means half of the machine's memory, all its processors, its temporary
-    folder.
+    """The budget with these resources; None means half of the machine's memory, all its processors,
+    its temporary folder.
     """
-    size = memory or max(LEAST_MEMORY, available() // 2)
     return Budget(
-        size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading
+        memory=memory or max(LEAST_MEMORY, available() // 2),
+        threads=threads or os.cpu_count() or 1,
+        spill=spill or Path(tempfile.gettempdir()),
+        reading=reading,
     )
 
 
 def budget_of(p: Resources, reading: Reading) -> Budget:
-    """Return the budget of the parameters of a report."""
+    """The budget by the parameters of a report."""
     return budget(p.memory, p.threads, p.spill, reading)
 
 
 def available() -> int:
     """The memory in bytes of the machine, or of the container around this process."""
-    size = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if hasattr(os, "sysconf")
-        else 4 * 2**30
-    )
+    size = 4 * 2**30  # if the system does not say it
+    if hasattr(os, "sysconf"):
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in CGROUPS:
         try:
             size = min(size, int(Path(path).read_text(encoding="ascii")))
@@ -100,45 +100,48 @@ def available() -> int:
 
 @contextmanager
 def needed(parts: Sequence[InputPart], budget: Budget) -> Iterator[Engine | None]:
-    """The engine for tables with more rows than are kept in memory; None if they are kept."""
+    """A context with the engine for tables that have more rows than are kept in memory; with None
+    for others.
+    """
     most = budget.reading.rows
     if sum(part.most_rows for part in parts) <= most:
         yield None
         return
     with opened(budget, parts) as engine:
-        yield engine if isinstance(engine, Spark) or rows_of(engine, parts) > most else None
+        is_large = isinstance(engine, Spark) or rows_of(engine, parts) > most
+        yield engine if is_large else None
 
 
 def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
-    """The number of rows of all parts; they are counted if a part does not state it, or if it is a
-    slice.
+    """The number of rows of all parts. Those of a part are counted if it does not state their
+    number, or if only some of them are read.
     """
-    return sum(
-        _count(engine, part) if part.selected_rows or part.known_rows is None else part.known_rows
-        for part in parts
-    )
+    rows = 0
+    for part in parts:
+        if part.selected_rows or part.known_rows is None:
+            rows += _count(engine, part)
+        else:
+            rows += part.known_rows
+    return rows
 
 
 def _count(engine: Engine, part: InputPart) -> int:
-    return int(
-        engine.table(Query.of(part.select({"first": part.columns[0]}, {}), "count(*) AS n"))["n"][
-            0
-        ].as_py()
-    )
+    """The number of rows of a part, by a query."""
+    selection = part.select({"first": part.columns[0]}, {})
+    table = engine.table(Query.of(selection, "count(*) AS n"))
+    return int(table["n"][0].as_py())
 
 
 # DuckDB -------------------------------------------------------------------------------------------
 
-SHARE = 2  # one in so many bytes is DuckDB's
-# bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
+SHARE = 2  # DuckDB gets this fraction of the memory: 1 / SHARE
+# bytes that DuckDB needs for each of its threads: with less, sorting runs out of memory
 EACH = 125 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """A DuckDB connection, opened at the first query, and its budget. options: of the
-    connection.
-    """
+    """A DuckDB connection, opened at the first query. options: of the connection."""
 
     options: Mapping[str, str]
     budget: Budget
@@ -160,62 +163,65 @@ class DuckDB(Engine):
 
     @property
     def reading(self) -> Reading:
+        """The limits on the number of rows in memory."""
         return self.budget.reading
 
     def table(self, query: Query) -> Any:
+        """The result as one Arrow table."""
         with self._asked(query) as relation:
             return relation.to_arrow_table()
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        whole = None
+        """As `Engine.total`; shards are reduced in parallel, and their results added in order."""
+        total = None
         with system.progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
-            for part in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
-                whole = added(whole, part)
-        return whole
+            for result in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+                total = added(total, result)
+        return total
 
     def stream(self, query: Query) -> Iterator[Any]:
         """As `Engine.stream`, sorted by hash, which takes half the time of sorting texts.
 
         Values with the same hash are in the same shard.
         """
-        name = self.dialect.quote(base.HASH)
-        keys = ", ".join([name, *query.then])
-        ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
-        rows = (
-            base.of_hash(self._batches(replace(query, sql=ordered)))
-            if query.by
-            else self._batches(query)
-        )
-        yield from rows
+        if query.by:
+            name = self.dialect.quote(base.HASH)
+            keys = ", ".join([name, *query.then])
+            ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
+            yield from base.of_hash(self._batches(replace(query, sql=ordered)))
+        else:
+            yield from self._batches(query)
         self.close()  # as sorting has filled its memory
 
     def _batches(self, query: Query) -> Iterator[Any]:
+        """The result as Arrow tables of the rows of a shard, in order."""
         size = self.budget.shard
         with self._asked(query) as relation:
             yield from base.tables(relation.to_arrow_reader(size), size)
 
     def again(self) -> AbstractContextManager[Engine]:
+        """A new connection with the same budget."""
         return opened(self.budget)
 
     def where(
         self, selection: Selection, condition: str, cells: str, most: int
     ) -> list[dict[str, Any]]:
+        """As `Engine.where`, by the connection of this process."""
         return selection.where(condition, cells, most)
 
     def _asked(self, query: Query) -> AbstractContextManager[Any]:
+        """A context in which the query's result, a relation of DuckDB, is used."""
         refused = partial(self._refused, where=query.where)
         return duck.asked(self.connection, query.sql, query.frames, refused)
 
     def _refused(self, message: str, where: str) -> InputError:
-        low = message.lower()
-        if (
-            "no space left" in low
-            or "max_temp_directory_size" in low
-            or "offload data block" in low
-        ):
+        """The error for a message of DuckDB."""
+        lower = message.lower()
+        no_space = ("no space left", "max_temp_directory_size", "offload data block")
+        if any(words in lower for words in no_space):
             return refused(where, "no_space", spill=self.budget.spill)
-        if "out of memory" in low:
+        if "out of memory" in lower:
             return refused(where, "no_memory", megabytes=self.budget.memory / 10**6)
         return InputError(f"{where}: {duck.tidy(message)}")
 
@@ -235,22 +241,24 @@ class AtHand(DuckDB):
 
     @cached_property
     def connection(self) -> Any:
+        """The connection of this process."""
         return duck.connection()
 
     def kept(self, selection: Selection, frame: str) -> Selection:
-        """The result instead of a text file, which takes long to read again."""
+        """The selection; for a text file, which takes long to read again, the result of it."""
         if not isinstance(selection.part, formats.TextFile):
             return selection
         with explained(selection):
-            whole = self.table(Query.of(selection, "*"))
-        return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: whole})
+            result = self.table(Query.of(selection, "*"))
+        return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: result})
 
     def stream(self, query: Query) -> Iterator[Any]:
+        """The result as one shard."""
         yield self.table(query)
 
 
 def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
-    """The shards, each with the number of rows before it, which is shown."""
+    """The shards, each with the number of rows before it. draw: shows the number of rows so far."""
     before = 0
     for shard in shards:
         rows = len(shard)
@@ -262,10 +270,10 @@ def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tu
 
 @contextmanager
 def opened(budget: Budget, parts: Sequence[InputPart] = ()) -> Iterator[Engine]:
-    """DuckDB within this budget, or Spark if a part is a table with more rows than may be
-    collected.
+    """A context with DuckDB within this budget, or with Spark if a part is a table of Spark with
+    more rows than may be collected.
 
-    DuckDB's folder is deleted at the end of the block, also after an error.
+    DuckDB's folder is deleted at the end, also after an error.
     """
     if cluster := cluster_of(parts, budget.reading):
         yield cluster
@@ -305,10 +313,11 @@ def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> 
     """Spark, if a part is a Spark table with more rows than may be collected, which `load` would
     reject; else None.
     """
-    session = next(
-        (session for part in parts if (session := part.cluster_session) is not None), None
-    )
-    return None if session is None else Spark(session, reading)
+    for part in parts:
+        session = part.cluster_session
+        if session is not None:
+            return Spark(session, reading)
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +329,7 @@ class Spark(Engine):
     dialect: ClassVar[duck.Dialect] = duck.SPARK
 
     def table(self, query: Query) -> Any:
+        """The result as one Arrow table."""
         with self._asked(query) as rows:
             return rows.toArrow()
 
@@ -352,7 +362,11 @@ class Spark(Engine):
     def _worked(
         self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None
     ) -> Any:
-        """What workers make of the rows, in cells."""
+        """The results of workers as a data frame of cells: of shards, or with `plus`, which adds
+        two results, of partitions.
+
+        rows: the data frame. by: as in `Query`. of: what is computed from a shard.
+        """
         work = _sent(spark_worker.reduced, (by, of, plus, self.reading.worker))
         return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
 
@@ -367,12 +381,14 @@ class Spark(Engine):
         the condition.
         """
         query = Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
-        found: list[dict[str, Any]] = self.table(query).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self.table(query).to_pylist()
+        return rows
 
     @contextmanager
     def _asked(self, query: Query) -> Iterator[Any]:
-        """The query's data frame; while it is open, its frames have names and batches are large."""
+        """A context with the query's data frame, in which its frames have names and batches are
+        large.
+        """
         with spark_tables.asked(query.where), self._large_batches():
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
@@ -381,25 +397,25 @@ class Spark(Engine):
                     rows.createTempView(views[name])
                 # A name of the query shadows a table or a view of the session, and leaves no trace
                 # there.
-                named = [
+                tables = [
                     f"{self.dialect.quote(name)} AS (SELECT * FROM {view})"
                     for name, view in views.items()
                 ]
-                yield self.session.sql(
-                    f"WITH {', '.join(named)} ({query.sql})" if named else query.sql
-                )
+                sql = query.sql
+                if tables:
+                    sql = f"WITH {', '.join(tables)} ({sql})"
+                yield self.session.sql(sql)
             finally:
                 for view in views.values():
                     self.session.catalog.dropTempView(view)
 
     @contextmanager
     def _large_batches(self) -> Iterator[None]:
+        """A context in which the session hands over many rows at once, if it does not already."""
         conf = self.session.conf
-        before, rows, wanted = (
-            conf.getAll.get(BATCH_SIZE),
-            int(conf.get(BATCH_SIZE)),
-            min(BATCH, self.reading.worker),
-        )
+        user_setting = conf.getAll.get(BATCH_SIZE)  # None if it has its default
+        rows = int(conf.get(BATCH_SIZE))
+        wanted = min(BATCH, self.reading.worker)
         if rows <= 0 or rows >= wanted:  # 0 is no limit
             yield
             return
@@ -407,14 +423,17 @@ class Spark(Engine):
         try:
             yield
         finally:
-            conf.unset(BATCH_SIZE) if before is None else conf.set(BATCH_SIZE, before)
+            if user_setting is None:
+                conf.unset(BATCH_SIZE)
+            else:
+                conf.set(BATCH_SIZE, user_setting)
 
 
 def _grouped(rows: Any, by: str | None) -> Any:
-    """The rows, with equal texts in one partition, neighbours there; by a hash of their bytes.
+    """The rows, with equal texts of the column `by` as neighbours in one partition.
 
-    Spark sorts whole numbers by radix, and texts by comparing them. The hash is made where rows
-    have arrived.
+    They are sorted by a hash of their bytes, as Spark sorts whole numbers by radix, but texts by
+    comparing them. The hash is computed where the rows have arrived, not sent with them.
     """
     from pyspark.sql import functions
 
@@ -425,7 +444,7 @@ def _grouped(rows: Any, by: str | None) -> Any:
 
 
 def _batch(row: Any) -> Any:
-    """A cell that Spark hands over by itself, as `contents` takes it."""
+    """A row of a data frame of cells as a batch, which `contents` takes."""
     import pyarrow as pa
 
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
@@ -434,14 +453,18 @@ def _batch(row: Any) -> Any:
 def _sent(
     work: Callable[..., Iterator[Any]], task: Any
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What a worker does with the batches of a partition, fit to be sent there."""
+    """A function of the batches of a partition that can be sent to a worker. work: a function of
+    `spark_worker`, of batches, the sources of evalkit and the pickled task.
+    """
     from pyspark import cloudpickle as untyped
 
     cloudpickle: Any = untyped
     cloudpickle.register_pickle_by_value(spark_worker)
-    code, packed = spark_worker.packed(), cloudpickle.dumps(task)
+    code = spark_worker.packed()
+    packed = cloudpickle.dumps(task)
 
     def sent(batches: Iterator[Any]) -> Iterator[Any]:
+        """The results as cells."""
         return work(batches, code, packed)
 
     return sent
@@ -452,7 +475,10 @@ def _read(content: Any) -> Any:
     is_error, result = spark_worker.unwrapped(content)
     if not is_error:
         return result
-    name, words = result
-    raise {"InputError": InputError, "ParameterError": ParameterError, "BrokenRule": BrokenRule}[
-        name
-    ](words)
+    errors = {
+        "InputError": InputError,
+        "ParameterError": ParameterError,
+        "BrokenRule": BrokenRule,
+    }
+    name, message = result
+    raise errors[name](message)

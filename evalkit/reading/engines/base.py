@@ -18,13 +18,13 @@ from evalkit.system import progress
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A query to an engine. where: the name of the input in errors. frames: Arrow tables, or the
-    engine's own tables.
+    """A query to an engine.
 
-    by: a text column whose equal values come in one shard; None: shards in any division. rows: the
-    number of rows of the result, for the progress bar. then: columns that order the rows of one
-    value of `by`, so that sums of doubles are reproducible to the last bit; Spark ignores them,
-    since its partitions come in any order.
+    where: the name of the input in errors. frames: name in the query -> an Arrow table, or a table
+    of the engine. by: a text column whose equal values come in one shard; None if shards may divide
+    the rows anywhere. rows: the number of rows of the result, for the progress bar; 0 if it is not
+    known. then: columns that order the rows of one value of `by`, so that sums of doubles are
+    reproducible to the last bit; Spark ignores them, since its partitions come in any order.
     """
 
     sql: str
@@ -51,16 +51,22 @@ class Query:
 
     @classmethod
     def over(cls, selections: Sequence[Selection], cells: Sequence[str]) -> "Query":
-        """A query of some cells of several selections, in sequence."""
-        each = enumerate(zip(selections, cells, strict=True))
-        sql = " UNION ALL ".join(f"SELECT {own} FROM ({of.query}) AS p{i}" for i, (of, own) in each)
-        frames = {name: frame for of in selections for name, frame in of.frames.items()}
-        return cls(sql, names([of.part for of in selections]), frames)
+        """A query of all rows of several selections, in sequence. cells: the SQL of those of
+        each.
+        """
+        queries = []
+        frames: dict[str, Any] = {}
+        for i, (selection, of_selection) in enumerate(zip(selections, cells, strict=True)):
+            queries.append(f"SELECT {of_selection} FROM ({selection.query}) AS p{i}")
+            frames |= selection.frames
+        where = names([selection.part for selection in selections])
+        return cls(" UNION ALL ".join(queries), where, frames)
 
 
 class Engine(Protocol):
-    """DuckDB or Spark, for rows that may not fit into memory. dialect: of its SQL. at_hand: True if
-    they do fit.
+    """DuckDB or Spark, for rows that may not fit into memory.
+
+    dialect: of its SQL. at_hand: True for one that is only used if they do fit.
     """
 
     dialect: ClassVar[Dialect]
@@ -93,8 +99,8 @@ class Engine(Protocol):
         """An engine like this one, which may be closed by now, for another reading."""
 
     def kept(self, selection: Selection, frame: str) -> Selection:
-        """The selection, stored if it will be queried repeatedly; frame: the name of what it then
-        reads.
+        """The selection, stored if it will be queried repeatedly. frame: the name of the table that
+        it then reads.
         """
         return selection
 
@@ -114,44 +120,46 @@ class Engine(Protocol):
 
 
 def added(whole: Any, part: Any) -> Any:
-    """The sum of two results, of which either may be None."""
-    return whole if part is None else part if whole is None else whole + part
+    """The sum of two results; None stands for nothing."""
+    if whole is None:
+        return part
+    return whole if part is None else whole + part
 
 
 def profile(
     engine: Engine, selection: Selection, cells: Sequence[str], rest: str = ""
 ) -> list[dict[str, Any]]:
-    """The number of rows, n, and cells (SQL) of a selection, or of each group. Raises InputError if
-    there is no row.
+    """The number of rows, n, and cells (SQL) of a selection, or of each group that `rest` makes.
+
+    rest: what follows the FROM clause. Raises InputError if there is no row.
     """
     with explained(selection):
-        every = engine.table(
-            Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
-        ).to_pylist()
-    if not (rows := [row for row in every if row["n"]]):
+        query = Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
+        groups = engine.table(query).to_pylist()
+    with_rows = [group for group in groups if group["n"]]
+    if not with_rows:
         raise selection.part.no_rows_error()
-    return rows
+    return with_rows
 
 
 def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), rest: str = ""
 ) -> list[dict[str, Any]]:
-    """The number of rows, n, and the cells (SQL) of a selection whose values follow the rules.
+    """What `profile` returns, of a selection whose values follow the rules of their fields.
 
-    rest: what follows the FROM clause, as in `profile`. Raises InputError if there is no row, or
-    for the first value that breaks a rule.
+    Raises InputError if there is no row, or for the first value that breaks a rule.
     """
-    every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
-    wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
+    checks = [(role, field.column, rule) for role, field in fields.items() for rule in field.rules]
+    wrong = [rule.wrong(role, engine.dialect) for role, _, rule in checks]
     counts = [
         f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)
     ]
-    rows = profile(engine, selection, [*cells, *counts], rest)
-    for i, (role, column, rule) in enumerate(every):
-        if any(row[f"wrong{i}"] for row in rows):
-            number, value = engine.first(selection, wrong[i], role)
-            raise rule.error(selection.part.name, column, value, number)
-    return rows
+    groups = profile(engine, selection, [*cells, *counts], rest)
+    for i, (role, column, rule) in enumerate(checks):
+        if any(group[f"wrong{i}"] for group in groups):
+            row, value = engine.first(selection, wrong[i], role)
+            raise rule.error(selection.part.name, column, value, row)
+    return groups
 
 
 def typed(
@@ -170,21 +178,20 @@ def typed(
         engine.stream(Query(selection.query, selection.part.name, selection.frames)), selection
     ):
         columns = {role: table[role].combine_chunks() for role in fields}
-        yield (
-            before,
-            {
-                role: field.check(columns[role], selection.part, before)
-                for role, field in fields.items()
-            },
-        )
-        before = None if before is None else before + len(table)
+        checked_columns = {
+            role: of_role.check(columns[role], selection.part, before)
+            for role, of_role in fields.items()
+        }
+        yield before, checked_columns
+        if before is not None:
+            before += len(table)
     if selection.source:
         selection.part.check(selection)
 
 
 def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
-    """The tables; an error of reading them is explained by the part. Closes them where a loop over
-    it ends early.
+    """The tables; an error of reading them is explained by the part. If a loop over this ends
+    early, the iterator of the tables is closed.
     """
     try:
         yield from tables
@@ -204,61 +211,60 @@ def streamed(
     """The columns of each part, read by an engine in pieces, so that only the columns are in
     memory.
 
-    ids: roles of text that hardly repeats. Raises InputError as `block` does, and for more than
-    `most` rows.
+    fields: those of each part. ids: roles of text that hardly repeats; other texts are stored as
+    dictionaries. Raises InputError as `read` does, and for more than `most` rows.
     """
     if engine.at_hand:
-        held = read(parts, fields)
-        if len(held) > most:
+        table = read(parts, fields)
+        if len(table) > most:
             raise too_many(parts, "rows", most)
-        return held
-    blocks, rows = list[CheckedPart](), 0
+        return table
+    blocks = list[CheckedPart]()
+    rows = 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
-        for i, (part, own) in enumerate(zip(parts, fields, strict=True)):
-            chunks: dict[str, list[Any]] = {role: [] for role in own}
-            before = rows
-            for _, columns in typed(
-                engine, part.select(*columns_by_type(own), engine.dialect, frame=f"frame{i}"), own
-            ):
-                for role, field in own.items():
-                    whole = field.is_number or role in ids
-                    chunks[role].append(
-                        columns[role] if whole else columns[role].dictionary_encode()
-                    )
-                rows += len(columns[role])
+        for i, (part, fields_of_part) in enumerate(zip(parts, fields, strict=True)):
+            chunks: dict[str, list[Any]] = {role: [] for role in fields_of_part}
+            rows_before = rows
+            by_type = columns_by_type(fields_of_part)
+            selection = part.select(
+                by_type.texts, by_type.numbers, engine.dialect, frame=f"frame{i}"
+            )
+            for _, columns in typed(engine, selection, fields_of_part):
+                for role, field in fields_of_part.items():
+                    column = columns[role]
+                    if not field.is_number and role not in ids:
+                        column = column.dictionary_encode()
+                    chunks[role].append(column)
+                rows += len(column)
                 draw(rows)
                 if rows > most:
                     raise too_many(parts, "rows", most)
-            if rows == before:
+            if rows == rows_before:
                 raise part.no_rows_error()
-            blocks.append(
-                CheckedPart(
-                    part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before
-                )
-            )
+            # chunks are released as they are joined
+            joined = {role: _joined(chunks.pop(role)) for role in fields_of_part}
+            blocks.append(CheckedPart(part, fields_of_part, joined, rows - rows_before))
     return CheckedTable(blocks)
 
 
 def _joined(chunks: list[Any]) -> Any:
-    """Arrays of numpy, or of Arrow, laid end to end; texts that are no dictionaries stay in
-    chunks.
+    """The chunks in sequence: arrays of numpy, and dictionaries of Arrow, as one array; other texts
+    as a chunked array.
     """
     import pyarrow as pa
 
     if isinstance(chunks[0], np.ndarray):
         return np.concatenate(chunks)
     column = pa.chunked_array(chunks)
-    return (
-        column.unify_dictionaries().combine_chunks()
-        if pa.types.is_dictionary(column.type)
-        else column
-    )
+    if pa.types.is_dictionary(column.type):
+        return column.unify_dictionaries().combine_chunks()
+    return column
 
 
 # Stretches of rows --------------------------------------------------------------------------------
 
 
-# a number that brings equal texts together: engines sort it in half the time of the texts
+# the column with the hash of the texts in `Query.by`: engines sort hashes in half the time of texts
 HASH = "hash of by"
 
 
@@ -317,8 +323,8 @@ def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
 
 
 def _last_start(column: Any) -> int:
-    """Where the last group of equal neighbours begins."""
+    """The row with which the last group of equal neighbours begins."""
     import pyarrow.compute as pc
 
-    other = np.flatnonzero(pc.not_equal(column, column[-1]).to_numpy())
-    return int(other[-1]) + 1 if len(other) else 0
+    before_group = np.flatnonzero(pc.not_equal(column, column[-1]).to_numpy())
+    return int(before_group[-1]) + 1 if len(before_group) else 0

@@ -19,43 +19,45 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-# bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at
-# once
+# the largest number of bytes of a cell, a piece of a result: the JVM, whose heap may be 1 GB, makes
+# several copies of a cell at once
 CELL = 2**20
+# the columns of cells: the number of the result, the number of the cell in it, how many cells it
+# has, and the bytes
 CELLS = "of bigint, place bigint, places bigint, cell binary"
 REFUSALS = ("InputError", "ParameterError", "BrokenRule")
 
 
 @functools.cache
 def packed() -> bytes:
-    """The sources of evalkit by module name, for `unpack`; a folder's `__init__` has the folder's
-    name.
+    """The sources of evalkit, compressed, for `unpack`: name of a module -> True if it is a folder,
+    whose `__init__` it then is, and the text.
 
     Other text files are stored under their paths.
     """
     import evalkit
 
     root = Path(str(evalkit.__file__)).parent
-    texts = sorted(root.rglob("*.toml"))
-    sources = {
-        str(path.relative_to(root.parent)): (False, path.read_text(encoding="utf-8"))
-        for path in texts
-    }
+    sources = {}
+    for path in sorted(root.rglob("*.toml")):
+        sources[str(path.relative_to(root.parent))] = (False, path.read_text(encoding="utf-8"))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
-        sources[".".join(parts[:-1] if is_package else parts)] = (
-            is_package,
-            path.read_text(encoding="utf-8"),
-        )
+        name = ".".join(parts[:-1] if is_package else parts)
+        sources[name] = (is_package, path.read_text(encoding="utf-8"))
     return zlib.compress(pickle.dumps(sources))
 
 
 class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """An import hook that finds and loads modules from their sources in memory."""
+    """An import hook that finds and loads modules from their sources in memory.
+
+    sources: as `packed` has them. code: what `packed` returned, by which sources are compared.
+    """
 
     def __init__(self, sources: dict[str, tuple[bool, str]], code: bytes) -> None:
-        self.sources, self.code = sources, code
+        self.sources = sources
+        self.code = code
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         """The spec of a module that it has, None for any other."""
@@ -84,39 +86,51 @@ def unpack(code: bytes) -> None:
     """Make evalkit importable from its packed sources, instead of another version that is already
     there.
     """
-    here = [finder for finder in sys.meta_path if hasattr(finder, "code")]
-    if here and here[0].code == code:  # Spark gives a worker process many tasks
+    carried = [finder for finder in sys.meta_path if hasattr(finder, "code")]
+    if carried and carried[0].code == code:  # Spark gives a worker process many tasks
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == "evalkit"]:
         del sys.modules[name]
-    others = [finder for finder in sys.meta_path if finder not in here]
+    others = [finder for finder in sys.meta_path if finder not in carried]
     sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *others]
 
 
 def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """The results of a partition's batches as cells, or the message of an error."""
+    """The results of a partition's batches as cells, or the message of an error.
+
+    task: pickled, the column whose equal values are in one shard, or None; what is computed from a
+    shard; what adds two results, or None if they are not added; the number of rows of a shard.
+    """
     unpack(code)
     by, of, plus, size = pickle.loads(task)
-    stretches = importlib.import_module("evalkit.reading.engines.base")
-    parts = stretches.tables(batches, size)
-    results = map(of, stretches.of_hash(parts) if by else parts)
-    yield from cells(_wrapped(results if plus is None else summed(results, plus)), _partition())
+    base = importlib.import_module("evalkit.reading.engines.base")
+    shards = base.tables(batches, size)
+    if by:
+        shards = base.of_hash(shards)
+    results: Iterator[Any] = map(of, shards)
+    if plus is not None:
+        results = summed(results, plus)
+    yield from cells(_wrapped(results), _partition())
 
 
 def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """The results of several partitions, summed, as cells; an error is passed on."""
+    """The sum of the results of several partitions as cells; errors are passed on behind it. task:
+    pickled, what adds two results.
+    """
     unpack(code)
-    errors = []
+    errors: list[bytes] = []
+    total = summed(_results(batches, errors), pickle.loads(task))
+    yield from cells(chain(_wrapped(total), errors), _partition())
 
-    def results() -> Iterator[Any]:
-        for content in contents(batches):
-            is_error, result = unwrapped(content)
-            if is_error:
-                errors.append(content.to_pybytes())
-            else:
-                yield result
 
-    yield from cells(chain(_wrapped(summed(results(), pickle.loads(task))), errors), _partition())
+def _results(batches: Iterable[Any], errors: list[bytes]) -> Iterator[Any]:
+    """The results in batches of cells. errors: gets the contents that are errors."""
+    for content in contents(batches):
+        is_error, result = unwrapped(content)
+        if is_error:
+            errors.append(content.to_pybytes())
+        else:
+            yield result
 
 
 def summed(results: Iterator[Any], plus: Any) -> Iterator[Any]:
@@ -126,7 +140,7 @@ def summed(results: Iterator[Any], plus: Any) -> Iterator[Any]:
 
 
 def _wrapped(results: Iterable[Any]) -> Iterator[bytes]:
-    """The bytes of each result, or the words of the error that ends them; compressed."""
+    """The bytes of each result, compressed; last those of the error that ended them, if one did."""
     try:
         for result in results:
             yield _compressed((False, result))
@@ -137,7 +151,9 @@ def _wrapped(results: Iterable[Any]) -> Iterator[bytes]:
 
 
 def _compressed(value: Any) -> bytes:
-    """Zstd leaves a third of bins, as narrower integers would."""
+    """The bytes of a value, compressed: Zstd leaves a third of the numbers in bins, as narrower
+    integers would.
+    """
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -176,6 +192,7 @@ def table(content: bytes) -> Any:
 
 
 def _partition() -> int:
+    """The number of the partition that this worker computes; 0 outside of one."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -183,20 +200,23 @@ def _partition() -> int:
 
 
 def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
-    """Contents cut into cells of at most `CELL` bytes, one Arrow batch each; `of` is the number of
-    the content.
+    """Contents, which are bytes, cut into cells of at most `CELL` bytes, one Arrow batch each.
 
-    A partition that is computed again gets the same numbers, so that Spark sends its cells the same
-    way.
+    A partition that is computed again numbers its contents as before, so that Spark sends its cells
+    to the same worker.
     """
     import pyarrow as pa
 
     for number, content in enumerate(contents):
         starts = range(0, len(content), CELL)
         for place, start in enumerate(starts):
-            here = {"of": [partition << 32 | number], "place": [place], "places": [len(starts)]}
             yield pa.record_batch(
-                here | {"cell": pa.array([content[start : start + CELL]], pa.binary())}
+                {
+                    "of": [partition << 32 | number],
+                    "place": [place],
+                    "places": [len(starts)],
+                    "cell": pa.array([content[start : start + CELL]], pa.binary()),
+                }
             )
 
 
@@ -210,15 +230,14 @@ def contents(batches: Iterable[Any]) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: dict[int, dict[int, Any]] = {}
+    waiting: dict[int, dict[int, Any]] = {}  # number of a content -> place -> piece
     for batch in batches:
-        for of, place, places, cell in zip(
-            *(batch[name] for name in ("of", "place", "places", "cell")), strict=True
-        ):
-            own = waiting.setdefault(of.as_py(), {})
-            own[place.as_py()] = cell.as_buffer()
-            if len(own) == places.as_py():
-                yield pa.py_buffer(b"".join(own[i] for i in range(len(own))))
+        columns = (batch["of"], batch["place"], batch["places"], batch["cell"])
+        for of, place, places, cell in zip(*columns, strict=True):
+            pieces = waiting.setdefault(of.as_py(), {})
+            pieces[place.as_py()] = cell.as_buffer()
+            if len(pieces) == places.as_py():
+                yield pa.py_buffer(b"".join(pieces[i] for i in range(len(pieces))))
                 del waiting[of.as_py()]
     if waiting:
         raise RuntimeError(f"{len(waiting)} results of workers are incomplete")

@@ -515,13 +515,9 @@ def _refuse_attributes(
     column of the system, item, score, rank or grade. columns: role -> column of the run.
     """
     for role in ("system", "item", "score", "rank", "grade"):
-        names: set[str]
-        if role in columns:
-            names = {columns[role]}
-        elif role == "system":  # other names of it, such as model, may be those of segments
-            names = {role} & {*part.columns}
-        else:
-            names = {*roles_of.SYNONYMS[role]} & {*part.columns}
+        # other names of a system, such as model, may be those of segments
+        usual: Sequence[str] = ("system",) if role == "system" else roles_of.SYNONYMS[role]
+        names = {columns[role]} if role in columns else {*usual}.intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")

@@ -348,7 +348,7 @@ def _of_classes(predictions: Predictions, predicted: OutcomeTable) -> Prediction
     for role, texts_of_role in texts.items():
         normalise = _field(t, role).normalise
         t = t.coded(role, {text: names.index(normalise(text)) for text in texts_of_role})
-    used_roles = ("predicted",)
+    used_roles: tuple[str, ...] = ("predicted",)
     if role_of_class:
         used_roles = tuple(role_of_class[name] for name in names)
     schema = replace(t.schema, used_roles=used_roles)

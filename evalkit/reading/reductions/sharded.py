@@ -6,7 +6,7 @@ shard holds whole queries and is a small input of its own. It is read by the sam
 in memory, and the values are equal to the last bit, however the shards are cut and on any machine.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,9 +34,9 @@ from evalkit.reading.tables.rules import columns_by_type
 
 
 class Read(NamedTuple):
-    """One reading of a part: the kind of its rows, the part's name, and their system if the rows do
-    not name it.
+    """The rows of a part, of a wide table those of one system.
 
+    role: their kind, such as `RUN`. name: of the part. system: theirs; None if the rows name it.
     ranked: True if the negated score of a row is its place in its list.
     """
 
@@ -48,11 +48,12 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """The work on a shard, which can be pickled and sent to a Spark worker.
+    """What is computed from a shard; it can be pickled and sent to a Spark worker.
 
-    reads: in the order of the numbers in the column `part`. says: True if a column names the
-    `system`. has_query_table: True if there is a table of queries. all_relevant: True if the
-    judgements have no grades. top: the best grade of all.
+    reads: in the order of the numbers in the column `part`. says: True if there is a column
+    `system`, which is empty for rows that do not name theirs. has_query_table: True if there is a
+    table of queries. all_relevant: True if the judgements have no grades. top: the best grade of
+    all shards.
     """
 
     options: ListOptions
@@ -85,61 +86,71 @@ class _Shard(ListRows):
 
 
 def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
-    """The measured lists of the queries of a table; all rows of a query are in it."""
+    """The measured lists of the queries of an Arrow table, which has all rows of each; a list of
+    one, as lists are what shards add up to. before: not used, as rows have no numbers.
+    """
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     query_table = _shard(table, QUERY_TABLE, task) if task.has_query_table else run
-    return [
-        runs.despite_collisions(
-            Build(run, judged, query_table, task.options, task.all_relevant),
-            partial(_measured, task=task),
-        )
-    ]
+    build = Build(run, judged, query_table, task.options, task.all_relevant)
+    return [runs.despite_collisions(build, partial(_measured, task=task))]
 
 
 def _measured(build: Build, task: Task) -> Measured:
+    """The measured lists of all systems."""
     return build.measured(build.rankings(task.systems, task.top), task.asks)
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
-    """The rows of one kind."""
+    """The rows of one kind in an Arrow table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    member = np.array([read.role == role for read in task.reads])[table["part"].to_numpy()]
-    some = (table if member.all() else table.filter(pa.array(member))).combine_chunks()
-
-    def column(name: str) -> Any:
-        blocks = some[name].chunks
-        return pa.concat_arrays(blocks) if blocks else pa.array([], some[name].type)
-
-    part = column("part").to_numpy(zero_copy_only=False)
+    is_of_kind = np.array([read.role == role for read in task.reads])
+    is_member = is_of_kind[table["part"].to_numpy()]
+    if not is_member.all():
+        table = table.filter(pa.array(is_member))
+    table = table.combine_chunks()
+    columns = {name: _one_array(table[name]) for name in table.column_names}
+    part = columns["part"].to_numpy(zero_copy_only=False)
     rows = _Shard(
-        system=[_systems_of(part, column("system") if task.says else None, task)],
-        query=[column("query")],
-        item=[column("item")],
-        score=[column("score").to_numpy(zero_copy_only=False)],
+        system=[_systems_of(part, columns["system"] if task.says else None, task)],
+        query=[columns["query"]],
+        item=[columns["item"]],
+        score=[columns["score"].to_numpy(zero_copy_only=False)],
         rank_is_position=[np.array([read.ranked for read in task.reads])[part]],
-        grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
-        attributes=[{name: column(f"attribute {name}") for name in task.options.attributes}],
+        grade=[pc.fill_null(columns["grade"], np.nan).to_numpy(zero_copy_only=False)],
+        attributes=[{name: columns[f"attribute {name}"] for name in task.options.attributes}],
     )
-    rows.parts, rows.reads = part, task.reads
+    rows.parts = part
+    rows.reads = task.reads
     return rows
 
 
-def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
-    """The system of each row: what the row says, or the one of its part."""
+def _one_array(column: Any) -> Any:
+    """A chunked Arrow array as one array."""
+    import pyarrow as pa
+
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _systems_of(part: np.ndarray, system: Any, task: Task) -> Any:
+    """The system of each row: that of its read, or the one that the row names; if all rows have the
+    same one, a pair of its name and the number of rows.
+
+    part: the number of each row's read. system: the column of systems; None without one.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    stated = pa.array([read.system for read in task.reads], pa.string())
-    if said is None and len({read.system for read in task.reads if read.role == RUN}) == 1:
-        return stated[0].as_py(), len(part)
-    own = stated.take(pa.array(part))
-    return own if said is None else pc.coalesce(own, said)
+    system_of_read = pa.array([read.system for read in task.reads], pa.string())
+    if system is None and len({read.system for read in task.reads if read.role == RUN}) == 1:
+        return system_of_read[0].as_py(), len(part)
+    system_of_part = system_of_read.take(pa.array(part))
+    return system_of_part if system is None else pc.coalesce(system_of_part, system)
 
 
-# What is asked of rankings: one value a query each, as values that can be compared and sent -------
+# Functions of rankings, one value per query, that can be compared and sent to a worker ------------
 
 
 @dataclass(frozen=True)
@@ -156,9 +167,9 @@ class PerQuery:
 
     def __call__(self, r: rankings.Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.sums(
-            self.ties(r) if self.ties and r.retrieved.tied.any() else r, self.level
-        )
+        if self.ties and r.retrieved.tied.any():
+            r = self.ties(r)
+        return self.chosen.sums(r, self.level)
 
 
 @dataclass(frozen=True)
@@ -182,10 +193,10 @@ class Unjudged:
     k: int
 
     def __call__(self, r: rankings.Rankings) -> Sums:
-        """Both numbers of every query."""
-        some = r.retrieved
-        top = some.rank <= self.k
-        return Sums(some.total(top & np.isnan(some.grade)), some.total(top))
+        """Both numbers of every query: the former as numerator, the latter as denominator."""
+        lists = r.retrieved
+        is_top = lists.rank <= self.k
+        return Sums(lists.total(is_top & np.isnan(lists.grade)), lists.total(is_top))
 
 
 @dataclass(frozen=True)
@@ -208,10 +219,10 @@ class LowestGrade:
 
     def __call__(self, r: rankings.Rankings) -> Sums:
         """The lowest grade of every query, NaN if none is judged."""
-        last = r.ideal.offset[1:]
-        some = r.ideal.length > 0
+        is_judged = r.ideal.length > 0
+        ends = r.ideal.offset[1:]
         lowest = np.full(len(r), np.nan)
-        lowest[some] = r.ideal.grade[last[some] - 1]
+        lowest[is_judged] = r.ideal.grade[ends[is_judged] - 1]  # the ideal list has the best first
         return Sums(lowest)
 
 
@@ -227,16 +238,30 @@ class LastRank:
 # From an engine -----------------------------------------------------------------------------------
 
 
-NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
+# the SQL of empty cells
+NO_TEXT = "NULLIF('', '')"
+NO_NUMBER = "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 
 
 class _SelectedPart(NamedTuple):
-    """A piece, and what the engine reads of it. says: True if its rows say their system."""
+    """A part of the lists, and its columns in the engine. says: True if its rows name their
+    system.
+    """
 
     piece: ListPart
     chosen: Selection
     says: bool
+
+
+class _Profile(NamedTuple):
+    """A part's number of rows, its highest grade, at least 0, and the systems that its rows
+    name.
+    """
+
+    rows: int
+    top: float
+    systems: set[str]
 
 
 def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
@@ -279,42 +304,36 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two
     rows contradict each other it names the query and the item instead of the row.
     """
-    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
-    profiles = [_profile(engine, of) for of in several]
-    says = any(of.says for of in several)
+    options = ranked.options
+    parts = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
+    profiles = [_profile(engine, part) for part in parts]
+    says = any(part.says for part in parts)
+    reads: list[Read] = []
+    selects: list[str] = []  # the SQL of each read
+    columns: dict[str, str] = {}
+    sources = []
+    total = 0
+    for part, profile in zip(parts, profiles, strict=True):
+        reads += _reads(part, in_place=options.ranks_are_positions)
+        selects += _rows(engine, part, options.attributes, says=says)
+        sources.append(part.piece.part.fingerprint(profile.rows))
+        total += profile.rows * len(part.piece.scores)
+        if part.piece.kind == RUN:
+            columns |= part.piece.printed_columns
     task = Task(
-        options=ranked.options,
-        systems=tuple(requested_systems(_systems(several, profiles), ranked.options.systems)),
+        options=options,
+        systems=tuple(requested_systems(_systems(parts, profiles), options.systems)),
         asks=tuple(asks),
-        reads=tuple(
-            read
-            for of in several
-            for read in _reads(of, in_place=ranked.options.ranks_are_positions)
-        ),
+        reads=tuple(reads),
         says=says,
         has_query_table=ranked.queries is not None,
         all_relevant=ranked.all_relevant,
-        top=max(p["top"] for p in profiles),
+        top=max(profile.top for profile in profiles),
     )
-    selects = [
-        select
-        for of in several
-        for select in _rows(engine, of, ranked.options.attributes, says=says)
-    ]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
-    asked = base.Query.over([of.chosen for of in several], ["*"] * len(several))
-    each = list(zip([of.piece for of in several], [p["n"] for p in profiles], strict=True))
-    total = sum(n * len(piece.scores) for piece, n in each)
-    shards = engine.total(
-        replace(asked, sql=union, by="query", rows=total), partial(measure, task=task)
-    )
-    columns = {
-        role: name
-        for piece, _ in each
-        if piece.kind == RUN
-        for role, name in piece.printed_columns.items()
-    }
-    sources = [piece.part.fingerprint(n) for piece, n in each]
+    over_parts = base.Query.over([part.chosen for part in parts], ["*"] * len(parts))
+    query = replace(over_parts, sql=union, by="query", rows=total)
+    shards = engine.total(query, partial(measure, task=task))
     return runs.combine_shards(shards, ranked, task.asks, columns, sources, task.top)
 
 
@@ -322,83 +341,87 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
 
 
 def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
-    """What the engine reads of a piece."""
-    chosen = piece.part.select(*columns_by_type(piece.fields), engine.dialect, frame=f"frame{i}")
+    """A part of the lists with its columns in the engine. i: its number among all parts."""
+    columns = columns_by_type(piece.fields)
+    selection = piece.part.select(columns.texts, columns.numbers, engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
-        return _SelectedPart(piece, chosen, says=False)
-    column = (
-        next(iter(chosen.frames.values()))["system"]
-        if piece.part.layout
-        else piece.fields["system"]
-    )
-    return _SelectedPart(piece, chosen, rows.naming_column(piece.part, column) is not None)
+        return _SelectedPart(piece, selection, says=False)
+    column: Any = piece.fields["system"]
+    if piece.part.layout:  # TREC text, which is loaded: its tag may not tell systems apart
+        column = next(iter(selection.frames.values()))["system"]
+    return _SelectedPart(piece, selection, rows.naming_column(piece.part, column) is not None)
 
 
-def _profile(engine: base.Engine, of: _SelectedPart) -> dict[str, Any]:
-    """Rows, the highest grade and the systems that rows name; raises InputError for the first value
-    that breaks a rule.
+def _profile(engine: base.Engine, part: _SelectedPart) -> _Profile:
+    """The number of rows, the highest grade and the systems of a part. Raises InputError for the
+    first value that breaks a rule.
 
-    By one query: a table on a cluster may take long to be made.
+    It takes one query, as a table on a cluster may take long to be computed.
     """
-    cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in of.piece.fields else []
-    system = engine.dialect.quote("system") if of.says else None
-    cells += [f"{system} AS system"] if system else []
-    rows = base.checked(
-        engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else ""
+    cells = []
+    grouping = ""
+    if "grade" in part.piece.fields:
+        cells.append(f"max({engine.dialect.quote('grade')}) AS top")
+    if part.says:
+        system = engine.dialect.quote("system")
+        cells.append(f"{system} AS system")
+        grouping = f"GROUP BY {system}"
+    groups = base.checked(engine, part.chosen, part.piece.fields, cells, grouping)
+    return _Profile(
+        rows=sum(group["n"] for group in groups),
+        top=max(0.0, *(group.get("top") or 0.0 for group in groups)),
+        systems={group["system"] for group in groups} if part.says else set(),
     )
-    return {
-        "n": sum(row["n"] for row in rows),
-        "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),
-        "systems": {row["system"] for row in rows} if system else set(),
-    }
 
 
-def _reads(of: _SelectedPart, *, in_place: bool) -> list[Read]:
-    """How a part is read: once, or a wide table once for each of its systems."""
-    kind, part, _, scores, name = of.piece
-    return [
-        Read(kind, part.name, None if of.says else system or name, in_place and role == "rank")
-        for system, role in scores.items()
-    ]
+def _reads(part: _SelectedPart, *, in_place: bool) -> list[Read]:
+    """How a part is read: once, or a wide table once for each of its systems. in_place: True if the
+    rank of a row is its place in its list.
+    """
+    piece = part.piece
+    reads = []
+    for system, role in piece.scores.items():
+        name = None if part.says else system or piece.system_name
+        reads.append(Read(piece.kind, piece.part.name, name, in_place and role == "rank"))
+    return reads
 
 
 def _rows(
-    engine: base.Engine, of: _SelectedPart, attributes: Sequence[str], *, says: bool
+    engine: base.Engine, part: _SelectedPart, attributes: Sequence[str], *, says: bool
 ) -> list[str]:
-    """The SQL of each read of a part, with the columns that all have: query, item, score, grade,
-    attributes.
+    """The SQL of each read of a part, with the columns that all reads have: score, query, item,
+    grade, attributes, and if some rows name their system (`says`) system.
     """
-    here = engine.dialect.quote
-
-    def cell(role: str, nothing: str) -> str:
-        return f"{here(role) if role in of.piece.fields else nothing} AS {here(role)}"
-
-    text = [f"attribute {name}" for name in attributes] + (["system"] if says else [])
-    shared = [
-        here("query"),
-        cell("item", NO_TEXT),
-        cell("grade", NO_NUMBER),
-        *(cell(role, NO_TEXT) for role in text),
-    ]
-    source = f"FROM ({of.chosen.query}) AS s"
+    quote = engine.dialect.quote
+    empty_cells = {"item": NO_TEXT, "grade": NO_NUMBER}
+    empty_cells |= {f"attribute {name}": NO_TEXT for name in attributes}
+    if says:
+        empty_cells["system"] = NO_TEXT
+    cells = [quote("query")]
+    for role, empty_cell in empty_cells.items():
+        cell = quote(role) if role in part.piece.fields else empty_cell
+        cells.append(f"{cell} AS {quote(role)}")
+    source = f"FROM ({part.chosen.query}) AS s"
     return [
-        f"{_score(role, here)} AS score, {', '.join(shared)} {source}"
-        for role in of.piece.scores.values()
+        f"{_score(role, quote)} AS score, {', '.join(cells)} {source}"
+        for role in part.piece.scores.values()
     ]
 
 
-def _score(role: str, here: Callable[[str], str]) -> str:
-    """What ranks the rows, the highest first; −0.0 and 0.0 are one score."""
+def _score(role: str, quote: Callable[[str], str]) -> str:
+    """The SQL of what ranks the rows, the highest first; −0.0 and 0.0 are one score. role: of the
+    score or rank; "" for rows without one.
+    """
     if not role:
         return NO_NUMBER
-    return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
+    return f"-{quote(role)}" if role == "rank" else f"{quote(role)} + 0.0"
 
 
-def _systems(several: Sequence[_SelectedPart], profiles: Sequence[Mapping[str, Any]]) -> list[str]:
+def _systems(parts: Sequence[_SelectedPart], profiles: Sequence[_Profile]) -> list[str]:
     """The systems in the order of their names' bytes."""
-    present: set[str] = set()
-    for of, profile in zip(several, profiles, strict=True):
-        present |= profile["systems"]
-        if of.piece.kind == RUN and not of.says:
-            present |= {of.piece.system_name if name is None else name for name in of.piece.scores}
-    return sorted(present, key=lambda name: name.encode())
+    systems: set[str] = set()
+    for part, profile in zip(parts, profiles, strict=True):
+        systems |= profile.systems
+        if part.piece.kind == RUN and not part.says:
+            systems |= {name or part.piece.system_name for name in part.piece.scores}
+    return sorted(systems, key=lambda name: name.encode())

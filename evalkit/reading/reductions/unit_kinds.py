@@ -31,11 +31,11 @@ from evalkit.reading.tables.parts import InputPart
 
 @dataclass(frozen=True)
 class InputKind:
-    """A kind of input: its name in messages, what `columns` can name in it, and the parameters that
-    apply to it.
+    """A kind of input.
 
-    roles: None for ranked lists, which check their own. follows: those of the parameters that some
-    kinds cannot follow.
+    what: its name in messages. follows: the parameters that apply to it, of those that do not apply
+    to every kind. roles: what `columns` can name in it; None for ranked lists, which check it
+    themselves.
     """
 
     what: str
@@ -72,8 +72,8 @@ def is_ranking(part: InputPart, chosen: Mapping[str, str]) -> bool:
 
 def names_system(part: InputPart, p: SignificanceParameters) -> bool:
     """True if a parameter or a column may name systems."""
-    usual = any("system" in uses_of(name) for name in part.columns)
-    return bool(p.systems) or "system" in p.columns or usual
+    has_usual_name = any("system" in uses_of(name) for name in part.columns)
+    return bool(p.systems) or "system" in p.columns or has_usual_name
 
 
 def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
@@ -82,16 +82,19 @@ def is_of_trials(part: InputPart, p: SignificanceParameters) -> bool:
     """
     if p.columns or names_system(part, p):
         return False
-    uses = [uses_of(name) for name in part.columns]
-    values = [names for names in uses if "value" in names]
-    units = [names for names in uses if names & {"unit", "id", "task"}]
-    return len(values) == 1 and bool(units) and any("attempt" in names for names in uses)
+    uses_of_columns = [uses_of(name) for name in part.columns]
+    values = [uses for uses in uses_of_columns if "value" in uses]
+    has_units = any(uses & {"unit", "id", "task"} for uses in uses_of_columns)
+    has_attempts = any("attempt" in uses for uses in uses_of_columns)
+    return len(values) == 1 and has_units and has_attempts
 
 
 def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str]:
-    """The roles of predictions that columns have."""
-    named = {role: name for role, name in chosen.items() if role not in OF_VALUES}
-    return {*columns.match(part.columns, OF_PREDICTIONS, named, "").resolve()}
+    """The roles of predictions for which the part has a column. chosen: role -> column, as the user
+    names them.
+    """
+    chosen_columns = {role: name for role, name in chosen.items() if role not in OF_VALUES}
+    return {*columns.match(part.columns, OF_PREDICTIONS, chosen_columns, "").resolve()}
 
 
 def _names_systems(p: SignificanceParameters, table: UnitTable) -> bool:
@@ -100,7 +103,8 @@ def _names_systems(p: SignificanceParameters, table: UnitTable) -> bool:
 
 
 def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
-    """The name of a kind, by the first part, its columns, and parameters about them.
+    """The name of a table's kind in `KINDS`, by the columns of the first part, and the parameters
+    about them.
 
     A table with a column of systems is long, unless `systems` names columns of it.
     """
@@ -129,7 +133,10 @@ def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
 
 @dataclass(frozen=True, eq=False)
 class UnitInput:
-    """An input of known kind, and the parameters of the report on it."""
+    """An input of known kind, and the parameters of the report on it.
+
+    name: of the kind, a key of `KINDS`.
+    """
 
     name: str
     table: UnitTable
@@ -142,21 +149,28 @@ class UnitInput:
         p: SignificanceParameters,
         engine: base.Engine | None = None,
     ) -> "UnitInput":
-        """The parts, and their kind by the first header. Raises for invalid values of this kind of
-        input.
+        """The parts with their kind. engine: None if they fit into memory. Raises as `check` does.
+
+        Parts that do not name their systems have one system each, called after the file, if they
+        hold repeated trials, or if the user names the column of values.
         """
         parts, p = verdicts.with_win_shares(parts, p)
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
-            names = names_of_systems(parts)
-            parts = [*map(sources.of_system, parts, names)]
+            parts = [*map(sources.of_system, parts, names_of_systems(parts))]
         table = UnitTable.of(parts, engine)
+<<<<<<< HEAD
         found = cls(kind_of(p, table), table, p)
         found.check()
         if p.oracle:
             return replace(found, p=judge_labels.with_judge(p, table, found.name))
         return found
+=======
+        unit_input = cls(kind_of(p, table), table, p)
+        unit_input.check()
+        return unit_input
+>>>>>>> lang
 
     @property
     def kind(self) -> InputKind:
@@ -164,8 +178,8 @@ class UnitInput:
         return KINDS[self.name]
 
     def check(self) -> None:
-        """Raise for parameters that do not apply to this kind of input, and for columns that do not
-        exist.
+        """Raise ParameterError for parameters that do not apply to this kind of input, and for
+        columns that do not exist; InputError for a first line that holds data.
         """
         p = self.p
         for name in p.given:
@@ -192,6 +206,7 @@ class UnitInput:
         """The metrics that the input itself must hold, which are not computed from draws."""
         return [name for name in self.p.metrics if not lookup.of_draws(name)]
 
+<<<<<<< HEAD
     def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[MetricAtK, ...]]:
         """The values and their metrics; none for trials. Ranked lists have their own reader."""
         p, table = self.p, self.table
@@ -200,6 +215,19 @@ class UnitInput:
             data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
             kind = PerUnit(lookup.absent)
             return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
+=======
+    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
+        """The values and their metrics; without metrics for trials. Ranked lists are read
+        elsewhere.
+        """
+        p = self.p
+        table = self.table
+        if self.name == "classification":
+            losses = _losses(p.metrics)
+            data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
+            kind = PerUnit(lookup.absent)  # the losses are values of units from here on
+            return data, tuple(Chosen(replace(metric, kind=kind)) for metric in losses)
+>>>>>>> lang
         for name in p.metrics:
             if not lookup.is_in_catalogue(name):
                 holds = f"preds holds {self.kind.what}; name the metric of these values"
@@ -214,7 +242,8 @@ class UnitInput:
 
     def _read(self, reading: Reading) -> UnitValues:
         """The values that the input itself holds."""
-        p, parts = self.p, self.table.parts
+        p = self.p
+        parts = self.table.parts
         if self.name == "report":
             return unit_readers.read_report(parts)
         if self.name == "trec_eval":
@@ -226,6 +255,7 @@ class UnitInput:
             roles = UnitRoles.of_long(free, self._columns_of_long(free), unit)
         else:
             roles = UnitRoles.of_wide(free, p.columns, unit, p.systems)
+        # metrics of draws, such as pass@k, are computed from 0 and 1
         rule = rules.VALUES if len(self.metrics) == len(p.metrics) else rules.PASSED
         return units.read_table(roles, p.systems, self.metrics, reading, rule)
 
@@ -249,6 +279,7 @@ class UnitInput:
             directions={**stated, **data.directions},
         )
 
+<<<<<<< HEAD
     def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
         """The values of the requested metrics, and these, with the directions that are stated."""
         named = {}
@@ -258,48 +289,69 @@ class UnitInput:
             if any(one.several for one in draws) and all(one.passes for one in draws):
                 metric = replace(metric, low=0.0, high=1.0)
             named[name] = MetricAtK(metric)
+=======
+    def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[Chosen, ...]]:
+        """The values of the requested metrics, and these metrics, with the directions that the
+        input states.
+        """
+        in_input = {}
+        for name in data.metrics:
+            metric = lookup.named(name, data.directions.get(name))
+            draws = [draws for (label, _), draws in data.draws.items() if label == name]
+            if any(of_system.several for of_system in draws) and all(
+                of_system.passes for of_system in draws
+            ):
+                metric = replace(metric, low=0.0, high=1.0)  # means of 0 and 1
+            in_input[name] = Chosen(metric)
+>>>>>>> lang
         if len(self.metrics) == len(self.p.metrics):
-            return data, tuple(named.values())
+            return data, tuple(in_input.values())
         metrics = tuple(
-            named[name] if name in self.metrics else lookup.find(name, "draws")
+            in_input[name] if name in self.metrics else lookup.find(name, "draws")
             for name in dict.fromkeys(self.p.metrics)
         )
         return data.measured(metrics), metrics
 
 
 def _unit(p: SignificanceParameters, free: FreeColumns) -> str | None:
-    """The column of clusters: that of tasks where the claim is on such tasks, else the one that
-    `unit` names.
+    """The column of clusters: that of tasks if the claim is on such tasks, else the one that `unit`
+    names; None without one.
     """
     if p.claim != TASKS:
         return p.unit
     if p.unit:
         raise ParameterError(f"claim: {TASKS!r} takes tasks as units, without unit")
-    for column in free.used_as("task"):
-        return column.name
-    raise ParameterError(f"claim: {TASKS!r} needs a column task; unit=NAME takes another one")
+    tasks = free.used_as("task")
+    if not tasks:
+        raise ParameterError(f"claim: {TASKS!r} needs a column task; unit=NAME takes another one")
+    return tasks[0].name
 
 
 LOSSES = ("brier", "log_loss")
 
 
 def _losses(names: Sequence[Any]) -> list[Metric]:
-    """The losses of these names, or the usual ones; raises ParameterError if one is not a mean over
-    rows.
+    """The losses of these names, or the usual ones without names. Raises ParameterError for a
+    metric that is not a mean over rows.
     """
     losses = []
     for name in names or LOSSES:
         if lookup.is_in_catalogue(name):
-            meant = lookup.meanings(name, "counts")
+            meanings = lookup.meanings(name, "counts")
         else:
+<<<<<<< HEAD
             meant = lookup.find_metrics([name], "counts", ())
         if len(meant) != 1 or not _is_loss(meant[0].metric):
+=======
+            meanings = lookup.chosen([name], "counts", ())
+        if len(meanings) != 1 or not _is_loss(meanings[0].metric):
+>>>>>>> lang
             has = [loss for loss, metric in lookup.TABLES["counts"].items() if _is_loss(metric)]
             raise ParameterError(
                 f"metrics: for single rows there are {', '.join(sorted(has))}, got {str(name)!r}; "
                 "the other reports have more"
             )
-        losses.append(meant[0].metric)
+        losses.append(meanings[0].metric)
     return losses
 
 
@@ -314,16 +366,16 @@ def _is_loss(metric: Metric) -> bool:
 
 @contextmanager
 def opened(p: SignificanceParameters, reading: Reading) -> Iterator[UnitInput]:
-    """The input of the parameters; its engine, if it has more rows than are kept, is closed at the
-    end of the block.
+    """A context in which the input of the parameters is used. Its engine, which it has if it has
+    more rows than are kept, is closed at the end.
     """
     parts = sources.parts(p.preds, p.header, reading)
     first = parts[0]
-    engine: AbstractContextManager[base.Engine | None] = nullcontext()
+    context: AbstractContextManager[base.Engine | None] = nullcontext()
     if not (first.layout or is_report(first) or is_output(first)):
-        engine = backends.needed(parts, backends.budget_of(p, reading))
-    with engine as opened:
-        yield UnitInput.of(parts, p, opened)
+        context = backends.needed(parts, backends.budget_of(p, reading))
+    with context as engine:
+        yield UnitInput.of(parts, p, engine)
 
 
 def check_named(
@@ -332,10 +384,12 @@ def check_named(
     unit: str | None,
     systems: Sequence[str] = (),
 ) -> None:
-    """Raise ParameterError for all columns that the parameters name and a part lacks."""
-    named = {name: f"columns: {role}" for role, name in roles.items()}
+    """Raise ParameterError for all columns that the parameters name and a part lacks. roles: role
+    -> column.
+    """
+    parameters = {name: f"columns: {role}" for role, name in roles.items()}  # by column
     if unit:
-        named[unit] = "unit"
-    named |= dict.fromkeys(systems, "systems or unit")
+        parameters[unit] = "unit"
+    parameters |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
-        columns.match(part.columns, (), {}, part.name, required_columns=named).resolve()
+        columns.match(part.columns, (), {}, part.name, required_columns=parameters).resolve()

@@ -58,21 +58,32 @@ def read_losses(
     losses: Sequence[Metric],
     reading: Reading,
 ) -> UnitValues:
-    """The losses of each row by the probabilities of systems, whose rows are joined on the id."""
+    """The losses of each row, such as log loss, from labels and probabilities of systems, whose
+    rows are joined on the id.
+
+    named: role -> column, as the user names them. unit: the column of clusters; None without one.
+    """
     predictions = _predictions(table, named, unit)
     rows = _scored_rows(predictions, unit, reading)
     keys = [(SCORE, system) for system in predictions.systems]
     scores = UnitValues.of_table(rows, keys, unit or ROW)
     label = rows["label"].to_numpy()
-    scored = {system: Rows(label, scores.values[SCORE, system].numerator) for _, system in keys}
+    rows_of_system = {
+        system: Rows(label, scores.values[SCORE, system].numerator) for _, system in keys
+    }
     columns = dict(predictions.columns)
     if unit:
         columns["unit"] = unit
     return replace(
         scores,
         values={
+<<<<<<< HEAD
             (metric.name, system): MetricAtK(metric).sums(scored[system])
             for metric, system in product(losses, scored)
+=======
+            (metric.name, system): Chosen(metric).sums(rows_of_system[system])
+            for metric, system in product(losses, rows_of_system)
+>>>>>>> lang
         },
         draws={},
         columns=columns,
@@ -90,17 +101,22 @@ def _predictions(table: UnitTable, named: Mapping[str, str], unit: str | None) -
 
 
 def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
-    """The rows that every system has; InputError if there are too many, or one has no unit."""
+    """The rows that every system has. Raises InputError if there are too many, or one has no
+    unit.
+    """
     import pyarrow.compute as pc
 
-    systems, identified = len(predictions.systems), predictions.schema.id is not None
+    systems = len(predictions.systems)
+    has_ids = predictions.schema.id is not None
     refuse_too_many(predictions.name, predictions.rows // systems, systems + 1, reading.max_values)
-    rows = predictions.total(ScoredRows(identified)).concatenated([ID], reading.max_listed)
-    predictions.check(len(rows), None if identified else 0)
-    if unit and len(lacking := rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))):
-        first = pc.min(lacking[ID]).as_py() if identified else None
-        raise predictions.no_unit(unit, len(lacking), first)
-    return rows if identified else _numbered(rows)
+    rows = predictions.total(ScoredRows(has_ids)).concatenated([ID], reading.max_listed)
+    predictions.check(len(rows), None if has_ids else 0)
+    if unit:
+        without_unit = rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))
+        if len(without_unit):
+            first = pc.min(without_unit[ID]).as_py() if has_ids else None
+            raise predictions.no_unit(unit, len(without_unit), first)
+    return rows if has_ids else _numbered(rows)
 
 
 def _numbered(rows: "pa.Table") -> "pa.Table":
@@ -116,25 +132,25 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    columns = roles_of.match(part.columns, roles, named, part.name, required_columns=units).resolve(
-        ["label", SCORE]
-    )
-    return ColumnLayout(
-        (
-            *aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns, units),
-            RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0),
-        )
-    )
+    mapping = roles_of.match(part.columns, roles, named, part.name, required_columns=units)
+    columns = mapping.resolve(["label", SCORE])
+    shared = aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns, units)
+    score = RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0)
+    return ColumnLayout((*shared, score))
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """The label and the scores, v0, v1, …, of the rows of a block that every system has."""
+    """A function of a block that makes a table of its rows with their labels and the scores of
+    systems, v0, v1, …. It can be pickled.
+
+    identified: True if rows have ids.
+    """
 
     identified: bool
 
     def __call__(self, block: Block) -> UnitBlocks:
-        """A row each, with its id and its unit where these are named."""
+        """The rows of a block, with their ids and units, if they have these."""
         import pyarrow as pa
 
         columns = {f"v{i}": score for i, score in enumerate(block.predictions)}
@@ -155,7 +171,10 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class RunOutput:
-    """What trec_eval says of a run. values: by measure and query. summaries: lines of `all`."""
+    """What trec_eval says of a run.
+
+    values: (measure, query) -> value. summaries: the number of lines of the query `all`.
+    """
 
     run: str
     values: Mapping[tuple[str, str], float]
@@ -166,8 +185,8 @@ class RunOutput:
     def of(cls, part: InputPart) -> "RunOutput":
         """The lines of a file.
 
-        Raises InputError with the line if one has not three fields, its value is no number, or
-        comes again.
+        Raises InputError for a line without three fields, for a value that is no number or comes
+        again, and for a file with nothing but summaries.
         """
         run = part.path.name.removesuffix(".gz").rsplit(".", 1)[0]
         summaries = 0
@@ -178,8 +197,10 @@ class RunOutput:
             elif line.query == ALL:
                 summaries += 1
             elif (line.measure, line.query) in values:
-                again = f"{line.measure} of query {line.query!r} must come once, got it again"
-                raise InputError(f"run {run!r}: {again}")
+                raise InputError(
+                    f"run {run!r}: {line.measure} of query {line.query!r} must come once, got it "
+                    f"again"
+                )
             elif line.measure not in TEXTS:
                 values[line.measure, line.query] = line.number(part)
         if not values:
@@ -188,7 +209,7 @@ class RunOutput:
 
 
 class OutputLine(NamedTuple):
-    """A line of the output; its place is counted from 1."""
+    """A line of the output of trec_eval, and its number in the file, from 1 (place)."""
 
     place: int
     measure: str
@@ -196,7 +217,7 @@ class OutputLine(NamedTuple):
     value: str
 
     def number(self, part: InputPart) -> float:
-        """The value; raises InputError if it is no number."""
+        """The value. Raises InputError if it is no number."""
         try:
             return float(self.value)
         except ValueError:
@@ -205,7 +226,7 @@ class OutputLine(NamedTuple):
 
 
 def output_lines(part: InputPart) -> Iterator[OutputLine]:
-    """The lines that are not blank; raises InputError for one that has not three fields."""
+    """The lines that are not blank. Raises InputError for a line without three fields."""
     with unpacked(part.path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     for place, line in enumerate(text.splitlines(), start=1):
@@ -220,24 +241,25 @@ def output_lines(part: InputPart) -> Iterator[OutputLine]:
 def read_output(
     parts: Sequence[InputPart], systems: Sequence[str], metrics: Sequence[str]
 ) -> UnitValues:
-    """One value per query of each run, one file per run; the row `all` is left out and counted.
+    """One value per query of each run, one file per run; lines of `all` are left out and counted.
 
-    Without `metrics` it is average precision (map), or the first measure of the first file. Raises
+    metrics: the requested measures; if empty average precision (map), or the first measure. Raises
     InputError if two files have the same run or a value occurs twice.
     """
     runs = _runs(parts)
     measures = list(dict.fromkeys(name for run in runs.values() for name, _ in run.values))
-    usual = [measure for measure in measures if measure not in COUNTS] or measures
+    no_counts = [measure for measure in measures if measure not in COUNTS] or measures
     if not metrics:
-        metrics = ["map"] if "map" in usual else usual[:1]
+        metrics = ["map"] if "map" in no_counts else no_counts[:1]
     chosen = wanted(measures, metrics, "metrics")
     keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
+    not_compared = [name for name in no_counts if name not in chosen]
     return replace(
         UnitValues.of_frame(_by_query(runs)[keys], "query"),
         columns={"systems": "one file each"},
         directions=dict.fromkeys(chosen, "high"),
         sources=tuple(run.source for run in runs.values()),
-        findings=tuple(_output_findings(runs, [name for name in usual if name not in chosen])),
+        findings=tuple(_output_findings(runs, not_compared)),
     )
 
 
@@ -259,7 +281,7 @@ def _by_query(runs: Mapping[str, RunOutput]) -> "pd.DataFrame":
 
 
 def _runs(parts: Sequence[InputPart]) -> dict[str, RunOutput]:
-    """The runs by name; raises InputError if two files have the same."""
+    """Name of a run -> the run. Raises InputError if two files have the same run."""
     runs: dict[str, RunOutput] = {}
     for part in parts:
         output = RunOutput.of(part)
@@ -283,8 +305,10 @@ def read_report(parts: Sequence[InputPart]) -> UnitValues:
     report: Mapping[str, Any] = json.loads(part.path.read_text(encoding="utf-8"))
     differences = _differences(part, report)
     estimates = _headline_estimates(report)
-    row, count = report["headline"][0], len(differences)
+    row = report["headline"][0]
+    count = len(differences)
     _refuse_rows(part, estimates, row["unit"], count)
+    # of the first system the differences, of the second zeros: their difference is what is known
     terms = [Sums(differences.to_numpy()), Sums(np.zeros(count))]
     values = dict(zip(estimates, terms, strict=True))
     return replace(
@@ -300,15 +324,20 @@ def read_report(parts: Sequence[InputPart]) -> UnitValues:
 def _refuse_rows(
     part: InputPart, estimates: Mapping[Key, Mapping[str, Any]], unit: str, count: int
 ) -> None:
-    """Raise InputError if the report has several differences of a unit."""
+    """Raise InputError if the report has several differences of a unit. count: of all
+    differences.
+    """
     units = min(int(estimate["n"]) for estimate in estimates.values())
     if count > units:
         raise refused(part.name, "differences", units=units, name=unit, values=count)
 
 
 def _headline_estimates(report: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
-    """The estimates of the headline's first and second system on the primary metric."""
-    row, metric = report["headline"][0], report["primary"]
+    """(Metric, system) -> estimate, of the headline's first and second system on the primary
+    metric.
+    """
+    row = report["headline"][0]
+    metric = report["primary"]
     estimates = {
         (estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]
     }
@@ -317,14 +346,14 @@ def _headline_estimates(report: Mapping[str, Any]) -> dict[Key, Mapping[str, Any
 
 
 def _directions(report: Mapping[str, Any]) -> dict[str, str]:
-    """Which values of each metric are better."""
+    """Metric -> which of its values are better."""
     metrics = {metric["name"]: metric for metric in report.get("metrics", [])}
     parameters = report["parameters"]
     return {name: lookup.recorded(metric, name, parameters) for name, metric in metrics.items()}
 
 
 def _differences(part: InputPart, report: Mapping[str, Any]) -> "pd.Series[float]":
-    """The differences by unit; raises InputError if the report has none."""
+    """The differences by unit. Raises InputError if the report has none."""
     import pandas as pd
 
     columns = dict(report.get("differences") or {})
@@ -363,17 +392,20 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     table.refuse_unlike()
     columns = {role: chosen.get(role, role) for role in COUNTED}
     fields = {role: rules.Field(name, rules.MEASURED) for role, name in columns.items()}
-    names = [column.name for column in table.columns if not column.clean]
-    labels = [name for name in names if name not in columns.values()]
-    label = chosen.get("system") or next(iter(labels), None)
-    if label:
-        columns["system"] = label
-        fields["system"] = rules.Field(label, rules.NAME)
+    texts = [column.name for column in table.columns if not column.clean]
+    possible = [name for name in texts if name not in columns.values()]
+    system = chosen.get("system")
+    if not system and possible:
+        system = possible[0]
+    if system:
+        columns["system"] = system
+        fields["system"] = rules.Field(system, rules.NAME)
     rows = tables.CheckedTable([tables.read_part(part, fields) for part in table.parts])
-    successes, trials = rows.numbers("successes"), rows.numbers("trials")
+    successes = rows.numbers("successes")
+    trials = rows.numbers("trials")
     _refuse_uncountable(rows, successes, trials)
     return Trials(
-        _trial_names(rows, label),
+        _trial_names(rows, system),
         successes.astype(np.int64),
         trials.astype(np.int64),
         columns,
@@ -385,24 +417,30 @@ def _refuse_uncountable(rows: tables.CheckedTable, successes: Floats, trials: Fl
     """Raise InputError for counts that are not whole, more successes than trials, no trial, or too
     many to count.
     """
-    integers = (successes == np.rint(successes)) & (trials == np.rint(trials))
-    possible = (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)
-    for wrong in np.flatnonzero(~(integers & possible))[:1]:
-        part, row = rows.locate(int(wrong))
-        counts = {"successes": successes[wrong], "trials": trials[wrong]}
-        raise refused(part.name, "uncountable", row=row, **counts)
+    are_whole = (successes == np.rint(successes)) & (trials == np.rint(trials))
+    are_possible = (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)
+    wrong = np.flatnonzero(~(are_whole & are_possible))
+    if wrong.size:
+        first = int(wrong[0])
+        part, row = rows.locate(first)
+        raise refused(
+            part.name, "uncountable", row=row, successes=successes[first], trials=trials[first]
+        )
 
 
-def _trial_names(rows: tables.CheckedTable, label: str | None) -> tuple[str, ...]:
-    """The system of each row; raises InputError if a column names one twice."""
-    if label is None:
-        names = tuple(f"row {number}" for number in range(1, len(rows) + 1))
-        return names if len(rows) > 1 else ("the sample",)
+def _trial_names(rows: tables.CheckedTable, column: str | None) -> tuple[str, ...]:
+    """The system of each row. column: the one that names it; None without one. Raises InputError if
+    it names a system twice.
+    """
+    if column is None:
+        if len(rows) == 1:
+            return ("the sample",)
+        return tuple(f"row {number}" for number in range(1, len(rows) + 1))
     systems = rows.texts("system")
     code = codes(systems)[0]
-    again = tables.pair_rows(code, np.zeros_like(code), 1).repeated_row
-    if again is not None:
-        part, row = rows.locate(again)
-        got = f"got {systems[again]!r} again{row_suffix(row)}"
-        raise InputError(f"{part.name}: {label} must name each row once, {got}")
+    repeated = tables.pair_rows(code, np.zeros_like(code), 1).repeated_row
+    if repeated is not None:
+        part, row = rows.locate(repeated)
+        got = f"got {systems[repeated]!r} again{row_suffix(row)}"
+        raise InputError(f"{part.name}: {column} must name each row once, {got}")
     return tuple(map(str, systems))

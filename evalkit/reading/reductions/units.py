@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NAMED = 8  # columns or measures that a note names
-VALUE = "value"  # what the numbers of a wide table are called where nobody says
+VALUE = "value"  # what the metric of a wide table is called if the user names none
 Key = tuple[str, str]  # metric, system
 Texts = Mapping[str, "pa.ChunkedArray"]
 
@@ -49,6 +49,7 @@ class UnitValues:
     """One value per unit for each (metric, system).
 
     id: the name of each unit, as text of numpy or Arrow; None if units are numbered. name: the noun
+<<<<<<< HEAD
     for what varies in the input, "row" if it names none. cluster: None if each has one unit, which
     then has the cluster's name. texts: further columns that may name clusters. findings: what was
     decided or left out. alone: rows whose id another system lacks. accounts: how each system's
@@ -60,6 +61,20 @@ class UnitValues:
     a (system, task, metric). repeated: the (metric, system) whose values are of repeated draws of 0
     or 1. logged: True if they are from evaluation logs, whose systems may share no question.
     labels: system -> an oracle's labels of the units that a judge gave the values, NaN where none.
+=======
+    for what varies in the input, "row" if it names none. cluster: the clusters of units; None if
+    each has one unit, which then has the cluster's name. texts: column that may name clusters ->
+    one text per unit. findings: what was decided or left out. alone: the number of rows whose id
+    another system lacks. accounts: system -> how its ranked rows were used. known: (metric, system)
+    -> value, low, high, level, n of an earlier report, of which only differences per unit are at
+    hand. directions: metric -> which of its values are better, "high", "low" or "neither", if the
+    input states it. draws: (metric, system) -> the draws that each value is the mean of. source:
+    the metric of `draws` that others are computed from; "" if none is. tasks: the name of each
+    unit's task; None unless there are several. by_task: True if tasks are the clusters. stated:
+    (system, task, metric) -> the numbers of a log. repeated: the (metric, system) whose values are
+    means of repeated draws of 0 or 1. logged: True if values are from evaluation logs, whose
+    systems may share no question.
+>>>>>>> lang
     """
 
     id: Any
@@ -91,26 +106,30 @@ class UnitValues:
 
     @classmethod
     def of_table(cls, table: "pa.Table", keys: Iterable[Key], name: str) -> "UnitValues":
-        """The values v0, v1, … of an Arrow table as `UnitPivot` makes it, for these metrics and
-        systems.
+        """The values v0, v1, … of an Arrow table as `UnitPivot` makes it.
+
+        keys: the metric and system of each value. name: the noun for what varies.
         """
         draws = {key: _draws_of_column(table, number) for number, key in enumerate(keys)}
+        id = tables.one_array(table[ID]) if ID in table.column_names else None
         units = cls(
-            tables.one_array(table[ID]) if ID in table.column_names else None,
+            id,
             name,
-            {key: Sums(draw.mean) for key, draw in draws.items()},
+            {key: Sums(of_key.mean) for key, of_key in draws.items()},
             draws=draws,
-            repeated={key for key, draw in draws.items() if draw.repeated},
+            repeated={key for key, of_key in draws.items() if of_key.repeated},
         )
         if CLUSTER not in table.column_names:
             return units
         return units.in_clusters(tables.one_array(table[CLUSTER]))
 
     def in_clusters(self, names: Any) -> "UnitValues":
-        """The units in clusters of these names; if each has one unit, the unit has the cluster's
-        name.
+        """The units in clusters; if each cluster has one unit, the unit gets the cluster's name.
+
+        names: the name of each unit's cluster.
         """
-        clusters = Clusters(*tables.encode_sorted(names))
+        encoded = tables.encode_sorted(names)
+        clusters = Clusters(encoded.code, encoded.texts)
         if len(clusters.names) == len(self):
             return replace(self, id=names)
         return replace(self, cluster=clusters)
@@ -127,7 +146,7 @@ class UnitValues:
 
     @property
     def numbers(self) -> list[Floats]:
-        """The values of each metric and system."""
+        """The values of each metric and system, one per unit."""
         return [sums.numerator for sums in self.values.values()]
 
     def measured(self, metrics: Sequence[MetricAtK]) -> "UnitValues":
@@ -138,7 +157,8 @@ class UnitValues:
         computed = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
         self._refuse_few_draws(computed)
         source = self.metrics[0]
-        values, repeated = {}, set()
+        values = {}
+        repeated = set()
         for chosen, system in product(metrics, self.systems):
             key = chosen.label, system
             if chosen in computed:
@@ -149,7 +169,14 @@ class UnitValues:
                 repeated.add(key)
         return replace(self, values=values, source=source, repeated=repeated)
 
+<<<<<<< HEAD
     def _refuse_few_draws(self, computed: Sequence[MetricAtK]) -> None:
+=======
+    def _refuse_few_draws(self, computed: Sequence[Chosen]) -> None:
+        """Raise ParameterError for metrics of draws if it is not clear of which metric, or if no
+        unit has enough draws. computed: these metrics.
+        """
+>>>>>>> lang
         if len(self.metrics) > 1:
             label = computed[0].label
             raise ParameterError(
@@ -172,11 +199,14 @@ class UnitValues:
         return np.full(len(self), np.nan)
 
     def freedom(self, system: str) -> float:
-        """The degrees of freedom of the variance of a system's draws."""
+        """The degrees of freedom of the variance of a system's draws; of several metrics the
+        largest number.
+        """
         counts = [draws.count for (_, name), draws in self.draws.items() if name == system]
         return float(max(np.maximum(count - 1, 0).sum() for count in counts))
 
     def __len__(self) -> int:
+        """The number of units."""
         return len(self.numbers[0])
 
     @cached_property
@@ -188,22 +218,23 @@ class UnitValues:
 
     @cached_property
     def cluster_names(self) -> np.ndarray | None:
-        """The name of each unit's cluster."""
+        """The name of each unit's cluster; None without clusters."""
         if self.cluster is None:
             return None
         return np.asarray(self.cluster.names, object)[self.cluster.number]
 
 
 def _draws_of_column(table: "pa.Table", number: int) -> Draws:
-    """The draws of a value of each unit; a unit of a block that has none has one, if any."""
+    """The draws of one value of all units. A block in which no unit has several draws does not
+    count them: each value that is not NaN is then one draw.
+    """
     mean = table[f"v{number}"].to_numpy()
     present = ~np.isnan(mean)
-    if f"c{number}" not in table.column_names:
-        # of tables without draws, which may be large, a byte
-        count: Any = present.astype(np.int8)
+    if f"c{number}" not in table.column_names:  # in no block
+        count: Any = present.astype(np.int8)  # one byte, as such tables may be large
         return Draws(count, mean, np.broadcast_to(np.nan, len(mean)))
-    stated = table[f"c{number}"].to_numpy()
-    count = np.where(np.isnan(stated), present, stated)
+    counted = table[f"c{number}"].to_numpy()
+    count = np.where(np.isnan(counted), present, counted)
     return Draws(count, mean, table[f"d{number}"].to_numpy())
 
 
@@ -221,8 +252,9 @@ def numbered(count: int) -> "pa.Array":
 
 @dataclass(frozen=True)
 class RowCounts:
-    """The fewest and the most rows of a unit (or of a unit, system and metric that has any), all,
-    and their empty values.
+    """How many rows units have, or in a long table the values of units.
+
+    fewest, largest: of those that have any. total: of all. empty: the number of empty values.
     """
 
     fewest: int
@@ -232,11 +264,12 @@ class RowCounts:
 
     @classmethod
     def of(cls, rows: Ints, empty: int) -> "RowCounts":
-        """The counts of the rows of each value."""
+        """The counts of some rows. rows: the number of rows of each value."""
         fewest = rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)
         return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
+        """The counts of two blocks together."""
         return RowCounts(
             min(self.fewest, other.fewest),
             max(self.largest, other.largest),
@@ -247,22 +280,24 @@ class RowCounts:
 
 @dataclass(frozen=True, eq=False)
 class UnitBlocks:
-    """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
+    """The units of some blocks, one Arrow table per block with a row per unit.
 
-    If units have several draws, also their numbers c0, c1, … and variances d0, d1, ….
+    Their columns are id, cluster, values v0, v1, … and texts t0, t1, …. If a unit of a block has
+    several draws, there are also the numbers of draws c0, c1, … and their variances d0, d1, ….
     """
 
     tables: tuple["pa.Table", ...]
     rows: RowCounts
 
     def __add__(self, other: "UnitBlocks") -> "UnitBlocks":
+        """The units of both."""
         return UnitBlocks(self.tables + other.tables, self.rows + other.rows)
 
     def concatenated(self, order: Sequence[str], limit: int) -> "pa.Table":
-        """All units, in the order of these columns if there are at most `limit`, otherwise in any
-        order.
+        """All units as one table, in the order of the columns `order` if there are at most `limit`
+        units, otherwise in any order.
 
-        Units of a cluster without names of their own are numbered.
+        Units that have a cluster and no id are numbered.
         """
         import pyarrow as pa
 
@@ -270,17 +305,20 @@ class UnitBlocks:
         if CLUSTER in table.column_names and ID not in table.column_names:
             table = table.append_column(ID, numbered(len(table)))
         keys = [(name, "ascending") for name in order if name in table.column_names]
-        return table.sort_by(keys) if keys and len(table) <= limit else table
+        if keys and len(table) <= limit:
+            return table.sort_by(keys)
+        return table
 
 
 @dataclass(frozen=True)
 class UnitPivot:
-    """How the rows of a block, which has all rows of each of its units, become values; picklable.
+    """A function of a block, an Arrow table with all rows of its units, that makes one row per
+    unit. It can be pickled.
 
-    values: the number of values in a row, v0, v1, …; texts: of further texts, t0, t1, …. names: for
-    each column that names a row's value, all its texts. chosen: the numbers of the values that are
-    kept, where these are counted through the texts of all columns. grouped: True if a unit may have
-    several rows.
+    values: the number of values in a row, v0, v1, …. texts: the number of further texts, t0, t1, ….
+    names: column that names what a row's value is, such as its system -> all its texts; empty for a
+    wide table. chosen: the combinations of these texts that are read, by their numbers, in which
+    the texts of the last column vary fastest. grouped: True if a unit may have several rows.
     """
 
     values: int
@@ -295,18 +333,21 @@ class UnitPivot:
         return self.values * len(self.chosen)
 
     def __call__(self, block: "pa.Table", before: int = 0) -> UnitBlocks:
-        """One row per unit."""
+        """The units of a block. before: not used, as units have no numbers."""
         import pyarrow as pa
 
         keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
         texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
         if not self.grouped:
+            # −0.0 becomes 0.0
             values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
             return UnitBlocks((pa.table(keys | values | texts),), RowCounts(1, 1, len(block)))
         return self._grouped(block, keys, texts)
 
     def _grouped(self, block: "pa.Table", keys: Texts, texts: Texts) -> UnitBlocks:
-        """The mean v0, v1, … of the draws of each unit, with number and variance if several are."""
+        """The mean v0, v1, … of the draws of each unit; if a unit of the block has several, also
+        their number and variance.
+        """
         import pyarrow as pa
 
         units = unit_rows(list(keys.values()))
@@ -323,27 +364,32 @@ class UnitPivot:
 
     @property
     def _combinations(self) -> int:
-        """The number of texts that name a value, through all columns."""
+        """The number of combinations of the texts that name what a value is; 1 without such
+        columns.
+        """
         return int(np.prod([len(texts) for texts in self.names.values()]))
 
     def _numbers(self, block: "pa.Table") -> list[Floats]:
+        """The values of all rows, v0, v1, …."""
         return [block[f"v{i}"].to_numpy() for i in range(self.values)]
 
     def _cell(self, block: "pa.Table", units: "UnitRows") -> Ints:
-        """The number of each row's value and unit: of the first value's units, of the second's …"""
+        """The cell of each row: number of its combination · number of units + its unit."""
         number = np.zeros(len(block), np.int64)
         for name, texts in self.names.items():
             number = number * len(texts) + tables.indices_among(block[name], texts)
         return number * len(units.first) + units.unit
 
     def _draws(self, block: "pa.Table", cell: Ints, units: int) -> Iterator[Draws]:
-        """The draws of each value that is kept, for all units."""
-        columns = [
+        """The draws of all units, for each combination that is read and each value of a row. cell:
+        of each row. units: their number.
+        """
+        draws_of_cells = [
             drawn_of(cell, column, units * self._combinations) for column in self._numbers(block)
         ]
         for number in self.chosen:
             cells = slice(number * units, (number + 1) * units)
-            for draws in columns:
+            for draws in draws_of_cells:
                 yield Draws(draws.count[cells], draws.mean[cells], draws.variance[cells])
 
 
@@ -354,12 +400,16 @@ class UnitRows(NamedTuple):
     first: Ints
 
     def same(self, columns: Texts) -> dict[str, np.ndarray]:
-        """The columns of texts that are the same on all rows of a unit, one text per unit."""
-        texts = {name: column.to_numpy() for name, column in columns.items()}
-        first = {name: text[self.first] for name, text in texts.items()}
-        return {
-            name: text for name, text in first.items() if (text[self.unit] == texts[name]).all()
-        }
+        """Column -> one text per unit, of the columns whose text is the same on all rows of each
+        unit.
+        """
+        texts_of_units = {}
+        for name, column in columns.items():
+            texts = column.to_numpy()
+            first_texts = texts[self.first]
+            if (first_texts[self.unit] == texts).all():
+                texts_of_units[name] = first_texts
+        return texts_of_units
 
 
 def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
@@ -385,12 +435,16 @@ def unit_rows(keys: Sequence["pa.ChunkedArray"]) -> UnitRows:
 def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
     """The draws of each cell: its values that are not NaN. The order of the rows does not matter.
 
+    cell: of each row, from 0. cells: their number.
+
     >>> drawn_of(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
     Draws(count=array([2., 0., 1.]), mean=array([1.5, nan, 5. ]), variance=array([0.5, nan, nan]))
     """
     present = np.flatnonzero(~np.isnan(values))
+    # sorted, so that sums do not depend on the order of the rows
     order = present[np.lexsort([values[present], cell[present]])]
-    cell, values = cell[order], values[order]
+    cell = cell[order]
+    values = values[order]
     count = np.bincount(cell, minlength=cells).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 0, np.bincount(cell, values, cells) / count, np.nan)
@@ -411,9 +465,10 @@ def read_table(
     """The values of a wide table, one row per unit, or of a long one, one row per unit, system and
     perhaps metric.
 
-    Rows with the same unit, system and metric are draws, whose mean is the value. Raises InputError
-    if a cell of values is text or infinite, or if rows may belong to different units;
-    ParameterError if a requested system or metric does not exist.
+    Rows with the same unit, system and metric are draws, whose mean is the value. systems, metrics:
+    the requested ones, empty for all. rule: for the values. Raises InputError if a cell of values
+    is text or infinite, or if rows may belong to different units; ParameterError if a requested
+    system or metric does not exist.
     """
     table = roles.table
     table.check(roles.cell, roles.values, rule)
@@ -444,31 +499,35 @@ def _labels_beside_shares(values: UnitValues) -> Iterator[kinds.Finding]:
     their predicted probabilities are.
     """
     for metric in values.metrics:
-        systems = {
-            name: sums.numerator for (of, name), sums in values.values.items() if of == metric
+        columns = {
+            system: sums.numerator
+            for (name, system), sums in values.values.items()
+            if name == metric
         }
-        labels = [name for name, column in systems.items() if _is_flag(column)]
-        shares = [name for name, column in systems.items() if _is_share(column)]
-        if len(labels) == 1 and len(shares) == len(systems) - 1 > 0:
+        labels = [system for system, column in columns.items() if _is_flag(column)]
+        shares = [system for system, column in columns.items() if _is_share(column)]
+        if len(labels) == 1 and len(shares) == len(columns) - 1 > 0:
             others = roles_of.listed(shares)
             yield kinds.LABELS_BESIDE_SHARES.warning(1, label=labels[0], shares=others)
 
 
-FEW_VALUES = 20  # such as partial credit in steps of 0.05
+FEW_VALUES = 20  # distinct values up to which shares may be partial credit, in steps of 0.05
 
 
 def _is_flag(column: Floats) -> bool:
+    """True for 0 and 1, of which both occur."""
     return {*np.unique(column[~np.isnan(column)]).tolist()} == {0.0, 1.0}
 
 
 def _is_share(column: Floats) -> bool:
+    """True for many different numbers from 0 to 1."""
     known = column[~np.isnan(column)]
-    inside = bool(len(known)) and known.min() >= 0 and known.max() <= 1
-    return inside and len(np.unique(known)) > FEW_VALUES
+    is_inside = bool(len(known)) and known.min() >= 0 and known.max() <= 1
+    return is_inside and len(np.unique(known)) > FEW_VALUES
 
 
 def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> list[Key]:
-    """The metrics and systems to compare; a wide table holds the metric that is asked for.
+    """The (metric, system) to compare. A wide table holds the only requested metric.
 
     Raises ParameterError for one that does not exist, and InputError for a system without a name.
     """
@@ -481,13 +540,15 @@ def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> l
 
 
 def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
-    """The units of a table; raises InputError if there are more values than are kept."""
-    table, groups = roles.table, roles.groups_read
+    """The units of a table. limit: the number of values that may be kept. Raises InputError for
+    more.
+    """
+    table = roles.table
     pivot = _pivot(roles, keys)
-    if table.rows * pivot.width > limit:
+    if table.rows * pivot.width > limit:  # else there are surely no more values
         units = table.distinct(roles.keys) if pivot.grouped else table.rows
         refuse_too_many(table.name, units, pivot.width, limit)
-    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(groups)}
+    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(roles.groups_read)}
     numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
     query = table.query(texts, numbers, ID if pivot.grouped else None)
     blocks: UnitBlocks = table.engine.total(query, pivot)
@@ -507,7 +568,7 @@ def _pivot(roles: UnitRoles, keys: Sequence[Key]) -> UnitPivot:
 
 
 def _group_texts(roles: UnitRoles, units: "pa.Table") -> dict[str, np.ndarray]:
-    """The text of each unit in the columns that have one text per unit."""
+    """Column -> the text of each unit, of the columns that have one text per unit."""
     columns = {f"t{i}": column.name for i, column in enumerate(roles.groups_read)}
     present = [name for name in columns if name in units.column_names]
     return {columns[name]: units[name].to_numpy() for name in present}
@@ -520,7 +581,9 @@ def refuse_too_many(where: str, units: int, width: int, limit: int) -> None:
 
 
 def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
-    """The values with the tasks of the units: of a column of them, or the clusters."""
+    """The values with the tasks of the units, if there are several: the clusters, or those that a
+    column names.
+    """
     if roles.cluster and "task" in roles.cluster.uses and values.cluster is not None:
         return replace(values, tasks=values.cluster_names, by_task=True)
     for column in roles.task:
@@ -536,9 +599,11 @@ def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
         yield _draws_finding(roles, rows)
     if roles.guess:
         yield kinds.GUESSED_VALUES.warning(column=roles.guess)
-    numbers, empty = roles.rest.of_kind("numbers"), roles.rest.of_kind("empty")
-    if roles.system:
-        numbers, empty = [column for column in numbers if not column.repeats], []
+    numbers = roles.rest.of_kind("numbers")
+    empty = roles.rest.of_kind("empty")
+    if roles.system:  # other columns of a long table are no systems
+        numbers = [column for column in numbers if not column.repeats]
+        empty = []
     unread = [column for column in roles.groups if column not in roles.groups_read]
     yield from unused("Numeric columns that were not compared", numbers)
     yield from unused("Columns without any value", empty)
@@ -547,26 +612,32 @@ def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
 
 def _draws_finding(roles: UnitRoles, rows: RowCounts) -> kinds.Finding:
     """How many rows are draws of how many units; a warning if no column counts them."""
-    even = rows.fewest == rows.largest and not rows.empty
-    number = f"{rows.largest:,}" if even else f"up to {rows.largest:,}"
-    omitted = f" Empty values among them: {rows.empty:,}; they are left out." if rows.empty else ""
-    wide = roles.system is None and len(roles.values) > 1
-    noun = roles.name if wide else f"{roles.name} and system"
-    level = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
-    return level(rows.total, total=rows.total, number=number, each=noun, left=omitted)
+    have_equal_rows = rows.fewest == rows.largest and not rows.empty
+    number = f"{rows.largest:,}" if have_equal_rows else f"up to {rows.largest:,}"
+    omitted = ""
+    if rows.empty:
+        omitted = f" Empty values among them: {rows.empty:,}; they are left out."
+    is_wide = roles.system is None and len(roles.values) > 1
+    noun = roles.name if is_wide else f"{roles.name} and system"
+    finding = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
+    return finding(rows.total, total=rows.total, number=number, each=noun, left=omitted)
 
 
 # What readers of values share ---------------------------------------------------------------------
 
 
 def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tuple[str, ...]:
-    """The requested names, or all. Raises ParameterError for one that does not exist."""
+    """The requested names, all if none is requested. parameter: the one that names them. Raises
+    ParameterError for one that does not exist.
+    """
     chosen = [roles_of.require(names, name, "the input", parameter) for name in requested]
     return tuple(dict.fromkeys(chosen or names))
 
 
 def unused(what: str, columns: Sequence[UnitColumn | str]) -> Iterator[kinds.Finding]:
-    """A finding on columns or measures that are not used, if there are any."""
+    """A finding on columns or measures that are not used, if there are any. what: how the finding
+    calls them.
+    """
     if columns:
         listed = roles_of.listed(map(str, columns), NAMED)
         yield kinds.UNUSED_COLUMNS.warning(len(columns), "read", what=what, names=listed)

@@ -183,8 +183,8 @@ def _session(where: str) -> Any:
     with asked(where), _no_messages():
         session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     context = getattr(session, "_sc", None)  # Connect has none
-    is_local = context is not None and context.master.startswith("local")
-    if is_local and "PYSPARK_PYTHON" not in os.environ:
+    is_python_chosen = "PYSPARK_PYTHON" in os.environ
+    if context is not None and context.master.startswith("local") and not is_python_chosen:
         # workers on this machine: this Python, not whatever `python3` is
         context.pythonExec = sys.executable
     return session
