@@ -160,17 +160,12 @@ class UnitInput:
         elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
             parts = [*map(sources.of_system, parts, names_of_systems(parts))]
         table = UnitTable.of(parts, engine)
-<<<<<<< HEAD
-        found = cls(kind_of(p, table), table, p)
-        found.check()
-        if p.oracle:
-            return replace(found, p=judge_labels.with_judge(p, table, found.name))
-        return found
-=======
         unit_input = cls(kind_of(p, table), table, p)
         unit_input.check()
+        if p.oracle:
+            with_judge = judge_labels.with_judge(p, table, unit_input.name)
+            return replace(unit_input, p=with_judge)
         return unit_input
->>>>>>> lang
 
     @property
     def kind(self) -> InputKind:
@@ -206,17 +201,7 @@ class UnitInput:
         """The metrics that the input itself must hold, which are not computed from draws."""
         return [name for name in self.p.metrics if not lookup.of_draws(name)]
 
-<<<<<<< HEAD
     def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[MetricAtK, ...]]:
-        """The values and their metrics; none for trials. Ranked lists have their own reader."""
-        p, table = self.p, self.table
-        if self.name == "classification":
-            losses = _losses(p.metrics)
-            data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
-            kind = PerUnit(lookup.absent)
-            return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
-=======
-    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
         """The values and their metrics; without metrics for trials. Ranked lists are read
         elsewhere.
         """
@@ -226,8 +211,7 @@ class UnitInput:
             losses = _losses(p.metrics)
             data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
             kind = PerUnit(lookup.absent)  # the losses are values of units from here on
-            return data, tuple(Chosen(replace(metric, kind=kind)) for metric in losses)
->>>>>>> lang
+            return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
         for name in p.metrics:
             if not lookup.is_in_catalogue(name):
                 holds = f"preds holds {self.kind.what}; name the metric of these values"
@@ -279,18 +263,7 @@ class UnitInput:
             directions={**stated, **data.directions},
         )
 
-<<<<<<< HEAD
     def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
-        """The values of the requested metrics, and these, with the directions that are stated."""
-        named = {}
-        for name in data.metrics:
-            metric = lookup.named(name, data.directions.get(name))
-            draws = [draws for (label, _), draws in data.draws.items() if label == name]
-            if any(one.several for one in draws) and all(one.passes for one in draws):
-                metric = replace(metric, low=0.0, high=1.0)
-            named[name] = MetricAtK(metric)
-=======
-    def _measured(self, data: UnitValues) -> tuple[UnitValues, tuple[Chosen, ...]]:
         """The values of the requested metrics, and these metrics, with the directions that the
         input states.
         """
@@ -302,8 +275,7 @@ class UnitInput:
                 of_system.passes for of_system in draws
             ):
                 metric = replace(metric, low=0.0, high=1.0)  # means of 0 and 1
-            in_input[name] = Chosen(metric)
->>>>>>> lang
+            in_input[name] = MetricAtK(metric)
         if len(self.metrics) == len(self.p.metrics):
             return data, tuple(in_input.values())
         metrics = tuple(
@@ -339,13 +311,8 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
         if lookup.is_in_catalogue(name):
             meanings = lookup.meanings(name, "counts")
         else:
-<<<<<<< HEAD
-            meant = lookup.find_metrics([name], "counts", ())
-        if len(meant) != 1 or not _is_loss(meant[0].metric):
-=======
-            meanings = lookup.chosen([name], "counts", ())
+            meanings = lookup.find_metrics([name], "counts", ())
         if len(meanings) != 1 or not _is_loss(meanings[0].metric):
->>>>>>> lang
             has = [loss for loss, metric in lookup.TABLES["counts"].items() if _is_loss(metric)]
             raise ParameterError(
                 f"metrics: for single rows there are {', '.join(sorted(has))}, got {str(name)!r}; "

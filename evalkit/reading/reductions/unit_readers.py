@@ -77,13 +77,8 @@ def read_losses(
     return replace(
         scores,
         values={
-<<<<<<< HEAD
-            (metric.name, system): MetricAtK(metric).sums(scored[system])
-            for metric, system in product(losses, scored)
-=======
-            (metric.name, system): Chosen(metric).sums(rows_of_system[system])
+            (metric.name, system): MetricAtK(metric).sums(rows_of_system[system])
             for metric, system in product(losses, rows_of_system)
->>>>>>> lang
         },
         draws={},
         columns=columns,

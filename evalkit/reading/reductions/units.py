@@ -49,19 +49,6 @@ class UnitValues:
     """One value per unit for each (metric, system).
 
     id: the name of each unit, as text of numpy or Arrow; None if units are numbered. name: the noun
-<<<<<<< HEAD
-    for what varies in the input, "row" if it names none. cluster: None if each has one unit, which
-    then has the cluster's name. texts: further columns that may name clusters. findings: what was
-    decided or left out. alone: rows whose id another system lacks. accounts: how each system's
-    ranked rows were used. known: (metric, system) -> value, low, high, level, n of an earlier
-    report, which has only differences, and directions: which of a metric's values are better in it,
-    "high", "low" or "neither". draws: for each value of a table the draws that it is the mean of.
-    source: the metric of these that others are computed from. tasks: the name of each unit's task,
-    if there are several. by_task: True if tasks are the clusters. stated: the numbers of a log for
-    a (system, task, metric). repeated: the (metric, system) whose values are of repeated draws of 0
-    or 1. logged: True if they are from evaluation logs, whose systems may share no question.
-    labels: system -> an oracle's labels of the units that a judge gave the values, NaN where none.
-=======
     for what varies in the input, "row" if it names none. cluster: the clusters of units; None if
     each has one unit, which then has the cluster's name. texts: column that may name clusters ->
     one text per unit. findings: what was decided or left out. alone: the number of rows whose id
@@ -73,8 +60,8 @@ class UnitValues:
     unit's task; None unless there are several. by_task: True if tasks are the clusters. stated:
     (system, task, metric) -> the numbers of a log. repeated: the (metric, system) whose values are
     means of repeated draws of 0 or 1. logged: True if values are from evaluation logs, whose
-    systems may share no question.
->>>>>>> lang
+    systems may share no question. labels: system -> an oracle's labels of the units that a
+    judge gave the values, NaN where none.
     """
 
     id: Any
@@ -169,14 +156,10 @@ class UnitValues:
                 repeated.add(key)
         return replace(self, values=values, source=source, repeated=repeated)
 
-<<<<<<< HEAD
     def _refuse_few_draws(self, computed: Sequence[MetricAtK]) -> None:
-=======
-    def _refuse_few_draws(self, computed: Sequence[Chosen]) -> None:
         """Raise ParameterError for metrics of draws if it is not clear of which metric, or if no
         unit has enough draws. computed: these metrics.
         """
->>>>>>> lang
         if len(self.metrics) > 1:
             label = computed[0].label
             raise ParameterError(
