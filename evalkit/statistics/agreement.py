@@ -41,7 +41,7 @@ class Ratings(NamedTuple):
     @property
     def unequal(self) -> Floats:
         """1 for each unit with different ratings, else 0."""
-        return (self.first != self.second).astype(np.float64)
+        return np.where(self.first == self.second, 0.0, 1.0)
 
     @property
     def squares(self) -> Floats:
@@ -69,8 +69,7 @@ def share_unequal(values: Floats, others: Floats) -> Floats:
 
 def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others."""
-    centred: Floats = values - others.mean()
-    return centred * centred + others.var()
+    return np.square(values - others.mean()) + float(others.var())
 
 
 def kappa(ratings: Ratings) -> Disagreement:
