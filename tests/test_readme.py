@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import docs_pictures as pictures
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +22,7 @@ import results_schema
 import yaml
 from frozen import freeze
 from jsonschema import Draft202012Validator
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from readme_table import README
 
 import evalkit as ek
@@ -286,6 +288,8 @@ def files():
     judged.to_csv("qrels.txt", sep=" ", header=False, index=False)
     Path("june.toml").write_text('preds = "runs/"\nqrels = "qrels.txt"\n')
     shutil.copytree(system.bundled_notebooks(), "notebooks")
+    section = new_notebook(cells=[new_markdown_cell("## Mine"), new_code_cell("study.estimates")])
+    nbformat.write(section, "my_section.ipynb")
 
 
 WITH_COMMANDS = [
