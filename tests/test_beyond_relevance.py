@@ -239,8 +239,8 @@ def test_every_way_to_judge_lies_within_and_the_limits_are_attained(cut):
 
 
 def test_by_hand():
-    """Relevant, unjudged, not relevant, unjudged: precision@2 is 1/2 or 1; AP 1, or with both ((1 +
-    1 + 3/4) / 3).
+    """Relevant, unjudged, not relevant, unjudged: precision@2 is 1/2 or 1, and sets the depth to 2,
+    so that the second unjudged item never counts: AP is 1 either way.
     """
     rows = {
         "query": "q",
@@ -260,6 +260,21 @@ def test_by_hand():
     assert frame.loc["average_precision", ["value", "low", "high"]].tolist() == [1.0, 1.0, 1.0]
     text = study.tables.unjudged.to_markdown()
     assert "0.50 to 1.00" in text
+
+
+def test_every_unjudged_item_up_to_the_deepest_cut_off_counts():
+    """As above; with the fourth item relevant alone AP is (1 + 2/4) / 2, with the second alone 1.
+    """
+    rows = {
+        "query": "q",
+        "item": list("abcd"),
+        "score": [4, 3, 2, 1],
+        "grade": [1, np.nan, 0, np.nan],
+    }
+    study = ranking.read(pd.DataFrame(rows), metrics="precision@4,map")
+    limits = beyond_relevance.bounds(study).set_index("metric")[["low", "high"]]
+    assert limits.loc["precision@4"].tolist() == [0.25, 0.75]
+    assert limits.loc["average_precision"].tolist() == [0.75, 1.0]
 
 
 def test_nothing_where_all_items_of_the_first_ranks_are_judged():

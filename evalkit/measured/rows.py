@@ -370,13 +370,13 @@ class SummedForecasts:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
             metric_at_k,
-            self.middle(metric_at_k, group, i),
-            self.summary.sample,
-            i,
-            self._sampled_rows_in(group),
-            self.layout,
-            n,
-            kish - 1,
+            middle=self.middle(metric_at_k, group, i),
+            sample=self.summary.sample,
+            system=i,
+            member=self._sampled_rows_in(group),
+            layout=self.layout,
+            n=n,
+            freedom=kish - 1,
         )
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
