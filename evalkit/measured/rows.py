@@ -298,8 +298,9 @@ class TermAdder:
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
+        all_metrics = range(len(self.metrics))
         is_slice = group > 0
-        return range(min(len(self.metrics), 1) if is_slice else len(self.metrics))
+        return all_metrics[:1] if is_slice else all_metrics
 
     def _columns(self, block: Block, group: int) -> Floats:
         """The columns of `moments` of each row of a block; shape (columns, rows)."""

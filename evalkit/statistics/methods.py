@@ -225,12 +225,15 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
     else:
         spread = first.difference_spread(second)
         difference = Difference(first.value - second.value, spread.error, first.n, spread.tapered)
+    method = DIEBOLD_MARIANO
+    if difference.tapered:  # the plain sum of autocovariances was not positive
+        method = TAPERED
     by_t = DifferenceByT(
         value=difference.value,
         error=difference.error,
         n=difference.n,
         freedom=max(difference.n - 1.0, 1.0),
-        method=TAPERED if difference.tapered else DIEBOLD_MARIANO,
+        method=method,
         scale=_magnitude(first, second),
     )
     return options.compare(by_t)
