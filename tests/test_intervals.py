@@ -117,6 +117,15 @@ def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, res
     assert limits(mirrored) == pytest.approx((-e.high, -e.low), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("first_only", "second_only", "n", "difference"), [(5, 0, 5, 1.0), (0, 0, 5, 0.0)]
+)
+def test_tangos_score_of_the_observed_difference_is_0_without_variance(
+    first_only, second_only, n, difference
+):
+    assert iv._tango_score(first_only, second_only, n, difference) == 0.0
+
+
 def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
     """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard
     errors above.

@@ -33,6 +33,7 @@ from significance_tables import wide
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.lookup import find
+from evalkit.catalogue.own import names_of
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
 from evalkit.pages import binary_page, classification_page, ranking_page
@@ -551,3 +552,9 @@ def test_lists_are_refused_by_query():
         match=r"must return a pair \(numerator, denominator\) for each query, got int 1",
     ):
         find(pair, "rankings").sums(lists)
+
+
+def test_starred_arguments_are_named_by_their_stars_without_annotations():
+    def metric(label, *args: int, **options: str) -> None: ...
+
+    assert [*names_of(metric)] == ["label", "*args", "**options"]

@@ -343,17 +343,15 @@ class BlockMetrics(ABC, Generic[Further]):
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
             kish = min(cells.kish(mask) for mask in masks)
-        value = kind.value_of_table(kind.score_table(tables))
-        form = _form(moments, {column: 1.0})
         return InfluenceStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
-            self.layout,
-            value,
-            form,
-            cells.n,
-            kish - 1,
-            tables,
+            layout=self.layout,
+            untransformed=kind.value_of_table(kind.score_table(tables)),
+            coefficients=_coefficients(moments, {column: 1.0}),
+            n=cells.n,
+            freedom=kish - 1,
+            tables=tables,
         )
 
     def mean(
@@ -381,11 +379,11 @@ class BlockMetrics(ABC, Generic[Further]):
         return ClassMeanStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
-            self.layout,
-            float(sum(part.share * part.statistic.value for part in parts)),
-            _form(moments, dict(zip(columns, multiples, strict=True))),
-            cells.n,
-            kish - 1.0,
+            layout=self.layout,
+            untransformed=float(sum(part.share * part.statistic.value for part in parts)),
+            coefficients=_coefficients(moments, dict(zip(columns, multiples, strict=True))),
+            n=cells.n,
+            freedom=kish - 1.0,
             system=i,
             positives=self.positive_weights(group),
             columns=columns,
@@ -414,16 +412,16 @@ def sums_label(metric_at_k: MetricAtK) -> str:
     return MetricAtK(kind.metric).label
 
 
-def _form(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
+def _coefficients(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
     """The coefficients of a linear combination of the columns of the moments, one per column: those
     of `multiples`, by number of the column, else 0; empty without moments.
     """
     if moments is None:
         return np.zeros(0)
-    form = np.zeros(len(moments.mean))
+    coefficients = np.zeros(len(moments.mean))
     for column, multiple in multiples.items():
-        form[column] = multiple
-    return form
+        coefficients[column] = multiple
+    return coefficients
 
 
 # Two classes

@@ -557,28 +557,20 @@ def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) 
     kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
     shares = measured.shares_in(kind, group)
-    systems = range(len(measured.systems))
-    metric = measured.part_metric(kind, group)
-    statistics = [
-        [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
-        for i in systems
-    ]
+    metric = measured.part_metric(kind, group)  # of each label
+    # by system and label
+    statistics = []
+    for i in range(len(measured.systems)):
+        of_labels = [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
+        statistics.append(of_labels)
     share_influence = list[Floats]()
     if isinstance(kind, Weighted):
-        total = measured.positive_weights(group).sum()
-        for of_labels in statistics:
-            value = np.array([statistic.value for statistic in of_labels])
-            mean = float(np.nansum(shares * value))
-            # a row with a label raises its share, and so the mean if its value is above the mean
-            share_influence.append(np.nan_to_num(ratio(value - mean, total)))
+        total = float(measured.positive_weights(group).sum())
+        share_influence = [_share_influence(of_labels, shares, total) for of_labels in statistics]
     joint_influence = {}
     if kind.selects_rows and measured.plain:
-        for i, j in combinations(systems, 2):
-            differences = [
-                _decisijoint_influences(first, second)
-                for first, second in zip(statistics[i], statistics[j], strict=True)
-            ]
-            joint_influence[i, j] = shares[:, None] * np.array(differences)
+        for i, j in combinations(range(len(measured.systems)), 2):
+            joint_influence[i, j] = _joint_influence(statistics[i], statistics[j], shares)
             if share_influence:
                 with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
                 difference = share_influence[i] - share_influence[j]
@@ -590,9 +582,34 @@ def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) 
     return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
-def _label_influence(
-    statistic: class_cells.CellStatistic | class_cells.InfluenceStatistic, threshold: float
-) -> InfluenceTable:
+LabelStatistic = class_cells.CellStatistic | class_cells.InfluenceStatistic
+
+
+def _share_influence(
+    of_labels: Sequence[LabelStatistic], shares: Floats, total_weight: float
+) -> Floats:
+    """How a row with a label changes a mean over labels by raising the share of its label: up if
+    the label's value is above the mean; shape (labels,). total_weight: of the rows of all labels.
+    """
+    value = np.array([statistic.value for statistic in of_labels])
+    mean = float(np.nansum(shares * value))
+    return np.nan_to_num(ratio(value - mean, total_weight))
+
+
+def _joint_influence(
+    first: Sequence[LabelStatistic], second: Sequence[LabelStatistic], shares: Floats
+) -> Floats:
+    """The influence of a row on the difference of two systems in a mean over labels, through each
+    label; shape (labels, 8), indexed as in `_decision_differences`. first, second: of each label.
+    """
+    differences = [
+        _decision_differences(of_first, of_second)
+        for of_first, of_second in zip(first, second, strict=True)
+    ]
+    return np.asarray(shares[:, None] * np.array(differences))
+
+
+def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTable:
     """The influence of a row on a metric of one label, as a table by the row's cell: by decision
     for a metric of decisions, else by bin of the score.
     """
@@ -606,9 +623,9 @@ def _label_influence(
     return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
 
 
-def _decisijoint_influences(
-    first: class_cells.CellStatistic | class_cells.InfluenceStatistic,
-    second: class_cells.CellStatistic | class_cells.InfluenceStatistic,
+def _decision_differences(
+    first: LabelStatistic,
+    second: LabelStatistic,
 ) -> Floats:
     """The influence of a row on the difference of two systems in a metric of the decisions on one
     label; shape (8,), indexed by 4 · true + 2 · predicted by the first + predicted by the second.

@@ -643,7 +643,8 @@ class LabelFirstReading(FirstReading[LabelFurther]):
         all_rows = group == 0
         if all_rows or self.slices_cells:
             yield from self._label_decisions(block)
-        yield from self._hits_as_decisions(block, self.hits if all_rows else self.slice_hits)
+        hits = self.hits if all_rows else self.slice_hits
+        yield from self._hits_as_decisions(block, hits)
 
     def _label_decisions(self, block: Block) -> Iterator[Decisions]:
         """The actual values of each label, and the decisions of each system on it."""

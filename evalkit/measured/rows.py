@@ -298,8 +298,9 @@ class TermAdder:
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
+        all_metrics = range(len(self.metrics))
         is_slice = group > 0
-        return range(min(len(self.metrics), 1) if is_slice else len(self.metrics))
+        return all_metrics[:1] if is_slice else all_metrics
 
     def _columns(self, block: Block, group: int) -> Floats:
         """The columns of `moments` of each row of a block; shape (columns, rows)."""
@@ -370,13 +371,13 @@ class SummedForecasts:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
             metric_at_k,
-            self.middle(metric_at_k, group, i),
-            self.summary.sample,
-            i,
-            self._sampled_rows_in(group),
-            self.layout,
-            n,
-            kish - 1,
+            middle=self.middle(metric_at_k, group, i),
+            sample=self.summary.sample,
+            system=i,
+            member=self._sampled_rows_in(group),
+            layout=self.layout,
+            n=n,
+            freedom=kish - 1,
         )
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:

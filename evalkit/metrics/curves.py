@@ -289,11 +289,12 @@ def pr_auc_trapezoid(c: Counts) -> float:
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
     """The area under the ROC curve between two false positive rates, not divided by their distance.
 
-    Undefined if one class is absent. Equals pROC's auc(partial.auc = c(1 - low, 1 - high)).
+    c: the table of counts by threshold. low, high: the two rates. Undefined if one class is absent.
+    Equals pROC's auc(partial.auc = c(1 - low, 1 - high)).
     """
     roc = roc_curve(c)
-    x = roc.x
-    y = roc.y
+    x = roc.x  # false positive rate, ascending
+    y = roc.y  # recall
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     # The curve may be vertical at an end, where x has several points: at `low` the area begins at
@@ -439,14 +440,17 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     fp = np.append(0, c.fp)
     at_or_above = slice(start + 1, stop + 1)
     above = slice(start, stop)
-    benefit = np.empty((len(score), 2))
-    for column, rows in enumerate((at_or_above, above)):
-        weighed_fp = fp[rows][::-1] * cost_of_false_positive
-        benefit[:, column] = ratio(tp[rows][::-1] - weighed_fp, c.total)
+    tp_at = tp[at_or_above][::-1]
+    fp_at = fp[at_or_above][::-1]
+    tp_above = tp[above][::-1]
+    fp_above = fp[above][::-1]
+    benefit_at = ratio(tp_at - fp_at * cost_of_false_positive, c.total)
+    benefit_above = ratio(tp_above - fp_above * cost_of_false_positive, c.total)
+    benefit = np.stack([benefit_at, benefit_above], axis=1).ravel()  # two points for each score
     # insert the points of the grid between the pairs of points of the scores
     position = 2 * np.searchsorted(score, grid)
     x = np.insert(np.repeat(score, 2), position, grid)
-    y = np.insert(benefit.ravel(), position, net_benefit(c, grid))
+    y = np.insert(benefit, position, net_benefit(c, grid))
     return x, y
 
 

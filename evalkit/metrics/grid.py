@@ -419,6 +419,7 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     0.25
     """
     pairs = 0.0
+    # by runs of thresholds, whose arrays stay in the cache
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         positives_in_pools = np.where(pooled_here, step.p, 0.0)
         pairs += np.dot(positives_in_pools, step.n)
@@ -448,6 +449,7 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     [0.75, 1.0]
     """
     low = high = 0.0
+    # by runs of thresholds, whose arrays stay in the cache
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         rows = step.tp + step.fp
         precision = step.tp / rows

@@ -36,7 +36,7 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
     """
     area = auc(c) if area is None else area
     squares = np.zeros(2)  # of positives, of negatives
-    for step in steps(c):
+    for step in steps(c):  # runs of thresholds, whose arrays stay in the cache
         squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
     # squares / (size - 1) is the sample variance of a class; its mean varies by that / size
@@ -119,7 +119,7 @@ def average_precision_by_step(
     # The two sums over the positives at or below a row, Σ 1/M and Σ T/M², are the real and the
     # imaginary part of one array, so that one cumsum makes both.
     sums_of_steps_below = 0j
-    for step in steps(c, backwards=True):
+    for step in steps(c, backwards=True):  # runs of thresholds, the lowest first
         rows = step.tp + step.fp  # M
         precision = step.tp / rows  # T/M
         terms = np.empty(len(rows), complex)

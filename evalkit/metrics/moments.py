@@ -47,6 +47,13 @@ class UnitColumns(NamedTuple):
     columns: Any  # an array; of `class_cells.Products` a sparse matrix
 
 
+class PowerSumsOfUnits(NamedTuple):
+    """The sums over units of the squares and of the fourth powers of a number of each unit."""
+
+    squares: float
+    fourth_powers: float
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Moments of m columns over n units: their means, shape (m,), centred sums of products of each
@@ -167,31 +174,33 @@ class Moments:
         """
         return replace(self, second=self.second + np.outer(self.totals, self.mean))
 
-    def square(self, form: Floats) -> float:
+    def square(self, coefficients: Floats) -> float:
         """The centred sum of squares of a linear combination of the columns; 0 if it is only
-        rounding error. form: the coefficient of each column.
+        rounding error. coefficients: one for each column.
         """
-        value = float(form @ self.second @ form)
+        value = float(coefficients @ self.second @ coefficients)
         # the sum of the absolute terms, of which rounding errors are a share
-        size_of_terms = float(np.abs(form) @ np.abs(self.second) @ np.abs(form))
+        sizes = np.abs(coefficients)
+        size_of_terms = float(sizes @ np.abs(self.second) @ sizes)
         if value > ROUNDING * size_of_terms:
             return value
         return 0.0
 
-    def powers(self, form: Floats) -> tuple[float, float]:
-        """The sums of the squares and of the fourth powers of a linear combination of m columns,
-        from `squared` moments, which are those of the products of each two of them. form: the m
-        coefficients.
+    def powers(self, coefficients: Floats) -> PowerSumsOfUnits:
+        """The sums over units of the squares and of the fourth powers of a linear combination of m
+        columns, from moments with `squared`, which are those of the products of each two of them.
+        coefficients: one for each of the m columns, fᵢ.
         """
         # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products, each two columns once,
         # as `from_block` takes them; in the sum a product of two different columns occurs twice
-        i, j = np.triu_indices(len(form))
+        i, j = np.triu_indices(len(coefficients))
         occurrences = np.where(i == j, 1, 2)
-        coefficient = form[i] * form[j] * occurrences
+        coefficient = coefficients[i] * coefficients[j] * occurrences
         mean_square = float(coefficient @ self.mean)
         # the fourth powers are the squares of these squares: around their mean, and of it
         around_mean = float(coefficient @ self.second @ coefficient)
-        return mean_square * self.n, around_mean + self.n * mean_square**2
+        fourth_powers = around_mean + self.n * mean_square**2
+        return PowerSumsOfUnits(mean_square * self.n, fourth_powers)
 
     def kish(self, column: int) -> float:
         """Kish's effective number of units, (Σ x)² / Σ x², of the column of this number."""

@@ -125,7 +125,11 @@ class Alternative(StrEnum):
         >>> Alternative.GREATER.limits(0.1, 0.3), Alternative.LESS.limits(0.1, 0.3)
         ((0.1, inf), (-inf, 0.3))
         """
-        return (low if self.counts(1) else -np.inf), (high if self.counts(-1) else np.inf)
+        if not self.counts(1):  # only a first system below the second counts
+            low = -np.inf
+        if not self.counts(-1):
+            high = np.inf
+        return low, high
 
     def half_width(self, value: float, low: float, high: float) -> float:
         """Half of the interval's width; of a one-sided one the distance of its limit."""

@@ -128,8 +128,11 @@ class GroupEstimates:
     def _numbers(self, level: float) -> _Numbers:
         """The values and the limits of all groups at a level."""
         estimates = [self.estimate(group, level) for group in range(len(self.correlation))]
-        columns = [(e.value, e.low, e.high) for e in estimates]
-        return _Numbers(*np.array(columns, float).reshape(-1, 3).T)
+        return _Numbers(
+            value=np.array([e.value for e in estimates], float),
+            low=np.array([e.low for e in estimates], float),
+            high=np.array([e.high for e in estimates], float),
+        )
 
     def differences(self, level: float) -> LimitArrays:
         """MOVER of the limits of both groups, with the correlation of their errors."""

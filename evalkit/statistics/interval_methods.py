@@ -71,13 +71,17 @@ def t_on_range(
     freedom: the degrees of freedom of the error. n: the number of units, by default that of the
     statistic. ends: bounds in place of those of the metric.
     """
+    if n is None:
+        n = statistic.n
+    if ends is None:
+        ends = statistic.metric.ends
     return closed_forms.ranged_t(
         statistic.value,
         error,
         freedom=freedom,
-        n=statistic.n if n is None else n,
+        n=n,
         level=options.level,
-        ends=statistic.metric.ends if ends is None else ends,
+        ends=ends,
         method=method,
     )
 
@@ -198,8 +202,9 @@ def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
     if np.isinf(ends).all() and never_negative:
         is_share = bool((sums.numerator <= sums.size).all())
-        # at 0 or 1 the logit does not exist
-        ends = (0.0, 1.0 if is_share and 0 < statistic.value < 1 else np.inf)
+        ends = (0.0, np.inf)
+        if is_share and 0 < statistic.value < 1:  # at 0 or 1 the logit does not exist
+            ends = (0.0, 1.0)
     return jackknife(statistic, options, few=True, ends=ends)
 
 

@@ -281,8 +281,9 @@ def _blocks(m: int, size: int) -> Iterator[slice]:
     [(0, 2), (2, 5)]
     """
     starts = range(0, max(m - 1, 1), size)
-    for start in starts:
-        yield slice(start, m if start == starts[-1] else start + size)
+    ends = [*starts[1:], m]
+    for start, end in zip(starts, ends, strict=True):
+        yield slice(start, end)
 
 
 class ExtremeCounts(NamedTuple):

@@ -226,12 +226,15 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
         spread = first.difference_spread(second)
         value = first.value - second.value
         difference = Difference(value, spread.error, int(spread.n), spread.tapered)
+    method = DIEBOLD_MARIANO
+    if difference.tapered:  # the plain sum of autocovariances was not positive
+        method = TAPERED
     by_t = DifferenceByT(
         value=difference.value,
         error=difference.error,
         n=difference.n,
         freedom=max(difference.n - 1.0, 1.0),
-        method=TAPERED if difference.tapered else DIEBOLD_MARIANO,
+        method=method,
         scale=_magnitude(first, second),
     )
     return options.compare(by_t)

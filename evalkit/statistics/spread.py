@@ -168,7 +168,9 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
     largest = np.abs(influence).max(axis=-1, initial=0.0, keepdims=True)
     scaled = influence / np.where(largest == 0, 1.0, largest)
     squares = scaled * scaled
-    powers = scaled * (squares if power == 3 else squares * scaled)
+    powers = scaled * squares
+    if power == 4:
+        powers = scaled * (squares * scaled)
     if frequency is None:
         square_sum = squares.sum(axis=-1)
         power_sum = powers.sum(axis=-1)

@@ -224,8 +224,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         # the coefficients of l · Σ weight: a common factor leaves the quotient as it is
         weight, *_ = self.totals
         coefficients = self._term_coefficients(self.squares.near) * weight
-        square, fourth = self.squares.moments.powers(coefficients)
-        return float(ratio(fourth, square**2))
+        powers = self.squares.moments.powers(coefficients)
+        return float(ratio(powers.fourth_powers, powers.squares**2))
 
     def _cube_of_loss(self) -> float:
         """Σ l³ / (Σ l²)^1.5 of the influence values l on a mean loss; 0 if all losses are equal.
