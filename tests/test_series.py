@@ -215,7 +215,7 @@ def test_times_are_counted_where_rows_share_them():
     assert read(table).unit_name == "time"
     assert read(days()).unit_name == "row"
     many = pd.concat([days(12, seed=i, unique_id=f"s{i}") for i in range(12)])
-    assert read(many).unit_name == "unique_id"
+    assert read(many).unit_name == "series"
 
 
 def test_rows_without_ids_are_named_by_series_and_time():

@@ -695,7 +695,11 @@ class Rating(row_study.RowStudy):
 
     @property
     def unit_name(self) -> str:
-        """The row, or the time if several rows share it, or the unit that the user named."""
+        """The row, or the time if several rows share it, or the series if these are the units, or
+        the unit that the user named.
+        """
+        if self.settings.unit and not self.p.unit:
+            return "series"
         order = self.timing.ordered if self.timing and self.in_time_order else None
         return "time" if order and order.times < len(order.step) else super().unit_name
 
