@@ -9,9 +9,18 @@ import pandas as pd
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
-from evalkit.numbers import counted, decimals, enumerated, listed, number, percent, share, signed
+from evalkit.numbers import (
+    counted,
+    decimals,
+    enumerated,
+    listed,
+    number,
+    percent,
+    plural,
+    share,
+    signed,
+)
 from evalkit.pages import page, pieces, texts
-from evalkit.statistics.weak_slices import MIN_UNITS
 from evalkit.studies.study import Study
 from evalkit.studies.weak_slices import FINDING_SHARE
 
@@ -79,15 +88,14 @@ def _searched(study: Study) -> str:
     tests = int(power["candidates"].iloc[0])
     columns = listed(name for name in study.settings.slices if name in study.attributes)
     systems = enumerated(dict.fromkeys(power["system"]))
+    units = plural(study.unit_name, 2)
     if not tests:
-        return (
-            f"No slice of {columns} and the rest have at least {MIN_UNITS} {study.unit_name}s each "
-            f"to be tested."
-        )
+        return f"No slice of {columns} has enough {units}, in it and in the rest, to be tested."
+    metric = power["metric"].iloc[0]
     return (
         f"{counted(tests, 'slice')} of one or two conditions on {columns} were tested on "
-        f"{percent(FINDING_SHARE)} of the {study.unit_name}s, for {power['metric'].iloc[0]} of "
-        f"{systems}; p is adjusted for all of them."
+        f"{percent(FINDING_SHARE)} of the {units}, for {metric} of {systems}; p is adjusted for "
+        f"all of them."
     )
 
 
