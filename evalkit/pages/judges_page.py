@@ -51,17 +51,17 @@ def verdict(study: Judged) -> Html:
                 what=pair,
                 width=row["width"],
                 width_now=row["width_now"],
-                labels=_enough(row),
+                labels=_enough(row, plural(study.unit_name, 2)),
             )
             sentences.append(more)
     return first_screen.verdict(study, *sentences)
 
 
-def _enough(row: Mapping[Any, Any]) -> str:
+def _enough(row: Mapping[Any, Any], units: str) -> str:
     """The labels for a wished width, in words."""
     if np.isnan(row["needed"]):
-        return f"more than labels of all {row['units']:,}"
-    return f"{row['needed']:,.0f} labels of randomly chosen ones, the same for both systems"
+        return f"more than labels of all {row['units']:,} {units}"
+    return f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
 
 
 def _labels(study: Judged) -> str:

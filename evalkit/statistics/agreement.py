@@ -46,8 +46,8 @@ class Ratings(NamedTuple):
     @property
     def squares(self) -> Floats:
         """The squared difference of each unit's ratings."""
-        difference: Floats = self.first - self.second
-        return difference * difference
+        squares: Floats = np.square(self.first - self.second)
+        return squares
 
 
 class Disagreement(NamedTuple):
@@ -69,8 +69,8 @@ def share_unequal(values: Floats, others: Floats) -> Floats:
 
 def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others."""
-    centred: Floats = values - others.mean()
-    return centred * centred + others.var()
+    mean_squares: Floats = np.square(values - others.mean()) + others.var()
+    return mean_squares
 
 
 def kappa(ratings: Ratings) -> Disagreement:
