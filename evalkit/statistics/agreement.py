@@ -41,7 +41,8 @@ class Ratings(NamedTuple):
     @property
     def unequal(self) -> Floats:
         """1 for each unit with different ratings, else 0."""
-        return (self.first != self.second).astype(np.float64)
+        unequal: Floats = (self.first != self.second).astype(np.float64)
+        return unequal
 
     @property
     def squares(self) -> Floats:
