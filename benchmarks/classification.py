@@ -100,7 +100,7 @@ def resampled(rows: int) -> list[tuple[str, float, str]]:
 
     label, score = simulate(rows)
     rng = np.random.default_rng(9)
-    chosen = lookup.find("average_precision", "counts")
+    chosen = lookup.find_metric("average_precision", "counts")
     ours = seconds(
         lambda: inference.estimate(RowStatistic(chosen, Rows(label, score)), Options(0.95, rng)),
         runs=1,

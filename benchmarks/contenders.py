@@ -33,7 +33,7 @@ def evalkit() -> Callable[[str, str], Means]:
     def work(run: str, qrels: str) -> Means:
         data = runs.read(run, qrels)
         r = data.rankings[data.systems[0]]
-        return [lookup.find(name, "rankings").sums(r).value for name in MEASURES]
+        return [lookup.find_metric(name, "rankings").sums(r).value for name in MEASURES]
 
     return work
 

@@ -208,7 +208,7 @@ def each_user(folder: Path) -> Workload:
 def average_precision(folder: Path) -> Workload:
     """The interval of average precision; the peer: the value alone."""
     label, score = simulate(200_000)
-    chosen = lookup.find("average_precision", "counts")
+    chosen = lookup.find_metric("average_precision", "counts")
 
     def ours() -> object:
         rows = RowStatistic(chosen, Rows(label, score))

@@ -40,7 +40,7 @@ def test_every_metric_has_words_and_no_words_are_of_none():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_label_finds_its_metric_again(name):
     chosen = CHOSEN[NAMES.index(name)]
-    assert lookup.find(name, "rankings") == chosen
+    assert lookup.find_metric(name, "rankings") == chosen
 
 
 # ---- AUC by query, GAUC --------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
 
 def value(name: str, r: Rankings) -> float:
     """The mean or the pooled ratio."""
-    return lookup.find(name, "rankings").sums(r).value
+    return lookup.find_metric(name, "rankings").sums(r).value
 
 
 WORKED = users([[1, 0, 1, 0], [1, 0, 0]], [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]])
@@ -256,7 +256,7 @@ def test_queries_do_not_touch_each_other(data):
     ],
 )
 def test_a_sentence_names_a_metric_as_people_do(name, structure, spoken):
-    assert lookup.find(name, structure).spoken == spoken
+    assert lookup.find_metric(name, structure).spoken == spoken
 
 
 @pytest.mark.parametrize(
@@ -267,8 +267,8 @@ def test_a_sentence_names_a_metric_as_people_do(name, structure, spoken):
     ],
 )
 def test_a_sentence_keeps_the_label_of_a_variant(name, structure, label):
-    assert lookup.find(name, structure).spoken == label
+    assert lookup.find_metric(name, structure).spoken == label
 
 
 def test_a_title_begins_with_a_capital_letter_where_the_spoken_name_does_not():
-    assert lookup.find("accuracy", "counts").title == "Accuracy"
+    assert lookup.find_metric("accuracy", "counts").title == "Accuracy"

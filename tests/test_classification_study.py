@@ -428,7 +428,7 @@ def test_scikit_learn_clips_single_precision_at_its_own_eps():
     theirs = metrics.log_loss(SINGLE_LABELS, SINGLE_SCORES)
     ours = log_loss_of(table)
     assert ours - theirs == pytest.approx((losses.WORST - clipped) / 4, rel=1e-6)
-    assert "of probabilities as float64" in lookup.find("log_loss", "counts").metric.equals
+    assert "of probabilities as float64" in lookup.find_metric("log_loss", "counts").metric.equals
 
 
 def test_log_loss_of_classes_in_single_precision_is_that_of_doubles():

@@ -108,7 +108,7 @@ def each(metrics):
 
 
 def find(name, structure="counts"):
-    return lookup.find(name, structure)
+    return lookup.find_metric(name, structure)
 
 
 # Public tools: those that oracles/classification.py does not ask ----------------------------------

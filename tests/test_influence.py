@@ -113,7 +113,7 @@ def test_runs_of_thresholds_move_a_metric_as_the_whole_table_does(monkeypatch, n
     monkeypatch.setattr("evalkit.metrics.counts.STEP", 64)
     rng = np.random.default_rng(8)
     c = count(rng.normal(size=1_000), rng.random(1_000) < 0.3)
-    kind = lookup.find(name, "counts").metric.kind
+    kind = lookup.find_metric(name, "counts").metric.kind
     runs = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))[::-1]
     assert len(runs) == 16
     np.testing.assert_array_equal(

@@ -49,7 +49,13 @@ def bca(values, g, **options):
 
 def test_a_mean_of_sums_has_the_freedom_of_its_units_as_fourth_powers_are_unknown():
     mean = SummedMean(
-        lookup.find("mae", "forecasts"), Layout.PLAIN, 1.0, n=4, freedom=3.0, square=0.5, skew=2.0
+        lookup.find_metric("mae", "forecasts"),
+        Layout.PLAIN,
+        1.0,
+        n=4,
+        freedom=3.0,
+        square=0.5,
+        skew=2.0,
     )
     assert mean.spread.skewness == 2
     assert np.isnan(mean.spread.standardised_power(4))
@@ -515,7 +521,7 @@ def test_no_lift_by_user_is_above_that_of_positive_rows_alone():
     """
     rng = np.random.default_rng(8)
     label, score, user = rng.integers(0, 2, 30), rng.random(30), np.repeat(["a", "b", "c"], 10)
-    e = estimate(lookup.find("lift", "counts"), Rows(label, score, 0.5, unit=user))
+    e = estimate(lookup.find_metric("lift", "counts"), Rows(label, score, 0.5, unit=user))
     fewest = wilson(label.mean() * 3, 3).low
     assert e.value < e.high <= 1 / fewest
 
@@ -565,7 +571,7 @@ def test_no_predicted_row_claims_no_certainty(name):
     """
     label = np.arange(100) < 4
     score = np.where(np.arange(100) < (1 if name == "mcc" else 0), 0.9, 0.1)
-    e = estimate(lookup.find(name, "counts"), Rows(label.astype(int), score))
+    e = estimate(lookup.find_metric(name, "counts"), Rows(label.astype(int), score))
     assert -1 <= e.low <= e.value <= e.high <= 1
     assert e.high - e.low > 0.4
 
@@ -574,8 +580,10 @@ def test_one_class_for_all_rows_has_a_kappa_without_limits():
     """No row moves it, which is no certainty that it is 0."""
     label = np.arange(60) % 3
     rows = Rows(label, decision=np.zeros(60, dtype=int), classes=3)
-    e = estimate(lookup.find("kappa", "classes"), rows)
+    e = estimate(lookup.find_metric("kappa", "classes"), rows)
     assert e.value == 0
     assert np.isnan([e.low, e.high]).all()
-    perfect = estimate(lookup.find("kappa", "classes"), Rows(label, decision=label, classes=3))
+    perfect = estimate(
+        lookup.find_metric("kappa", "classes"), Rows(label, decision=label, classes=3)
+    )
     assert perfect.high == 1 > perfect.low > 0.8

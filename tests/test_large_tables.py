@@ -349,7 +349,8 @@ def test_a_ratio_over_labels_varies_by_row_as_in_memory(given):
     for number in (0, 10, 40):
         for name in ("micro_precision", "micro_recall", "micro_f1"):
             first, second = (
-                study.at_step(lookup.find(name, "labels"), number) for study in (kept, reduced)
+                study.at_step(lookup.find_metric(name, "labels"), number)
+                for study in (kept, reduced)
             )
             assert second.value == pytest.approx(first.value, rel=1e-12)
             assert second.spread.error == pytest.approx(first.spread.error, rel=1e-10)

@@ -40,7 +40,7 @@ def forecasts() -> pd.DataFrame:
 def labels_of(name: str, structure: str) -> list[str]:
     """The metric that a name stands for, or the several ones with which it is refused."""
     try:
-        return [lookup.find(name, structure).label]
+        return [lookup.find_metric(name, structure).label]
     except SeveralMeanings as refusal:
         return list(refusal.definitions)
 
@@ -62,21 +62,21 @@ def test_there_are_sixty_names_of_ten_tools():
 @pytest.mark.parametrize(("tool", "structure", "name"), EXAMPLES["absent"])
 def test_a_metric_that_is_not_there_is_refused_without_hint_at_another(tool, structure, name):
     with pytest.raises(ParameterError, match=re.escape(repr(name))) as error:
-        lookup.find(name, structure)
+        lookup.find_metric(name, structure)
     assert "did you mean" not in str(error.value)
 
 
 @pytest.mark.parametrize(("structure", "name", "hint"), EXAMPLES["slips"])
 def test_a_slip_is_hinted_at_with_its_cut_off(structure, name, hint):
     with pytest.raises(ParameterError) as error:
-        lookup.find(name, structure)
+        lookup.find_metric(name, structure)
     assert str(error.value).partition("; did you mean ")[2] == (f"{hint!r}?" if hint else "")
 
 
 @pytest.mark.parametrize(("structure", "name", "says"), EXAMPLES["beside"])
 def test_a_name_of_something_beside_the_metrics_is_told_where_it_stands(structure, name, says):
     with pytest.raises(ParameterError, match=re.escape(says)):
-        lookup.find(name, structure)
+        lookup.find_metric(name, structure)
 
 
 def with_cut(metric) -> str:
@@ -92,7 +92,7 @@ def test_a_name_is_found_in_every_case_and_with_every_separator(structure):
     for metric in lookup.TABLES[structure].values():
         name = with_cut(metric)
         for spelling in (name.upper(), name.replace("_", " "), name.replace("_", "-")):
-            assert lookup.find(spelling, structure).metric.name == metric.name
+            assert lookup.find_metric(spelling, structure).metric.name == metric.name
 
 
 def test_every_metric_has_a_title():

@@ -47,7 +47,7 @@ def example(said: dict) -> Rankings:
 
 def mean(name: str, r: Rankings) -> float:
     """The metric's mean over the queries where it is defined, or its pooled ratio."""
-    return lookup.find(name, "rankings").sums(r).value
+    return lookup.find_metric(name, "rankings").sums(r).value
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

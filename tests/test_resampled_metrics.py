@@ -60,7 +60,7 @@ OF_FORECASTS = (
 
 def value(function, structure, rows):
     """The value of a function as an own metric."""
-    return lookup.find(function, structure).value(rows)
+    return lookup.find_metric(function, structure).value(rows)
 
 
 @pytest.mark.parametrize("function", OF_SCORES, ids=lambda f: f.__name__)
@@ -85,7 +85,7 @@ def test_a_partial_function_of_several_classes_has_its_own_value():
     macro = partial(sklearn.f1_score, average="macro")
     made = value(macro, "classes", Rows(CLASS, decision=GUESS, classes=3))
     assert made == pytest.approx(sklearn.f1_score(CLASS, GUESS, average="macro"), rel=1e-12)
-    assert lookup.find(macro, "classes").label == "f1_score_macro"
+    assert lookup.find_metric(macro, "classes").label == "f1_score_macro"
 
 
 def test_weights_reach_a_function_that_takes_them():
@@ -112,11 +112,11 @@ def spread(y_true, y_score):
 
 
 def test_a_name_that_says_nothing_has_no_direction():
-    assert lookup.find(spread, "counts").metric.best == "unknown"
+    assert lookup.find_metric(spread, "counts").metric.best == "unknown"
 
 
 def test_a_name_of_the_catalogue_is_told_apart():
-    assert lookup.find(sklearn.log_loss, "counts").label == "own_log_loss"
+    assert lookup.find_metric(sklearn.log_loss, "counts").label == "own_log_loss"
 
 
 def unclear(a, b):
@@ -125,12 +125,12 @@ def unclear(a, b):
 
 def test_arguments_without_a_meaning_are_refused():
     with pytest.raises(ParameterError, match="arguments of unclear must be of: y_true"):
-        lookup.find(unclear, "counts")
+        lookup.find_metric(unclear, "counts")
 
 
 def interval(function, structure, rows, seed=0):
     options = Options(0.95, np.random.default_rng(0), seed=seed)
-    return inference.estimate(RowStatistic(lookup.find(function, structure), rows), options)
+    return inference.estimate(RowStatistic(lookup.find_metric(function, structure), rows), options)
 
 
 def separation(y_true, y_score):
@@ -217,7 +217,7 @@ def test_a_plain_function_of_a_file_is_a_metric(tmp_path):
     file.write_text(
         "def gap_error(y_true, y_pred):\n    return float(abs(y_pred - y_true).max())\n"
     )
-    chosen = lookup.find(f"{file}:gap_error", "forecasts")
+    chosen = lookup.find_metric(f"{file}:gap_error", "forecasts")
     assert chosen.metric.best == "low"
     assert chosen.metric.file == "mine.py"
 

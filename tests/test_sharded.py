@@ -26,7 +26,7 @@ from evalkit.studies import ranking
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 EVERY = [
-    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    lookup.find_metric(name if row.cut != "must" else f"{name}@5", "rankings")
     for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
@@ -171,7 +171,7 @@ GOOD = {
 
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
-    ask = PerQuery(lookup.find("map", "rankings"), 1.0)
+    ask = PerQuery(lookup.find_metric("map", "rankings"), 1.0)
     assert sharded.read(RankingInput.of(frame), [ask], engine.budget(200 * 10**6)).rankings
     found = sharded.read(
         RankingInput.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))

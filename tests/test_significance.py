@@ -251,7 +251,7 @@ def test_the_variance_of_few_positives_is_pooled_over_the_folds():
     rng = np.random.default_rng(5)
     label = np.tile([1] * 4 + [0] * 36, 5)
     score = label + rng.normal(0, 1.5, 200)
-    chosen = lookup.find("roc_auc", "counts")
+    chosen = lookup.find_metric("roc_auc", "counts")
     parts = [
         RowStatistic(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40)))
         for i in range(5)

@@ -53,7 +53,7 @@ class Again:
         sides = sessions.sides(
             wide[0]["cluster"].to_numpy(), np.column_stack([of["score"] for of in wide])
         )
-        return lookup.find(metric, "interleaving").sums(sides[arms.index(system)]).value
+        return lookup.find_metric(metric, "interleaving").sums(sides[arms.index(system)]).value
 
 
 def written(path, **studies):

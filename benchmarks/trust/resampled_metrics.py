@@ -68,7 +68,7 @@ def coverage(world: World, n: int) -> str:
     """The share of the intervals at 95% that contain the true value, and of the data sets that
     have one.
     """
-    chosen = lookup.find(world.function, world.structure)
+    chosen = lookup.find_metric(world.function, world.structure)
     limits = replace(USUAL, resamples=RESAMPLES)
     intervals = []
     for seed in range(SAMPLES):

@@ -100,7 +100,7 @@ OURS = "evalkit"
 
 def of_scores(name: str, base: float, n: int, samples: int) -> Tallies:
     """A metric of two classes, from binary worlds."""
-    chosen, draw = lookup.find(name, "counts"), binary(base)
+    chosen, draw = lookup.find_metric(name, "counts"), binary(base)
 
     def rows(rng: np.random.Generator, size: int) -> Rows:
         table = draw(rng, size)["preds"]

@@ -77,7 +77,7 @@ def _reports(name: str) -> set[str]:
 def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
     """The estimates of the metric under each convention, one change at a time."""
     structure = study.primary.metric.structure
-    meanings = lookup.meanings(name, structure) or (lookup.find(name, structure),)
+    meanings = lookup.meanings(name, structure) or (lookup.find_metric(name, structure),)
     names = [chosen.metric.name for chosen in meanings]
     labels = [chosen.label for chosen in meanings]
     groups = [group for group in CONVENTIONS["groups"] if {*group} & {*names}]

@@ -86,7 +86,8 @@ class TimeGrid:
 
         def places(moments: Floats) -> Floats:
             """The place of the last time up to each moment; -1 before the first."""
-            return np.searchsorted(times, moments, side="right") - 1.0
+            place: Floats = np.searchsorted(times, moments, side="right") - 1.0
+            return place
 
         return cls(places, is_even=False)
 

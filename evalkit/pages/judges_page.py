@@ -24,7 +24,7 @@ from evalkit.numbers import (
 )
 from evalkit.pages import first_screen, page, texts
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.judges import Judged
+from evalkit.studies.judges import JudgedOutputs
 
 NAMES = {
     "agreement": "agreement",
@@ -38,7 +38,7 @@ NAMED = 3  # pairs that a finding names
 FEWEST = 5  # labels of the rarer kind with which intervals keep their level
 
 
-def verdict(study: Judged) -> Html:
+def verdict(study: JudgedOutputs) -> Html:
     """The first screen, that its numbers are the oracle's, not the judge's, and how many labels
     would say more.
     """
@@ -51,20 +51,20 @@ def verdict(study: Judged) -> Html:
                 what=pair,
                 width=row["width"],
                 width_now=row["width_now"],
-                labels=_enough(row),
+                labels=_enough(row, plural(study.unit_name, 2)),
             )
             sentences.append(more)
     return first_screen.verdict(study, *sentences)
 
 
-def _enough(row: Mapping[Any, Any]) -> str:
+def _enough(row: Mapping[Any, Any], units: str) -> str:
     """The labels for a wished width, in words."""
     if np.isnan(row["needed"]):
-        return f"more than labels of all {row['units']:,}"
-    return f"{row['needed']:,.0f} labels of randomly chosen ones, the same for both systems"
+        return f"more than labels of all {row['units']:,} {units}"
+    return f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
 
 
-def _labels(study: Judged) -> str:
+def _labels(study: JudgedOutputs) -> str:
     """How many units of each system are labelled, of how many."""
     frame = study.corrections
     labels = [f"{frame['labels'].min():,}", f"{frame['labels'].max():,}"]
@@ -72,12 +72,12 @@ def _labels(study: Judged) -> str:
     return f"{' to '.join(dict.fromkeys(labels))} of {units} per system"
 
 
-def judge(study: Judged) -> Html:
+def judge(study: JudgedOutputs) -> Html:
     """The tables of the judge."""
     return tables.stack([_corrections(study), _needed(study), _bias(study), _agreement(study)])
 
 
-def _corrections(study: Judged) -> Html:
+def _corrections(study: JudgedOutputs) -> Html:
     caption = texts.said("judges.corrections", study, oracle=study.oracle)
     columns = named(
         "system w | labels n | of=units n | judge's mean=judge # | labels alone=alone [_] | "
@@ -88,7 +88,7 @@ def _corrections(study: Judged) -> Html:
     return of_rows(caption, study.corrections, columns, note)
 
 
-def _needed(study: Judged) -> Html:
+def _needed(study: JudgedOutputs) -> Html:
     """The labels for a wished width."""
     most = f"more than all {int(study.corrections['units'].max()):,}"
 
@@ -104,7 +104,7 @@ def _needed(study: Judged) -> Html:
     return of_rows(caption, study.labels_needed, columns, texts.said("judges.needed_note"))
 
 
-def _bias(study: Judged) -> Html:
+def _bias(study: JudgedOutputs) -> Html:
     """The bias by system and by score."""
 
     def place(row: Mapping[str, Any]) -> Cell:
@@ -120,7 +120,7 @@ def _bias(study: Judged) -> Html:
     return of_rows(caption, study.judge_bias, columns, note)
 
 
-def _agreement(study: Judged) -> Html:
+def _agreement(study: JudgedOutputs) -> Html:
     """A row per system, a column per coefficient."""
     frame = study.agreement
     columns = named("system w | n n")
@@ -139,7 +139,7 @@ def _agreement(study: Judged) -> Html:
     return of_rows(caption, wide, columns, texts.said("judges.agreement_note", cut=cut))
 
 
-def title(study: Judged) -> Html:
+def title(study: JudgedOutputs) -> Html:
     """The title and what was asked."""
     asked = texts.said(
         "judges.asked",
@@ -152,7 +152,7 @@ def title(study: Judged) -> Html:
 
 def findings(study: object) -> Iterator[Finding]:
     """What a judge's values assume, and where they mislead; none for values of another kind."""
-    if not isinstance(study, Judged):
+    if not isinstance(study, JudgedOutputs):
         return
     units = plural(study.unit_name, 2)
     labels = int(study.corrections["labels"].sum())
@@ -167,7 +167,7 @@ def findings(study: object) -> Iterator[Finding]:
         yield kinds.UNLIKE_LABELS.warning(len(unlike), "systems", units=units, systems=systems)
 
 
-def _rare(study: Judged) -> Iterator[Finding]:
+def _rare(study: JudgedOutputs) -> Iterator[Finding]:
     """The systems of which few labels are of the rarer kind."""
     of = {name: study.measure(study.primary, name) for name in study.order}
     rare = [name for name, judged in of.items() if judged.passes and judged.rarer < FEWEST]
@@ -179,7 +179,7 @@ def _with_p(rows: Iterable[Any]) -> str:
     return listed((f"{row.system} (adjusted p {p_value(row.unlike)})" for row in rows), NAMED)
 
 
-def _favoured(study: Judged) -> Iterator[Finding]:
+def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
     """The pairs of which the judge rates one too high compared with the other."""
     if not len(favoured := study.favoured):
         return
@@ -205,12 +205,12 @@ def _favour(row: Mapping[Any, Any]) -> str:
     )
 
 
-def definitions(study: Judged) -> Html:
+def definitions(study: JudgedOutputs) -> Html:
     """The methods behind the numbers shown."""
     return tables.definitions([*page.metric_definitions(study), *texts.meanings("judges")])
 
 
-def frames(study: Judged) -> dict[str, pd.DataFrame]:
+def frames(study: JudgedOutputs) -> dict[str, pd.DataFrame]:
     """The frames of the judge, by the names that they have in the JSON."""
     return {
         "corrections": study.corrections,

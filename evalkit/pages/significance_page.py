@@ -66,7 +66,7 @@ from evalkit.studies.diagnostics import (
     most_units,
     rank_tiers,
 )
-from evalkit.studies.judges import Judged
+from evalkit.studies.judges import JudgedOutputs
 from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
@@ -534,7 +534,7 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 
 
 @also(Shares, title_of_shares)
-@also(Judged, judges_page.title)
+@also(JudgedOutputs, judges_page.title)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
@@ -693,7 +693,7 @@ def teaching(study: Either) -> Html:
 
 
 @also(Shares, definitions_of_shares)
-@also(Judged, judges_page.definitions)
+@also(JudgedOutputs, judges_page.definitions)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     joint = NORMAL if study.many else JOINT
@@ -725,7 +725,7 @@ def results(study: Significance) -> report.Results:
         claim_means=significance.claim_means(study),
         logs=significance.logged(study),
     )
-    if isinstance(study, Judged):
+    if isinstance(study, JudgedOutputs):
         more["judge"] = as_json.records(**judges_page.frames(study))
     more["answer"] = first_screen.answer(study, *_made_claims(study))
     return published(study, every_finding(study), more)
@@ -735,7 +735,7 @@ def results(study: Significance) -> report.Results:
 
 
 @also(Shares, first_screen.verdict)
-@also(Judged, judges_page.verdict)
+@also(JudgedOutputs, judges_page.verdict)
 def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
@@ -892,7 +892,7 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
         yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
 
 
-@also(Judged, judges_page.judge)
+@also(JudgedOutputs, judges_page.judge)
 def judge(study: Either) -> Html:
     """The judge: what its labels correct, its bias and its agreement with the oracle; empty for
     values that no judge gave.

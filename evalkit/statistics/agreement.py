@@ -41,13 +41,14 @@ class Ratings(NamedTuple):
     @property
     def unequal(self) -> Floats:
         """1 for each unit with different ratings, else 0."""
-        return np.where(self.first == self.second, 0.0, 1.0)
+        unequal: Floats = (self.first != self.second).astype(np.float64)
+        return unequal
 
     @property
     def squares(self) -> Floats:
         """The squared difference of each unit's ratings."""
-        difference: Floats = self.first - self.second
-        return difference * difference
+        squares: Floats = np.square(self.first - self.second)
+        return squares
 
 
 class Disagreement(NamedTuple):
@@ -69,7 +70,8 @@ def share_unequal(values: Floats, others: Floats) -> Floats:
 
 def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others."""
-    return np.square(values - others.mean()) + float(others.var())
+    mean_squares: Floats = np.square(values - others.mean()) + others.var()
+    return mean_squares
 
 
 def kappa(ratings: Ratings) -> Disagreement:

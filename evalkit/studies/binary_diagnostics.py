@@ -25,7 +25,7 @@ RARE, RARELY = (
 )
 MOST = grid.MAX_BINS  # distinct scores that are counted apart
 LOG_LOSS, AVERAGE_PRECISION = (
-    lookup.find(name, "counts") for name in ("log_loss", "average_precision")
+    lookup.find_metric(name, "counts") for name in ("log_loss", "average_precision")
 )
 CALIBRATED = {"slope": 1.0, "intercept": 0.0}
 HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss

@@ -327,7 +327,7 @@ class ClassesStudy(EachStudy):
         """Share of rows predicted as classes whose precision reaches the target, by system, with
         the limits of the metric coverage.
         """
-        metric = lookup.find(f"coverage@{self.target!r}", "classes")
+        metric = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
             enough = labels.coverage_by_class(table, self.target) > 0
@@ -350,7 +350,7 @@ class ClassesStudy(EachStudy):
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.names)):
                 yield {"system": name, "k": k} | limits(
-                    self.estimate(lookup.find(f"top@{k}", "classes"), name)
+                    self.estimate(lookup.find_metric(f"top@{k}", "classes"), name)
                 )
 
     @cached_property
@@ -374,7 +374,9 @@ class ClassesStudy(EachStudy):
         """
         for name in self.order:
             c = self.top_label[name]
-            right = with_limits({"right": self.estimate(lookup.find("accuracy", "classes"), name)})
+            right = with_limits(
+                {"right": self.estimate(lookup.find_metric("accuracy", "classes"), name)}
+            )
             e = self.perfect(c, calibration.ece_10)
             ece = {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p}
             yield {"system": name, "confidence": calibration.mean_score(c)} | right | ece
@@ -549,7 +551,7 @@ def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     systems = len(t.systems)
     sliced = isinstance(primary.metric.kind, TermsKind)
     few = row_study.few_units(t, limits)
-    tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
+    tops = [lookup.find_metric(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [
         chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
     ]

@@ -145,7 +145,7 @@ class Stated:
         """The metrics behind the figures: the coverage of each interval and of each quantile."""
         names = [f"coverage@{p:.{EXACT}g}" for p in self.intervals]
         names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
-        return [lookup.find(name, "forecasts") for name in names]
+        return [lookup.find_metric(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> Examples:
         """The intervals of rows, at most `NESTED` of them, the widest first."""

@@ -527,7 +527,7 @@ def _metrics(
         for name in filter(lookup.is_in_catalogue, o.metrics)
     }
     return lookup.with_distinct_labels(
-        tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics)
+        tuple(columns.get(name) or lookup.find_metric(name, "users") for name in o.metrics)
     )
 
 

@@ -219,7 +219,7 @@ class Interleaving(Study):
 
     def of_first(self, name: str) -> float:
         """A metric of the first arm, by its name."""
-        return float(self.measure(lookup.find(name, "interleaving"), self.systems[0]).value)
+        return float(self.measure(lookup.find_metric(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
         """One value per user, and the sessions with the credit of each arm, from which slices are

@@ -48,7 +48,7 @@ class LabelledScores(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Judged(Significance):
+class JudgedOutputs(Significance):
     """The study of a judge's scores with an oracle's labels of some. Estimates and comparisons are
     of the oracle's mean.
     """

@@ -145,7 +145,7 @@ class LabelsStudy(EachStudy):
         """The leader's micro and macro metrics by common threshold for all labels, with limits."""
         for number, t in enumerate(self.thresholds.tolist()):
             for metric in SWEPT:
-                e = self.estimated(self.at_step(lookup.find(metric, "labels"), number))
+                e = self.estimated(self.at_step(lookup.find_metric(metric, "labels"), number))
                 yield {"system": metric, "x": t} | limits(e, "y")
 
     def at_step(self, chosen: MetricAtK, number: int) -> Statistic:

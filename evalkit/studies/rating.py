@@ -72,8 +72,8 @@ SAMPLE = {
     "unit": "person",
     "segments": ["plan", "health"],
 }
-BIAS = lookup.find("bias", "forecasts")
-SQUARED = lookup.find("mse", "forecasts")
+BIAS = lookup.find_metric("bias", "forecasts")
+SQUARED = lookup.find_metric("mse", "forecasts")
 IN_TENTH = metric.MetricAtK(
     metric.Metric(
         "number",
@@ -585,7 +585,7 @@ class Rating(row_study.RowStudy):
     def coverages(self) -> Iterator[Row]:
         """The coverage of each central interval: system, nominal, value, low, high, shares."""
         for percent in self.stated.intervals:
-            chosen = lookup.find(f"coverage@{percent:g}", "forecasts")
+            chosen = lookup.find_metric(f"coverage@{percent:g}", "forecasts")
             for name in self.order:
                 e = self.estimate(chosen, name)
                 share = {"value": e.value, "low": e.low, "high": e.high}
@@ -597,7 +597,7 @@ class Rating(row_study.RowStudy):
         density, which is 1 where quantiles are right.
         """
         percents = self.stated.percents
-        metrics = [lookup.find(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
+        metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
         for name in self.order if metrics else ():
             reached = [self.estimate(chosen, name).value for chosen in metrics]
             yield from ({"system": name} | row for row in distributions.bins(percents, reached))

@@ -567,7 +567,7 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     if study.plain or not isinstance(study.measured, RowsInMemory):
         return Plain(study.settings.level if study.plain else None)
     options = study.inference_options(1)
-    chosen = [lookup.find(name, "counts") for name in METRICS]
+    chosen = [lookup.find_metric(name, "counts") for name in METRICS]
     cuts = {
         name: MovingDecisions.of_rows(study.measured.rows[name], c)
         for name, c in moves.tables.items()

@@ -70,7 +70,7 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
         )
     if isinstance(data, Trials):
         return Shares.of(data, p)
-    kind = judges.Judged if data.labels else Significance
+    kind = judges.JudgedOutputs if data.labels else Significance
     return kind.of(data, metrics, p, limits)
 
 

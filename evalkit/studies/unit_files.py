@@ -215,7 +215,7 @@ def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> MetricAtK:
     """
     try:
         if of["structure"] in lookup.TABLES:
-            return lookup.find(of["metric"], of["structure"])
+            return lookup.find_metric(of["metric"], of["structure"])
     except ParameterError:  # of another version
         pass
     best = lookup.recorded(of, of["metric"], parameters)

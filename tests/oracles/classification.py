@@ -113,7 +113,7 @@ def _metric(found: Tally, where: str, rows: Rows, name: str, value: float, value
     if name in OWN:
         found.check(where, float(OWN[name](c)), value)
     elif here in lookup.TABLES["counts"]:
-        found.check(where, lookup.find(here, "counts").value(rows), value)
+        found.check(where, lookup.find_metric(here, "counts").value(rows), value)
     elif name in ("tp", "fp", "tn", "fn"):
         found.check(where, float(getattr(rows.cut, name)[0]), value)
     elif name.startswith(("precision_top_", "lift_top_")):
@@ -205,7 +205,7 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
         s = _classified(rows, classes)
         for name, value in values.items():
             if name in NAMES["classes"]:
-                chosen = lookup.find(NAMES["classes"][name], "classes")
+                chosen = lookup.find_metric(NAMES["classes"][name], "classes")
                 found.check(f"{where} {name}", chosen.value(s), value, _rule(name, s, value))
             elif name == "confusion_matrix":
                 found.check(
@@ -245,7 +245,7 @@ def _rule(name: str, s: Rows, value: float) -> str:
     if name.startswith("roc_auc") and any(
         len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T
     ):
-        ours = lookup.find(NAMES["classes"][name], "classes").value(s)
+        ours = lookup.find_metric(NAMES["classes"][name], "classes").value(s)
         if abs(ours - (value or 0)) <= 2e-5:
             return "votes that tied before they were written, and differ in the last bit since"
     if name.startswith("top_") and np.any(labels.in_top(s.actual, s.score, int(name[4])) % 1):

@@ -293,7 +293,9 @@ def gauc(r: Rankings, expected: Mapping[str, Any], where: str) -> Tally:
     tally = Tally()
     for theirs, name in GAUC.items():
         tally.check(
-            f"{where} {theirs}", lookup.find(name, "rankings").sums(r).value, expected[theirs]
+            f"{where} {theirs}",
+            lookup.find_metric(name, "rankings").sums(r).value,
+            expected[theirs],
         )
     return tally
 

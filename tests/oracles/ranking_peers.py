@@ -51,7 +51,7 @@ class Subject:
 
 def named(text: str) -> Measure:
     """A metric of the catalogue by its own name."""
-    chosen = lookup.find(text, "rankings")
+    chosen = lookup.find_metric(text, "rankings")
     return lambda r, level: chosen.sums(r, level).per_unit
 
 

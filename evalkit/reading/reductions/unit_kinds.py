@@ -279,7 +279,7 @@ class UnitInput:
         if len(self.metrics) == len(self.p.metrics):
             return data, tuple(in_input.values())
         metrics = tuple(
-            in_input[name] if name in self.metrics else lookup.find(name, "draws")
+            in_input[name] if name in self.metrics else lookup.find_metric(name, "draws")
             for name in dict.fromkeys(self.p.metrics)
         )
         return data.measured(metrics), metrics
