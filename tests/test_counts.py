@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from samples import ANY_TIME, examples, printed
 from sklearn import metrics
 
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.metrics import counts as k
 from evalkit.metrics.counts import auc, auc_by_group, count, twice_u
 
@@ -42,7 +42,7 @@ def test_decisions_by_hand(name):
     said = EXAMPLES[name]
     at = k.count(said["score"], said["positive"], said["negative"])
     for metric, text in said["printed"].items():
-        assert find(metric, "counts").value_at(at, 0.5) == printed(text)
+        assert find_metric(metric, "counts").value_at(at, 0.5) == printed(text)
 
 
 @pytest.mark.parametrize("label", [[0, 0, 0], [1, 1, 1], []])

@@ -11,7 +11,7 @@ from samples import ANY_TIME
 from scipy import stats
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import auc, average_precision, count
 from evalkit.metrics.influence import (
@@ -138,7 +138,8 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
 def delong(label, first, second):
     """AUC of the first score − AUC of the second on the same rows."""
     a, b = (
-        RowStatistic(find("roc_auc", "counts"), Rows(label, score)) for score in (first, second)
+        RowStatistic(find_metric("roc_auc", "counts"), Rows(label, score))
+        for score in (first, second)
     )
     return methods.two_areas(a, b, Options(0.95, np.random.default_rng(0)))
 
@@ -177,7 +178,7 @@ def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name
     g = np.random.default_rng(5)
     actual, n = g.normal(size=30), 30
     forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
-    chosen = find(name, "forecasts")
+    chosen = find_metric(name, "forecasts")
     a, b = (RowStatistic(chosen, Rows(actual, forecast)) for forecast in forecasts)
     without = [
         chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))

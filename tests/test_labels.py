@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from samples import ANY_TIME
 from sklearn import metrics
 
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.metrics import calibration, counts as k, labels as m, losses
 from evalkit.metrics.calibration import bins_uniform, ece
 from evalkit.metrics.counts import count
@@ -20,7 +20,7 @@ FOUR = ([0] * 5 + [1] * 4 + [2] * 3 + [3] * 2, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3,
 
 
 def of_classes(name, actual, predicted, classes=4):
-    return find(name, "classes").value(
+    return find_metric(name, "classes").value(
         Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes)
     )
 
@@ -76,10 +76,10 @@ def test_any_classes_equal_scikit_learn(data):
     np.testing.assert_array_equal(
         rows.confusion.table, metrics.confusion_matrix(actual, predicted, labels=range(4))
     )
-    macro = find("macro_f1", "classes").value(rows)
+    macro = find_metric("macro_f1", "classes").value(rows)
     assert macro == pytest.approx(metrics.f1_score(actual, predicted, average="macro"))
     for name, peer in (("mcc", metrics.matthews_corrcoef), ("kappa", metrics.cohen_kappa_score)):
-        value = find(name, "classes").value(rows)
+        value = find_metric(name, "classes").value(rows)
         assert np.isnan(value) or value == pytest.approx(peer(actual, predicted))
 
 
@@ -109,7 +109,7 @@ def test_any_labels_equal_scikit_learn(data):
         elif not row.any():
             assert np.isnan([error[i], precision[i], loss[i]]).all()
         np.testing.assert_allclose(1 - loss[i], k.auc(k.count(own[0], row[0])))
-    assert np.isnan(find("map_classes", "labels").value(Rows(actual, score))) == (
+    assert np.isnan(find_metric("map_classes", "labels").value(Rows(actual, score))) == (
         not actual.any(axis=0).all()
     )
 
@@ -117,7 +117,7 @@ def test_any_labels_equal_scikit_learn(data):
 def test_labels_by_hand():
     actual = np.array([[1, 1], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1]], dtype=bool)
     score = np.arange(6, 0, -1.0)[:, None].repeat(2, axis=1)
-    assert find("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(
+    assert find_metric("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(
         0.691667, abs=5e-7
     )
     loss = m.ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]]))
@@ -141,7 +141,7 @@ ACTUAL, FORECAST = np.array([3.0, -0.5, 2.0, 7.0]), np.array([2.5, 0.0, 2.0, 8.0
 
 
 def value(name, actual, forecast):
-    return find(name, "forecasts").value(Rows(actual, forecast))
+    return find_metric(name, "forecasts").value(Rows(actual, forecast))
 
 
 def test_four_forecasts_by_hand():

@@ -32,7 +32,7 @@ from significance_tables import wide
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.catalogue.own import names_of
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
@@ -288,7 +288,7 @@ def test_a_file_that_holds_no_such_metric_is_refused(tmp_path, source, name, mes
     if source:
         path.write_text(source, encoding="utf-8")
     with pytest.raises(ParameterError, match=f"metrics: .*{message}"):
-        find(f"{path}:{name}", "forecasts")
+        find_metric(f"{path}:{name}", "forecasts")
 
 
 CALLED = {
@@ -308,7 +308,7 @@ large = """
 def test_what_can_be_called_in_a_file_is_a_metric_with_the_name_of_its_variable(tmp_path, called):
     path = tmp_path / "own.py"
     path.write_text(AT_LEAST + called, encoding="utf-8")
-    chosen = find(f"{path}:large", "forecasts")
+    chosen = find_metric(f"{path}:large", "forecasts")
     rows = Rows(np.array([1.0, 2.0]), np.array([1.0, 5.0]))
     assert (chosen.label, chosen.value(rows)) == ("large", 0.5)
 
@@ -319,15 +319,15 @@ def test_a_function_that_assigns_to_a_global_of_its_file_leaves_its_metrics(tmp_
     )
     path = tmp_path / "own.py"
     path.write_text(source, encoding="utf-8")
-    find(f"{path}:f", "forecasts").value(Rows(np.array([1.0]), np.array([1.0])))
-    assert find(f"{path}:overshoot", "forecasts").label == "overshoot"
+    find_metric(f"{path}:f", "forecasts").value(Rows(np.array([1.0]), np.array([1.0])))
+    assert find_metric(f"{path}:overshoot", "forecasts").label == "overshoot"
 
 
 def test_two_partial_functions_of_other_positions_have_two_names():
     def quantile(q, y_true, y_pred):
         return np.quantile(np.abs(y_true - y_pred), q)
 
-    names = [find(partial(quantile, q), "forecasts").label for q in (0.5, 0.9)]
+    names = [find_metric(partial(quantile, q), "forecasts").label for q in (0.5, 0.9)]
     assert names == ["quantile_0_5", "quantile_0_9"]
 
 
@@ -350,9 +350,14 @@ def test_the_examples_of_the_docs_are_metrics():
         columns={"amount": np.array([50.0, 1, 1, 1])},
     )
     names = ("money_saved", "cost_per_alarm", "alarms_in_vain", "cost")
-    assert [find(variables[name], "counts").value(rows) for name in names] == [7.5, 2.5, 0.5, 1.5]
+    assert [find_metric(variables[name], "counts").value(rows) for name in names] == [
+        7.5,
+        2.5,
+        0.5,
+        1.5,
+    ]
     lists = from_grades([[1, 0], [0, 1]])
-    assert find(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
+    assert find_metric(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
 
 
 # Coverage -----------------------------------------------------------------------------------------
@@ -447,7 +452,7 @@ def test_a_bad_result_is_refused_with_name_and_reason(case):
     declare, function, message = BAD[case]
     rows = Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.2])) if case == "no rate" else ROWS
     with pytest.raises(ParameterError, match=f"^metrics: bad ({message})"):
-        find(declare(function), "counts").value(rows)
+        find_metric(declare(function), "counts").value(rows)
 
 
 DECLARED = {
@@ -516,7 +521,7 @@ def test_an_object_that_is_no_function_is_refused_as_a_metric():
 def test_an_own_metric_with_a_name_of_the_catalogue_is_refused():
     message = "brier is a metric of the catalogue; give yours another name"
     with pytest.raises(ParameterError, match=message):
-        find(ek.mean(name="brier")(lambda label, score: score), "counts")
+        find_metric(ek.mean(name="brier")(lambda label, score: score), "counts")
 
 
 def test_two_own_metrics_of_one_name_are_refused():
@@ -527,7 +532,7 @@ def test_two_own_metrics_of_one_name_are_refused():
 
 def test_a_cut_off_of_a_metric_without_one_is_refused():
     with pytest.raises(ParameterError, match="own_brier has no cut-off"):
-        find(own_brier.at(3), "counts")
+        find_metric(own_brier.at(3), "counts")
 
 
 def test_an_own_metric_of_a_table_of_values_is_refused():
@@ -545,13 +550,13 @@ def test_lists_are_refused_by_query():
     lists = from_grades([[1, 0], [0, 1], [1, 1]])
     bad = ek.mean(name="bad")(lambda grades, ideal: 1 / grades[0])
     with pytest.raises(ParameterError, match=r"metrics: bad must be finite, got inf \(query 2\)"):
-        find(bad, "rankings").sums(lists)
+        find_metric(bad, "rankings").sums(lists)
     pair = ek.ratio(name="bad")(lambda grades: 1)
     with pytest.raises(
         ParameterError,
         match=r"must return a pair \(numerator, denominator\) for each query, got int 1",
     ):
-        find(pair, "rankings").sums(lists)
+        find_metric(pair, "rankings").sums(lists)
 
 
 def test_starred_arguments_are_named_by_their_stars_without_annotations():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.metrics import curves, influence, samples
 from evalkit.metrics.counts import (
     Counts,
@@ -335,7 +335,7 @@ def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_o
     sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
     whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
     rows = seen(100).at_threshold(0.5, redraw=lambda: RechosenCounts(sample, whole))
-    statistic = RowStatistic(find("precision", "counts"), rows)
+    statistic = RowStatistic(find_metric("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
@@ -354,7 +354,7 @@ def chosen_mcc(rows):
         return choosing(curves.best_f, samples=200).of_rows(rows)
 
     return RowStatistic(
-        find("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)
+        find_metric("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)
     )
 
 

@@ -9,7 +9,7 @@ from scipy.special import expit, logit, stdtrit
 from sklearn.metrics import f1_score
 
 import evalkit as ek
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.findings.kinds import measured
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import influence
@@ -54,7 +54,7 @@ def positives(share, count, seed=1):
 
 
 def statistic(name, structure, rows):
-    return RowStatistic(find(name, structure), rows)
+    return RowStatistic(find_metric(name, structure), rows)
 
 
 def users(count, seed=3):

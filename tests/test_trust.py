@@ -13,7 +13,7 @@ from samples import rng
 from scipy import stats
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import find
+from evalkit.catalogue.lookup import find_metric
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import REPORTS
@@ -380,7 +380,7 @@ def of_two_models(g, name):
     label = (g.random(200) < 0.4).astype(np.int64)
     base = g.normal(size=200) + label
     first, second = (
-        RowStatistic(find(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5))
+        RowStatistic(find_metric(name, "counts"), Rows(label, base + g.normal(0, 0.7, 200), 0.5))
         for _ in range(2)
     )
     return inference.compare(first, second, Options(0.95, g)).p_value

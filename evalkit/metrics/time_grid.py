@@ -86,8 +86,7 @@ class TimeGrid:
 
         def places(moments: Floats) -> Floats:
             """The place of the last time up to each moment; -1 before the first."""
-            place: Floats = np.searchsorted(times, moments, side="right") - 1.0
-            return place
+            return np.searchsorted(times, moments, side="right").astype(np.float64) - 1.0
 
         return cls(places, is_even=False)
 

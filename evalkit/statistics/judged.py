@@ -89,10 +89,10 @@ class JudgedStatistic(UnitStatistic):
     mean(label − λ score) over the labelled plus λ mean(score) over the unlabelled units; λ, between
     0 and 1, is the one with the smallest variance.
 
-    >>> from evalkit.catalogue.lookup import find
+    >>> from evalkit.catalogue.lookup import find_metric
     >>> from evalkit.metrics.rows import Sums
     >>> score, label = np.array([1, 0, 1, 0, 1, 1.0]), np.array([1, 0, 0, 0, np.nan, np.nan])
-    >>> judged = JudgedStatistic(find("accuracy", "counts"), Sums(score), labels=label)
+    >>> judged = JudgedStatistic(find_metric("accuracy", "counts"), Sums(score), labels=label)
     >>> round(judged.weight, 4), round(judged.value, 4)  # 0.125 / (3 · 4 / 15), 0.25 + λ / 2
     (0.1562, 0.3281)
     """

@@ -374,9 +374,8 @@ class ClassesStudy(EachStudy):
         """
         for name in self.order:
             c = self.top_label[name]
-            right = with_limits(
-                {"right": self.estimate(lookup.find_metric("accuracy", "classes"), name)}
-            )
+            accuracy = self.estimate(lookup.find_metric("accuracy", "classes"), name)
+            right = with_limits({"right": accuracy})
             e = self.perfect(c, calibration.ece_10)
             ece = {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p}
             yield {"system": name, "confidence": calibration.mean_score(c)} | right | ece
