@@ -79,10 +79,8 @@ def grouped(rows: int) -> list[tuple[str, float, str]]:
 
     label, score = simulate(rows)
     user = np.random.default_rng(8).integers(0, USERS, rows)
-    ours, by_user = (
-        auc_by_group(label, score, user),
-        seconds(lambda: auc_by_group(label, score, user)),
-    )
+    ours = auc_by_group(label, score, user)
+    by_user = seconds(lambda: auc_by_group(label, score, user))
     parts = [
         np.flatnonzero(user == ours.group[i])
         for i in range(USERS_TIMED)

@@ -78,7 +78,8 @@ def pandas_merges() -> Callable[[str, str], Means]:
         return top.merge(judged[judged["grade"] >= 1], on=["query", "item"])
 
     def work(run_file: str, qrels_file: str) -> Means:
-        run, judged = pd.read_parquet(run_file), pd.read_parquet(qrels_file)
+        run = pd.read_parquet(run_file)
+        judged = pd.read_parquet(qrels_file)
         r = judged[judged["grade"] >= 1].groupby("query").size()
 
         def mean(values: pd.Series) -> float:
@@ -200,7 +201,8 @@ def timed(work: Callable[..., Made], *files: str) -> tuple[Made, dict[str, list[
     made = work(*files)
     spent: dict[str, list[float]] = {"cpu": [], "wall": []}
     for _ in range(TIMES):
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall = time.perf_counter()
+        cpu = time.process_time()
         made = work(*files)
         spent["cpu"].append(time.process_time() - cpu)
         spent["wall"].append(time.perf_counter() - wall)

@@ -169,7 +169,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print the figures of the package's code.")
     parser.add_argument("--places", action="store_true", help="name every place that is counted")
     places = parser.parse_args(arguments).places
-    package, tests = modules(PACKAGE), modules(TESTS)
+    package = modules(PACKAGE)
+    tests = modules(TESTS)
     for what, figure, counted in [
         *size(package, tests),
         *functions(package),

@@ -147,7 +147,8 @@ def several_labels(folder: Path) -> Workload:
 
     def peer() -> None:
         frame = pd.read_parquet(path)
-        labels, scores = frame.filter(like="y_").to_numpy(), frame.filter(like="p_").to_numpy()
+        labels = frame.filter(like="y_").to_numpy()
+        scores = frame.filter(like="p_").to_numpy()
         metrics.roc_auc_score(labels, scores)
         metrics.average_precision_score(labels, scores)
 
@@ -171,7 +172,8 @@ def ranked_lists(folder: Path) -> Workload:
     """Five metrics of shuffled lists, against DuckDB by hand."""
     run, qrels = ranked.write_files(folder, 3_000, 100, shuffled=True)
     duckdb.execute("set threads = 1")
-    ours, peer = CONTENDERS["evalkit"](), CONTENDERS["duckdb_by_hand"]()
+    ours = CONTENDERS["evalkit"]()
+    peer = CONTENDERS["duckdb_by_hand"]()
     return Workload(lambda: ours(run, qrels), lambda: peer(run, qrels))
 
 
@@ -298,7 +300,8 @@ class Spent:
         """The least of these and of the next turns of a measurement."""
         spent, used, turns = self, 0.0, 0
         while turns < TURNS or used < SECONDS:
-            ours, peer = cpu(workload.ours), cpu(workload.peer)
+            ours = cpu(workload.ours)
+            peer = cpu(workload.peer)
             spent = Spent(min(spent.ours, ours), min(spent.peer, peer))
             used += ours + peer
             turns += 1
@@ -362,13 +365,15 @@ def write(names: Sequence[str]) -> None:
 
 def slower(names: Sequence[str]) -> list[str]:
     """The workloads that are more than 20% worse than stored, each as a sentence."""
-    stored, found = load(), []
+    stored = load()
+    found = []
     print(f"{'workload':<24}{'stored':>9}{'now':>9}{'ours, s':>9}{'peer, s':>9}", flush=True)
     for name, workload in warmed(names):
         if name not in stored:
             found.append(f"{name}: no ratio is stored; make bench-guard WRITE=1")
             continue
-        before, spent = stored[name], Spent().with_turns(workload)
+        before = stored[name]
+        spent = Spent().with_turns(workload)
         for _ in range(AGAIN):
             if spent.ratio > WORSE * before.ratio:
                 spent = spent.with_turns(workload)

@@ -61,7 +61,8 @@ def main(rows: int = ROWS) -> list[Claim]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.parquet"
             write(kind, rows, path)
-            held, blocks = run(kind, path, rows), run(kind, path, rows // 2)
+            held = run(kind, path, rows)
+            blocks = run(kind, path, rows // 2)
         for name, found in (("held", held), ("in blocks", blocks)):
             print(f"{kind:<16}{name:>10}{found['cpu']:>9.1f}{found['peak']:>9.0f}", flush=True)
         ratio = held["cpu"] / blocks["cpu"]

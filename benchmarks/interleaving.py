@@ -22,7 +22,8 @@ def plain_team_draft(
     a: list[int], b: list[int], k: int, rng: np.random.Generator
 ) -> tuple[list[int], list[int]]:
     """Team draft as its paper writes it, one list."""
-    lists, count = (a, b), [0, 0]
+    lists = (a, b)
+    count = [0, 0]
     item: list[int] = []
     team: list[int] = []
     seen: set[int] = set()
@@ -58,7 +59,8 @@ def per_second(work: Callable[[], object], lists: int, runs: int = 3) -> float:
 
 def main(users: int = 200_000) -> list[Claim]:
     """Prints lists per second of every method."""
-    lists, rng = rankings(users), np.random.default_rng(4)
+    lists = rankings(users)
+    rng = np.random.default_rng(4)
     pairs = [(a.tolist(), b.tolist()) for a, b in zip(*lists[:, :LOOPED], strict=True)]
     loop = per_second(lambda: [plain_team_draft(a, b, K, rng) for a, b in pairs], len(pairs))
     print(f"{'method':<28} {'lists/s':>12}  times the loop   ({users:,} users, lists of {K})")

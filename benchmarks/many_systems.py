@@ -94,7 +94,8 @@ def made(report: str, tables: Mapping[str, pd.DataFrame], **given: str) -> tuple
 def main() -> list[Claim]:
     """The three reports."""
     values, large = made("significance", {"preds": valued(MODELS, UNITS)})
-    pairs, peak = MODELS * (MODELS - 1) // 2, values.gigabytes
+    pairs = MODELS * (MODELS - 1) // 2
+    peak = values.gigabytes
     print(
         f"{MODELS} models, {UNITS:,} units, {pairs:,} pairs: {values.cpu:.1f} s CPU, {peak:.2f} "
         f"GB, {large:,} bytes"

@@ -79,7 +79,8 @@ def write_files(folder: Path, queries: int, length: int, *, shuffled: bool) -> t
         "item": np.char.add("doc", item[order].astype(str)),
     }
     judged = rng.random(len(query)) < 0.1
-    run, qrels = folder / "run.parquet", folder / "qrels.parquet"
+    run = folder / "run.parquet"
+    qrels = folder / "qrels.parquet"
     pq.write_table(pa.table({**texts, "score": score[order]}), run)
     grades = {"grade": rng.integers(0, 4, judged.sum())}
     pq.write_table(
@@ -117,7 +118,8 @@ def compare(title: str, files: tuple[str, str], bounds: Mapping[str, str]) -> li
     }
     own = middle["evalkit"]
     for tool, one in middle.items():
-        cpu, wall = one["cpu"] / own["cpu"], one["wall"] / own["wall"]
+        cpu = one["cpu"] / own["cpu"]
+        wall = one["wall"] / own["wall"]
         print(
             f"| {tool} | {one['cpu']:.2f} | {cpu:.1f} | {one['wall']:.2f} | {wall:.1f} | "
             f"{one['peak_mb']:.0f} |"

@@ -39,7 +39,8 @@ def lists(rows: int) -> Iterator[dict[str, np.ndarray]]:
     rng = np.random.default_rng(1)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
-        query, item = rng.integers(0, rows // 100, n), rng.integers(0, 2**40, n)
+        query = rng.integers(0, rows // 100, n)
+        item = rng.integers(0, 2**40, n)
         yield {
             "query": np.char.add("q", query.astype(str)),
             "item": np.char.add("d", item.astype(str)),
@@ -87,7 +88,8 @@ def ten_classes(rows: int) -> Iterator[dict[str, np.ndarray]]:
     rng = np.random.default_rng(4)
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
-        label, score = rng.integers(0, 10, n), rng.standard_normal((n, 10))
+        label = rng.integers(0, 10, n)
+        score = rng.standard_normal((n, 10))
         score[np.arange(n), label] += 1.5
         np.exp(score, out=score)
         score /= score.sum(axis=1, keepdims=True)
@@ -131,11 +133,13 @@ def sessions(rows: int) -> Iterator[dict[str, np.ndarray]]:
     """Ten items a session in no order, teams in turns, about four sessions a user, and a segment of
     four values.
     """
-    rng, users = np.random.default_rng(5), rows // 40
+    rng = np.random.default_rng(5)
+    users = rows // 40
     for start in range(0, rows, CHUNK):
         n = min(CHUNK, rows - start)
         order = rng.permutation(n)
-        session, position = order // 10, order % 10 + 1
+        session = order // 10
+        position = order % 10 + 1
         first, user, device = (
             rng.integers(0, most, -(-n // 10))[session] for most in (2, users, 4)
         )
@@ -257,7 +261,8 @@ def work(kind: str, path: str) -> None:
     """Reads the file and makes what the page shows first; prints what that took."""
     from contenders import peak_megabytes
 
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     frame = KINDS[kind].read(path)
     spent = {
         "wall": time.perf_counter() - wall,

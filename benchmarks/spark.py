@@ -113,7 +113,8 @@ def run(report: str, engine: str, large: Path, small: Path) -> dict[str, Any]:
 def compare(report: str, most: float) -> Claim:
     """Medians of runs in turn."""
     with tempfile.TemporaryDirectory() as folder:
-        large, small = Path(folder, "large"), Path(folder, "small")
+        large = Path(folder, "large")
+        small = Path(folder, "small")
         for path, rows in ((large, ROWS), (small, ROWS // 100)):
             path.mkdir()
             write(report, rows, path)

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE, TESTS = ROOT / "evalkit", ROOT / "tests"
+PACKAGE = ROOT / "evalkit"
+TESTS = ROOT / "tests"
 NO_CODE = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -51,7 +51,8 @@ def notebook(path, *sources):
 
 
 def evalkit(*arguments, folder, notebooks=None):
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         given = [] if folder is None else ["-o", str(folder)]
         status = command.main([*map(str, arguments), *given], notebooks)

@@ -14,7 +14,8 @@ import evalkit as ek
 from evalkit.studies.study import Study
 
 TOP = Path(__file__).resolve().parents[1]
-DOCS, DATA = TOP / "docs", TOP / "data"
+DOCS = TOP / "docs"
+DATA = TOP / "data"
 SMALL = (3.0, 2.3)  # inches
 LARGE = (7.2, 4.0)
 COLOURS = 48
@@ -34,7 +35,8 @@ TOUR_PICTURES = ["curve", "calibration", "segment"]
 def studies() -> dict[str, Study]:
     """One study for each report, of the bundled data, as in the guides."""
     health_plans = DATA / "interleaving" / "health_plans.parquet"
-    runs, judgements = DATA / "digits_retrieval" / "runs", DATA / "digits_retrieval" / "qrels.txt"
+    runs = DATA / "digits_retrieval" / "runs"
+    judgements = DATA / "digits_retrieval" / "qrels.txt"
     return {
         "classification": ek.classification(
             DATA / "german_credit" / "predictions.csv", segments="housing"

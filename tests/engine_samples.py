@@ -206,7 +206,8 @@ def losses(rows=1200, seed=1, units=170):
 def folds(rows=1000):
     """Scores of two systems in five folds, long; each group lies in one fold."""
     rng = np.random.default_rng(1)
-    label, group = (rng.random(rows) < 0.3).astype(int), rng.integers(0, rows // 10, rows)
+    label = (rng.random(rows) < 0.3).astype(int)
+    group = rng.integers(0, rows // 10, rows)
     rest = {
         "id": [f"row {i}" for i in range(rows)],
         "label": label,

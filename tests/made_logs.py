@@ -96,7 +96,8 @@ def archive(files, method):
     """A zip archive; of method 93, which zipfile cannot write, with members that are zstd
     frames.
     """
-    target, zstd = io.BytesIO(), method == 93
+    target = io.BytesIO()
+    zstd = method == 93
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED if zstd else method) as out:
         for name, content in files.items():
             data = json.dumps(content).encode()

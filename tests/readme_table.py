@@ -31,10 +31,13 @@ from evalkit.parameters import cells
 from evalkit.parameters.reports import NOTEBOOKS
 
 TOP = Path(__file__).resolve().parents[1]
-PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
+PARAMETERS = TOP / "docs" / "parameters.md"
+FINDINGS = TOP / "docs" / "findings.md"
 GLOSSARY = TOP / "docs" / "glossary.md"
-METRICS, PERFORMANCE = TOP / "docs" / "metrics.md", TOP / "docs" / "performance.md"
-README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
+METRICS = TOP / "docs" / "metrics.md"
+PERFORMANCE = TOP / "docs" / "performance.md"
+README = TOP / "README.md"
+RESULTS = TOP / "benchmarks" / "RESULTS.md"
 SCHEMA = TOP / "evalkit" / "schema.json"
 CATALOGUE = """# Metrics
 
@@ -129,7 +132,8 @@ def stub() -> str:
     """The text of evalkit/__init__.pyi: the public names, and the reports with the signature and
     help of `read`.
     """
-    imports, reports = [], []
+    imports = []
+    reports = []
     for name, place in ek.PUBLIC.items():
         module, _, attribute = place.partition(":")
         parent, _, leaf = module.rpartition(".")
@@ -146,10 +150,12 @@ def stub() -> str:
 def typed(name: str, report: Any) -> str:
     """A report as the stub has it: an argument on each line, and its docstring."""
     made = inspect.formatannotation(get_type_hints(report.__wrapped__)["return"])
-    lines, named = [f"def {name}("], False
+    lines = [f"def {name}("]
+    named = False
     for key, argument in inspect.signature(report).parameters.items():
         if argument.kind is argument.KEYWORD_ONLY and not named:
-            lines, named = [*lines, "    *,"], True
+            lines = [*lines, "    *,"]
+            named = True
         default = json.dumps(argument.default).replace("null", "None")
         lines.append(f"    {key}: {argument.annotation} = {default},")
     text = indent(f'"""{report.__doc__}\n"""', "    ")

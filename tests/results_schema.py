@@ -18,11 +18,11 @@ from evalkit.findings import kinds
 HAND: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("results_schema.toml").read_text(encoding="utf-8")
 )
-WORDS, VALUES = (
-    HAND["words"],
-    HAND["values"] | {"findings[].code": [kind.code for kind in kinds.every()]},
-)
-MAPS, PATTERNS, EXAMPLES = set(HAND["maps"]), HAND["patterns"], HAND["examples"]
+WORDS = HAND["words"]
+VALUES = HAND["values"] | {"findings[].code": [kind.code for kind in kinds.every()]}
+MAPS = set(HAND["maps"])
+PATTERNS = HAND["patterns"]
+EXAMPLES = HAND["examples"]
 TYPES = {
     bool: "boolean",
     int: "integer",
@@ -43,7 +43,8 @@ def text() -> str:
 
 def _written(value: Any, indent: str) -> str:
     """JSON whose parts have a line each, nested by one space, unless they fit into the line."""
-    flat, below = json.dumps(value, ensure_ascii=False), indent + " "
+    flat = json.dumps(value, ensure_ascii=False)
+    below = indent + " "
     plain = isinstance(value, list) and not any(isinstance(part, dict | list) for part in value)
     if len(flat) < WIDEST or plain or not isinstance(value, dict | list):
         return flat

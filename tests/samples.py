@@ -93,7 +93,8 @@ def forecasts(rows=60, **more) -> pd.DataFrame:
     """Actual values with a forecast that is near and one that is far."""
     draw = rng(1)
     actual = draw.gamma(2, 2, rows)
-    near, far = actual + draw.normal(0, 0.5, rows), actual + draw.normal(0.5, 2, rows)
+    near = actual + draw.normal(0, 0.5, rows)
+    far = actual + draw.normal(0.5, 2, rows)
     frame = pd.DataFrame(
         {"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far}
     )

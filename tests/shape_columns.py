@@ -24,7 +24,8 @@ DENSE = RNG.uniform(size=96)  # the order of the draws is that of the first tabl
 ORDERS = RNG.poisson(2, N)
 CLICK = RNG.integers(0, 2, N)
 TRUE = LABEL == 1
-Q, R = [f"q{i:02d}" for i in ROW], [f"r{i:03d}" for i in ROW]
+Q = [f"q{i:02d}" for i in ROW]
+R = [f"r{i:03d}" for i in ROW]
 ARM = np.where(TRUE, "new", "old")
 ARABIC = {ord("0") + digit: 0x660 + digit for digit in range(10)}
 
@@ -148,7 +149,8 @@ def classification():
     plain = plain.assign(
         user=[f"u{i // 3}" for i in range(60)], word=np.where(label, "bad", "good")
     )
-    draw, names = np.random.default_rng(3), np.array(["cat", "dog", "emu"])
+    draw = np.random.default_rng(3)
+    names = np.array(["cat", "dog", "emu"])
     actual = draw.integers(0, 3, 60)
     shares = np.exp(np.eye(3)[actual] + draw.normal(size=(60, 3)))
     shares /= shares.sum(1, keepdims=True)
@@ -156,14 +158,16 @@ def classification():
         {"label": names[actual], "predicted": names[shares.argmax(1)]}
         | dict(zip(names, shares.T, strict=True))
     )
-    draw, tags = np.random.default_rng(5), {}
+    draw = np.random.default_rng(5)
+    tags = {}
     for name in names:
         tags |= {f"y_{name}": draw.permutation([0, 1] * 30), f"p_{name}": draw.uniform(size=60)}
     return {"PLAIN": plain, "MANY": many, "TAGS": pd.DataFrame(tags)}
 
 
 def interleaving():
-    draw, rows = np.random.default_rng(3), []
+    draw = np.random.default_rng(3)
+    rows = []
     for session in range(40):
         teams = draw.permutation(["a", "b", "a", "b"])
         rows += [
@@ -172,7 +176,8 @@ def interleaving():
         ]
     log = pd.DataFrame(rows, columns=["session", "user", "position", "team", "click"])
     draw = np.random.default_rng(4)
-    arm, orders = draw.permutation(["a", "b"] * 40), draw.poisson(2, 80)
+    arm = draw.permutation(["a", "b"] * 40)
+    orders = draw.poisson(2, 80)
     users = pd.DataFrame(
         {
             "user": [f"u{i:02}" for i in range(80)],
@@ -189,7 +194,8 @@ def interleaving():
 
 
 def ranking():
-    draw, rows = np.random.default_rng(4), []
+    draw = np.random.default_rng(4)
+    rows = []
     for system, skill in (("bm25", 0.4), ("dense", 1.2)):
         for query in range(8):
             grades = np.random.default_rng(query).permutation([1, 1, 0, 0, 0, 0])

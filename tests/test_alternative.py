@@ -435,7 +435,8 @@ def test_a_lift_over_a_value_below_0_excludes_0_where_the_difference_does(gain, 
         users=table, metrics="profit", baseline="A", world="none", alternative=side
     )
     row = study.comparisons.iloc[0]
-    low, high = row["lift_low"], row["lift_high"]
+    low = row["lift_low"]
+    high = row["lift_high"]
     assert row["p"] < 0.001
     assert row["lift"] * gain < 0
     assert low <= row["lift"] <= high

@@ -220,7 +220,8 @@ def folder(tmp_path, monkeypatch):
 
 def wrong(case: Case, reader: Reader, tried: Iterable[Way]) -> dict[tuple[str, ...], str]:
     """What is wrong with the refusals, by the way in which the input was read."""
-    found, said = {}, {}
+    found = {}
+    said = {}
     for kind, files, engines in tried:
         for engine in engines:
             with pytest.MonkeyPatch.context() as patch:

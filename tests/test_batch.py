@@ -425,7 +425,8 @@ TEXTS = {
     "may.csv": b"a\n1\n",
     "mars.csv": b"a\n1\n",
 }
-LONG, DEEP = "o" * 300, "[" * 5000 + "]" * 5000
+LONG = "o" * 300
+DEEP = "[" * 5000 + "]" * 5000
 REFUSED = [
     *COMMANDS["refused"],
     (f"n.ipynb -o {LONG}", "File name too long"),

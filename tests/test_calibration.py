@@ -79,7 +79,8 @@ def test_ece_less_its_bias_equals_the_reference_code():
     """
     rng = np.random.default_rng(11)
     x = rng.normal(0, 1.5, 400)
-    label, score = (rng.random(400) < 1 / (1 + np.exp(-x))).astype(int), 1 / (1 + np.exp(-1.5 * x))
+    label = (rng.random(400) < 1 / (1 + np.exp(-x))).astype(int)
+    score = 1 / (1 + np.exp(-1.5 * x))
     b = cal.bins_uniform(count(score, label))
     assert cal.ece(b) == pytest.approx(0.05107319198153848, abs=1e-12)
     assert cal.ece_debiased(b) == pytest.approx(0.032908, abs=3e-5)
@@ -137,12 +138,15 @@ def logits(score):
 
 def test_the_variance_of_the_slope_is_the_sandwich_of_rows():
     use = (SCORE > 0) & (SCORE < 1)
-    columns, label = np.column_stack([np.ones(use.sum()), logits(SCORE[use])]), LABEL[use]
-    c, coefficients = count(SCORE[use], label), reweighted(columns, label, 0.0)
+    columns = np.column_stack([np.ones(use.sum()), logits(SCORE[use])])
+    label = LABEL[use]
+    c = count(SCORE[use], label)
+    coefficients = reweighted(columns, label, 0.0)
     chance = 1 / (1 + np.exp(-columns @ coefficients))
     bread = np.linalg.inv((columns.T * chance * (1 - chance)) @ columns)
     sandwich = bread @ ((columns.T * (label - chance) ** 2) @ columns) @ bread
-    slope, moved = calibration.slope(c), calibration.slope_influence(c)
+    slope = calibration.slope(c)
+    moved = calibration.slope_influence(c)
     assert slope == pytest.approx(coefficients[1], abs=1e-9)
     variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
     assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
@@ -154,8 +158,10 @@ def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
     row by row.
     """
     frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
-    score, label = frame["y_score"].to_numpy(), frame["y_true"].to_numpy()
-    x, c = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON)), count(score, label)
+    score = frame["y_score"].to_numpy()
+    label = frame["y_true"].to_numpy()
+    x = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON))
+    c = count(score, label)
     assert calibration.slope(c) == pytest.approx(
         reweighted(np.column_stack([np.ones_like(x), x]), label, 0.0)[1], abs=1e-10
     )
@@ -192,7 +198,8 @@ def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
 def test_the_band_of_scores_far_apart_is_binomial():
     from scipy.stats import binom
 
-    rows, scores = 400, np.array([0.1, 0.5, 0.9])
+    rows = 400
+    scores = np.array([0.1, 0.5, 0.9])
     c = count(scores, positive=[40, 200, 360], negative=[360, 200, 40])
     x, low, high = band(c, rng=np.random.default_rng(2), draws=4000, level=0.9)
     np.testing.assert_array_equal(x, scores)
@@ -237,7 +244,8 @@ def rows_of(case):
 
 @pytest.mark.parametrize("name", CASES)
 def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
-    case, rows = CASES[name], rows_of(CASES[name])
+    case = CASES[name]
+    rows = rows_of(CASES[name])
     table = calibration.means(rows)
     np.testing.assert_allclose(
         calibration.isotonic(table)[table.index], case["isotonic"], atol=1e-10
@@ -250,10 +258,8 @@ def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
             (rows.actual - np.average(rows.actual, weights=rows.weight)) ** 2, weights=rows.weight
         )
     )
-    parts, expected = (
-        calibration.decomposed(table, uncertainty),
-        of_case.get("brier") or of_case["squared_error"],
-    )
+    parts = calibration.decomposed(table, uncertainty)
+    expected = of_case.get("brier") or of_case["squared_error"]
     for part in PARTS:
         assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
     score = parts.miscalibration - parts.discrimination + parts.uncertainty
@@ -262,7 +268,8 @@ def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
 
 @pytest.mark.parametrize("name", ["probabilities", "weighted_probabilities"])
 def test_the_brier_score_equals_model_diagnostics(name):
-    rows, expected = rows_of(CASES[name]), CASES[name]["parts"]["brier"]
+    rows = rows_of(CASES[name])
+    expected = CASES[name]["parts"]["brier"]
     weight = rows.weights
     c = count(rows.scores, weight * rows.actual, weight * (1 - rows.actual))
     parts = calibration.decompose(c)
@@ -273,7 +280,8 @@ def test_the_brier_score_equals_model_diagnostics(name):
 
 
 def test_the_band_holds_curves_of_right_forecasts():
-    rng, inside = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    inside = []
     for _ in range(120):
         forecast = rng.gamma(2, 2, 300)
         rows = Rows(rng.gamma(1.0, forecast), forecast)
@@ -300,7 +308,8 @@ def test_rows_of_one_unit_widen_the_band():
 
 
 def test_whole_weights_repeat_rows():
-    case, rows = CASES["weighted_forecasts"], rows_of(CASES["weighted_forecasts"])
+    case = CASES["weighted_forecasts"]
+    rows = rows_of(CASES["weighted_forecasts"])
     times = np.array(case["rows"]["weight"], int)
     repeated = rating.read(
         y_true=np.repeat(rows.actual, times), y_pred=np.repeat(rows.scores, times), metrics="mae"

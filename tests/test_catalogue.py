@@ -102,7 +102,8 @@ def judged_runs(draw, score=SCORE):
     """qrels and run as rows: some queries missed by the run, some only in it, ties, unjudged
     items.
     """
-    qrels, run = [], []
+    qrels = []
+    run = []
     for query in ("q1", "q2", "q3", "q4"):
         grades = draw(st.dictionaries(st.sampled_from(ITEMS), GRADE, min_size=1, max_size=6))
         qrels += [(query, item, grade) for item, grade in grades.items()]
@@ -184,7 +185,8 @@ def test_perfect_order_is_best(data):
     qrels, run = data
     grade = {(query, item): one for query, item, one in qrels}
     perfect = [(query, item, grade.get((query, item), 0.0)) for query, item, _ in run]
-    ours, best = every_value(read(qrels, run)), every_value(read(qrels, perfect))
+    ours = every_value(read(qrels, run))
+    best = every_value(read(qrels, perfect))
     for one in CHOSEN:
         # AUC is blind to equal scores' order: grades as scores tie only where the metric sees no
         # difference.
@@ -197,7 +199,8 @@ def test_perfect_order_is_best(data):
 @given(judged_runs())
 def test_ties_lie_between_the_worst_and_the_best_order(data):
     r = read(*data)
-    worst, best = every_value(rankings.worst_ties(r)), every_value(rankings.best_ties(r))
+    worst = every_value(rankings.worst_ties(r))
+    best = every_value(rankings.best_ties(r))
     for one, values in zip(CHOSEN, every_value(r).values(), strict=True):
         # A hit that falls out of the first k can raise the mean precision at the hits that stay:
         # that metric has no worst order of this kind.

@@ -203,10 +203,8 @@ def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none
 
 
 def test_a_column_of_a_system_without_a_name_is_refused():
-    names, message = (
-        ["id", "score_", "score_a"],
-        "x.csv: a column of a system must be called score_NAME, got 'score_'",
-    )
+    names = ["id", "score_", "score_a"]
+    message = "x.csv: a column of a system must be called score_NAME, got 'score_'"
     with pytest.raises(InputError, match=message):
         column_names.columns_of_systems(names, "score", [], "x.csv")
     assert column_names.columns_of_systems(names, "score", ["a"], "x.csv") == {"a": "score_a"}

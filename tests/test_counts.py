@@ -33,7 +33,8 @@ def same(a: k.Counts, b: k.Counts) -> None:
 # Worked by hand -----------------------------------------------------------------------------------
 
 
-NONE, EVERY = ([0.1], [1], [99]), ([0.9], [95], [5])
+NONE = ([0.1], [1], [99])
+EVERY = ([0.9], [95], [5])
 EXAMPLES = examples("counts")
 
 
@@ -114,7 +115,8 @@ def test_monotone_transform_and_reversal(data):
 @given(rows())
 def test_metrics_stay_in_range_and_the_perfect_order_is_best(data):
     score, label = data
-    c, best = k.count(score, label), k.count(label.astype(float), label)
+    c = k.count(score, label)
+    best = k.count(label.astype(float), label)
     for metric in (k.auc, k.average_precision, k.ks):
         assert np.isnan(metric(c)) or -1e-12 <= metric(c) <= metric(best) + 1e-12
         assert np.isnan(metric(best)) or metric(best) == 1

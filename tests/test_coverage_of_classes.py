@@ -54,7 +54,8 @@ def test_coverage_of_a_precision_of_1_is_of_classes_without_a_mistake():
 
 def two_decided(second: dict[str, tuple[int, int]]) -> pd.DataFrame:
     """The clear classes by system a, and those of another system on the same rows."""
-    first, other = decided(CLEAR, "grey"), decided(second, "grey")
+    first = decided(CLEAR, "grey")
+    other = decided(second, "grey")
     other["label"] = first["label"]
     return pd.concat([first.assign(system="a"), other.assign(system="b")])
 

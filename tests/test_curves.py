@@ -76,7 +76,8 @@ def test_another_base_rate_moves_precision_and_leaves_roc():
     np.testing.assert_allclose(v.roc_curve(c).x, v.roc_curve(EIGHT).x)
     assert c.positives / c.total == pytest.approx(0.05)
     assert auc(c) == pytest.approx(auc(EIGHT), abs=1e-12)
-    p, q = precision(EIGHT), 0.05 / 0.95
+    p = precision(EIGHT)
+    q = 0.05 / 0.95
     np.testing.assert_allclose(precision(c), ratio_of(p, q))
 
 
@@ -124,7 +125,8 @@ def test_drawn_points_keep_lines_and_steps_within_a_cell(rows, kind):
     score, label = simulated(rows, base=0.3)
     curve = kind(count(score, label))
     keep = v.drawn(curve.x, curve.y)
-    x, y = curve.x[keep], curve.y[keep]
+    x = curve.x[keep]
+    y = curve.y[keep]
     assert (x[[0, -1]] == curve.x[[0, -1]]).all()
     height = (curve.y.max() - curve.y.min()) / v.CELLS
     exact = curve.y
@@ -251,14 +253,16 @@ def study():
 
 
 def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
-    resampled, resample = [], BinaryStudy.resample
+    resampled = []
+    resample = BinaryStudy.resample
     monkeypatch.setattr(
         BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name)
     )
     binary_page.curve_plot(study)
     assert resampled == study.order[: page.CURVES]
     for kind in ("roc", "pr"):
-        every, some = study.bands(kind), study.bands(kind, study.order[2:4])
+        every = study.bands(kind)
+        some = study.bands(kind, study.order[2:4])
         assert list(every["system"].unique()) == study.order
         own = every[every["system"].isin(study.order[2:4])].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, some)

@@ -205,7 +205,8 @@ def of_draws(model, seed):
 
 
 def test_the_mean_of_repeated_answers_has_the_test_of_one_report(tmp_path):
-    old, new = of_draws("old", 1), of_draws("new", 2)
+    old = of_draws("old", 1)
+    new = of_draws("new", 2)
     paths = [
         saved(ek.significance(side.assign(system="m")), tmp_path / f"{name}.units.parquet")
         for name, side in (("old", old), ("new", new))
@@ -331,7 +332,8 @@ def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
 
 def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path):
     """Ten rows each, with the same scores: twice nine degrees of freedom."""
-    positive, negative = np.array([0.9, 0.8, 0.7, 0.35, 0.3]), np.array([0.6, 0.4, 0.2, 0.15, 0.1])
+    positive = np.array([0.9, 0.8, 0.7, 0.35, 0.3])
+    negative = np.array([0.6, 0.4, 0.2, 0.15, 0.1])
     table = pd.DataFrame({"label": [1] * 5 + [0] * 5, "score": np.r_[positive, negative]})
     paths = [
         saved(
@@ -425,7 +427,8 @@ def test_an_edited_list_is_named_first(tmp_path):
     edited = table.copy()
     edited.loc[edited["query"] == query, "score"] *= -1
     order = table[table["query"] == query].sort_values("score")["item"].tolist()
-    first, last = order[:3], order[:-4:-1]
+    first = order[:3]
+    last = order[:-4:-1]
     asked = {"metrics": "ndcg@3"}
     paths = [
         saved(ek.ranking(part, **asked), tmp_path / f"{i}.units.parquet")

@@ -179,7 +179,8 @@ def test_blocks_give_the_numbers_of_memory(name, tmp_path):
     table = pd.DataFrame({"id": np.arange(N), "actual": ACTUAL} | READ[name][0])
     table.to_parquet(tmp_path / "f.parquet")
     given = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
-    held, in_blocks = rating.study_of(given), rating.study_of(given, SMALL)
+    held = rating.study_of(given)
+    in_blocks = rating.study_of(given, SMALL)
     assert in_blocks.data is None
     assert in_blocks.estimates["value"].to_numpy() == pytest.approx(
         held.estimates["value"].to_numpy(), abs=1e-12
@@ -257,7 +258,8 @@ def test_a_long_table_of_two_systems_is_read_in_blocks_too(tmp_path):
     ]
     pd.concat([pd.DataFrame(part) for part in parts]).to_parquet(tmp_path / "f.parquet")
     given = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
-    held, in_blocks = rating.study_of(given), rating.study_of(given, SMALL)
+    held = rating.study_of(given)
+    in_blocks = rating.study_of(given, SMALL)
     assert in_blocks.data is None
     columns = ["metric", "first", "second", "difference"]
     pd.testing.assert_frame_equal(

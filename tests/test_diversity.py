@@ -171,7 +171,8 @@ def test_values_by_list_are_the_jackknife(lists, k):
 @ANY_TIME
 @given(LISTS, CUTS)
 def test_leaving_out_units_of_one_list_is_leaving_out_lists(lists, k):
-    of, unit = made(lists), np.arange(len(lists))
+    of = made(lists)
+    unit = np.arange(len(lists))
     assert d.jackknife_by_unit(of, unit, d.share_exposed, k) == pytest.approx(
         d.catalogue_coverage_by_list(of, k)
     )
@@ -180,7 +181,8 @@ def test_leaving_out_units_of_one_list_is_leaving_out_lists(lists, k):
 
 
 def test_a_unit_is_left_out_with_all_its_lists():
-    of, unit = made([[0, 1], [0, 2], [3], [1, 4]]), np.array(["u", "v", "v", "w"])
+    of = made([[0, 1], [0, 2], [3], [1, 4]])
+    unit = np.array(["u", "v", "v", "w"])
     without = {"u": [[0, 2], [3], [1, 4]], "v": [[0, 1], [1, 4]], "w": [[0, 1], [0, 2], [3]]}
     theta = np.array([d.exposure_gini(made(rest)) for rest in without.values()])
     expected = d.exposure_gini(of) + 2 * (theta.mean() - theta)
@@ -218,7 +220,8 @@ def both(pairs):
 def term_by_term(a, b, p):
     """Equation 32 as it is printed."""
     short, long = sorted((a, b), key=len)
-    s, length = len(short), len(long)
+    s = len(short)
+    length = len(long)
     if not s:
         return np.nan
     x = [len({*short[:depth]} & {*long[:depth]}) for depth in range(length + 1)]

@@ -59,7 +59,8 @@ def test_pass_metrics_are_means_over_all_subsets_of_draws(read):
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
     rng = np.random.default_rng(4)
-    share, n = stats.norm.cdf(rng.normal(0.3, 1, 5_000)), rng.choice([4.0, 6.0], 5_000)
+    share = stats.norm.cdf(rng.normal(0.3, 1, 5_000))
+    n = rng.choice([4.0, 6.0], 5_000)
     mean = rng.binomial(n.astype(int), share) / n
     noise = Draws(n, mean, mean * (1 - mean) * n / (n - 1)).noise_of(lambda of: metric(of, k))
     variance = np.zeros(len(n))
@@ -73,7 +74,8 @@ def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
 
 def drawn(*hits, draws=2):
     """The draws of units, so many each, of which these pass."""
-    share, count = np.array(hits) / draws, np.full(len(hits), float(draws))
+    share = np.array(hits) / draws
+    count = np.full(len(hits), float(draws))
     return Draws(count, share, share * (1 - share) * draws / (draws - 1))
 
 
@@ -173,7 +175,8 @@ def test_variation_is_that_of_one_way_analysis_of_variance(read):
     study = read(table)
     for row in significance.variation(study).head(2).to_dict("records"):
         groups = table[table["model"] == row["what"]].groupby("task_id")["reward"]
-        within, means = groups.var().mean(), groups.mean()
+        within = groups.var().mean()
+        means = groups.mean()
         assert row["within"] == pytest.approx(within**0.5)
         assert row["between"] == pytest.approx(max(means.var() - within / 5, 0) ** 0.5)
         square = means.var() / 12

@@ -39,11 +39,9 @@ from evalkit.studies import units
 FILE = examples("blocks")
 LISTS = FILE["lists"]
 ALL_LABELS = ",".join(metric.name for metric in LABELS.values())
-HEAVY, EXACT, USER = (
-    {"columns": "{weight: heavy}"},
-    {"columns": "{weight: exact}"},
-    {"unit": "user_id"},
-)
+HEAVY = {"columns": "{weight: heavy}"}
+EXACT = {"columns": "{weight: exact}"}
+USER = {"unit": "user_id"}
 BY = {
     "plain": {},
     "weights": HEAVY,
@@ -447,7 +445,8 @@ def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
     """Two files, a third of the rows and the rest, tiny shards, and more units than are kept side
     by side.
     """
-    table, paths = CASES[name].table(), [tmp_path / "one.parquet", tmp_path / "two.csv"]
+    table = CASES[name].table()
+    paths = [tmp_path / "one.parquet", tmp_path / "two.csv"]
     table[: len(table) // 3].to_parquet(paths[0], index=False)
     table[len(table) // 3 :].to_csv(paths[1], index=False)
     reading = Reading(rows=100, shard=300, row=20_000, units=10)

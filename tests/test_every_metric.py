@@ -150,7 +150,8 @@ def test_equals_the_public_tool(structure, name):
 def test_order_changes_nothing_and_whole_weights_repeat_rows(chosen):
     assert find(chosen.label, chosen.metric.structure) == chosen
     s = samples_of(chosen)[0]
-    rng, n = np.random.default_rng(8), len(s)
+    rng = np.random.default_rng(8)
+    n = len(s)
     weight = rng.integers(1, 4, n)
     value = chosen.value(s)
     assert estimate(chosen, s).value == pytest.approx(value, abs=1e-12)
@@ -176,7 +177,8 @@ def test_swapped_systems_mirror_the_difference_and_a_system_does_not_differ_from
 
 @cache
 def resamples(structure, needs):
-    rng, n = np.random.default_rng(6), len(SAMPLES[structure][0])
+    rng = np.random.default_rng(6)
+    n = len(SAMPLES[structure][0])
     rows = [rng.integers(0, n, n) for _ in range(150)]
     samples = SAMPLES[structure]
     if structure == "forecasts" and needs:
@@ -194,7 +196,8 @@ def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen
     spreads = np.nanstd(values), np.nanstd(np.subtract(values, others))
     units = [replace(s, unit=np.arange(len(s))) for s in samples]
     for first, second in (samples, units):
-        e, difference = estimate(chosen, first), compare(chosen, first, second).difference
+        e = estimate(chosen, first)
+        difference = compare(chosen, first, second).difference
         assert chosen.metric.low <= e.low <= e.value <= e.high <= chosen.metric.high
         widths = np.array([e.high - e.low, difference.high - difference.low])
         assert widths / 3.92 / spreads == pytest.approx([1, 1], abs=chosen.metric.roughness)
@@ -215,7 +218,8 @@ def test_metrics_of_the_highest_scores_are_those_of_scikit_learn_on_them():
     for k, rows in ((25, 25), (300, 300), (0.02, 20)):
         top = np.zeros(len(y), int)
         top[np.argsort(-score)[:rows]] = 1
-        precision, recall = sk.precision_score(y, top), sk.recall_score(y, top)
+        precision = sk.precision_score(y, top)
+        recall = sk.recall_score(y, top)
         values = {"precision": precision, "recall": recall, "lift": precision / y.mean()}
         for name, value in values.items():
             assert find(f"{name}@{k}").value(Rows(y, score)) == pytest.approx(value, abs=1e-12)
@@ -237,7 +241,8 @@ SMOOTHED = (
 @each([chosen for chosen in LIMITED if chosen.label not in SMOOTHED])
 def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
     s = samples_of(chosen)[0]
-    moved, even = chosen.effects(s).influence, np.ones(len(s))
+    moved = chosen.effects(s).influence
+    even = np.ones(len(s))
     assert moved.sum() == pytest.approx(0, abs=1e-9)
     for row in (3, 50, 170):
         step = chosen.value(
@@ -337,7 +342,8 @@ def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
 
 
 def test_average_precision_has_no_test_where_a_class_has_one_row():
-    label, score = np.array([1, 0, 0, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
+    label = np.array([1, 0, 0, 0, 0])
+    score = np.array([0.9, 0.8, 0.3, 0.2, 0.1])
     c = compare(
         find("average_precision"), Rows(label, score, 0.5), Rows(label, score[::-1].copy(), 0.5)
     )

@@ -69,7 +69,8 @@ def lists():
     """Graded lists of twelve items, whose scores have many ties."""
     rng = np.random.default_rng(4)
     queries = np.repeat([f"q{i:02}" for i in range(20)], 12)
-    grades, ties = rng.integers(0, 4, 240), rng.integers(0, 5, 240)
+    grades = rng.integers(0, 4, 240)
+    ties = rng.integers(0, 5, 240)
     items = np.tile([f"i{i:02}" for i in range(12)], 20)
     return pd.DataFrame({"query": queries, "item": items, "grade": grades, "score": ties})
 
@@ -170,7 +171,8 @@ def test_of_many_equal_values_the_number_is_told(scores, tmp_path):
 
 
 def test_several_files_are_one_input(scores, tmp_path):
-    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first = tmp_path / "first.csv"
+    second = tmp_path / "second.csv"
     rows = scores.assign(id=range(len(scores)), system="model")
     rows[:80].to_csv(first, index=False)
     rows[80:].to_csv(second, index=False)

@@ -49,7 +49,8 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     study = classification.read(binary(3000))
     m = row_study.missed(study, 40)
     off = {name: np.abs(study.data.actual - score) for name, score in study.data.score.items()}
-    first, apart = off[study.leader], np.abs(off["a"] - off["b"])
+    first = off[study.leader]
+    apart = np.abs(off["a"] - off["b"])
     assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
     assert len(m.rows) == 40
     piece = explorer.explorer(study)
@@ -129,7 +130,8 @@ def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
 
 def test_the_json_has_the_rows_that_the_page_lists_unrounded():
     study = classification.read(binary(3000))
-    frame, missed = rows_of(study), classification_page.results(study).results["missed"]
+    frame = rows_of(study)
+    missed = classification_page.results(study).results["missed"]
     assert [row["row"] for row in missed] == frame["row"].tolist()
     for row, shown in zip(missed, frame.to_dict("records"), strict=True):
         systems = {system["system"]: system for system in row["systems"]}
@@ -166,7 +168,8 @@ def test_queries_are_listed_by_how_far_they_moved_with_the_values_of_the_study()
     study = ranking.read(table(), segments="kind")
     (shown,) = ranking_page.explorer(study).to_frames()
     assert list(shown)[:5] == ["query", "kind", "ndcg@10 x", "ndcg@10 y", "difference"]
-    differences, values = study.differences(), study.values()
+    differences = study.differences()
+    values = study.values()
     assert shown["difference"].abs().is_monotonic_decreasing
     for row in shown.to_dict("records"):
         query = row["query"]

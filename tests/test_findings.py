@@ -79,7 +79,8 @@ def given(function):
     """Each sentence that a function of a page says: its text, or those that it may be, and the
     facts that it gives.
     """
-    nodes, named = list(ast.walk(function)), {}
+    nodes = list(ast.walk(function))
+    named = {}
     assigned = (
         node for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
     )
@@ -150,10 +151,8 @@ def test_the_page_says_what_to_do_where_it_matters():
 
 
 def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_belong():
-    touching, of_slices = (
-        replace(KIND, at=("verdict", "metrics")),
-        replace(KIND, code="EK998", at=("slices",)),
-    )
+    touching = replace(KIND, at=("verdict", "metrics"))
+    of_slices = replace(KIND, code="EK998", at=("slices",))
     several = [
         kind.warning(fact=fact)
         for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))

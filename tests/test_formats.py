@@ -112,7 +112,8 @@ def test_numbers_whose_intervals_do_not_overlap_print_differently(size, start, f
     """
     widths = size * np.array([first, second])
     values = size * start + np.array([0, widths.sum() / 2 * 1.001])
-    low, high = values - widths / 2, values + widths / 2
+    low = values - widths / 2
+    high = values + widths / 2
     places = decimals(values, low, high)
     assert number(values[0], places) != number(values[1], places)
 

@@ -70,7 +70,8 @@ def test_batches_of_any_size_are_measured_shard_by_shard(table):
 
 
 def test_the_ranking_study_takes_them(table):
-    a, b = ranking.read(table), ranking.read(iter(table.to_batches()))
+    a = ranking.read(table)
+    b = ranking.read(iter(table.to_batches()))
     assert a.estimates.equals(b.estimates)
 
 
@@ -226,14 +227,16 @@ def part_with(column):
 @pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
 def test_a_cast_to_text_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part.load({"role": "x"}, {}), InputPart.load(part, {"role": "x"}, {})
+    cast = part.load({"role": "x"}, {})
+    queried = InputPart.load(part, {"role": "x"}, {})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 @pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
 def test_a_cast_to_doubles_is_that_of_a_query(column):
     part = part_with(column)
-    cast, queried = part.load({}, {"role": "x"}), InputPart.load(part, {}, {"role": "x"})
+    cast = part.load({}, {"role": "x"})
+    queried = InputPart.load(part, {}, {"role": "x"})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 

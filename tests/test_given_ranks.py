@@ -48,7 +48,8 @@ def padded(frame: pd.DataFrame) -> pd.DataFrame:
 
 def random_table(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(seed)
-    rows, judged = [], []
+    rows = []
+    judged = []
     for query in range(30):
         items = rng.permutation(40)
         judged += [(f"q{query}", f"d{i}", int(rng.integers(0, 4))) for i in items[:25]]
@@ -88,7 +89,8 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
     """
     frame, judged = random_table(seed)
     data = runs.read(frame, judged)
-    full, closed = runs.read(padded(frame), judged), runs.read(frame, judged, ranks="renumber")
+    full = runs.read(padded(frame), judged)
+    closed = runs.read(frame, judged, ranks="renumber")
     for system in "ab":
         for chosen in EVERY:
             other = closed if chosen.metric.name in RETURNED else full
@@ -98,7 +100,8 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
 
 
 def test_a_rank_of_a_billion_costs_no_memory():
-    frame, judged = table(("q", "a", 10**9), ("q", "b", 3)), grades(("q", "a", 1), ("q", "b", 0))
+    frame = table(("q", "a", 10**9), ("q", "b", 3))
+    judged = grades(("q", "a", 1), ("q", "b", 0))
     runs.read(frame, judged)  # what is loaded once
     tracemalloc.start()
     data = runs.read(frame, judged)
@@ -123,7 +126,8 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
 
 
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
-    frame, judged = table(("q", "a", 9), ("q", "b", 11)), grades(("q", "b", 1), ("p", "b", 1))
+    frame = table(("q", "a", 9), ("q", "b", 11))
+    judged = grades(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
     assert study.per_query[study.primary.label, "rank"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html

@@ -118,7 +118,8 @@ def test_bins_begin_where_more_than_the_last_bits_differ(codes_of, cut, max_bins
 
 def test_few_distinct_scores_are_counted_exactly():
     score, label = drawn(3, 4000, ties=2)
-    g, c = grid.reduce(score, label), count(score, label)
+    g = grid.reduce(score, label)
+    c = count(score, label)
     found = grid.counts(g)
     assert g.shift == 0
     assert g.exact.all()
@@ -153,11 +154,14 @@ values = st.lists(
 
 @given(values, st.integers(2, 30))
 def test_the_bounds_hold(rows, max_bins):
-    score, label = np.array([s for s, _ in rows]), np.array([y for _, y in rows])
+    score = np.array([s for s, _ in rows])
+    label = np.array([y for _, y in rows])
     if label.all() or not label.any():
         return
-    g, c = grid.reduce(score, label, max_bins=max_bins), count(score, label)
-    found, spread = grid.counts(g), grid.pools_scores(g)
+    g = grid.reduce(score, label, max_bins=max_bins)
+    c = count(score, label)
+    found = grid.counts(g)
+    spread = grid.pools_scores(g)
     assert abs(counts.auc(found) - counts.auc(c)) <= grid.auc_width(found, spread) + 1e-12
     low, high = grid.average_precision_limits(found, spread)
     assert low - 1e-12 <= counts.average_precision(c) <= high + 1e-12
@@ -176,7 +180,8 @@ def test_positives_alone_in_a_bin_are_no_tie():
 
 
 def test_the_bound_is_met():
-    score, label = np.array([1.0, 1.1]), np.array([True, False])
+    score = np.array([1.0, 1.1])
+    label = np.array([True, False])
     g = grid.reduce(score, label, max_bins=1)
     found = grid.counts(g)
     assert counts.auc(found) == 0.5
@@ -192,7 +197,8 @@ def test_weights_of_any_kind_add_up_alike_in_any_order():
     g = grid.reduce(score, label, grid.in_units(weight, scale))
     order = rng.permutation(2000)
     assert same(g, grid.reduce(score[order], label[order], grid.in_units(weight[order], scale)))
-    found, exact = grid.counts(g, scale), count(score, weight * label, weight * ~label)
+    found = grid.counts(g, scale)
+    exact = count(score, weight * label, weight * ~label)
     assert np.allclose(found.tp, exact.tp, rtol=1e-13)
     assert counts.auc(found) == pytest.approx(counts.auc(exact), rel=1e-12)
 
@@ -208,14 +214,16 @@ def test_weights_are_repetitions():
 
 def test_the_middle_of_an_exact_bin_is_its_score():
     score, label = drawn(10, 500)
-    fine, coarse = grid.reduce(score, label), grid.reduce(score, label, max_bins=20)
+    fine = grid.reduce(score, label)
+    coarse = grid.reduce(score, label, max_bins=20)
     assert np.array_equal(grid.middles(fine), np.sort(score)[::-1])
     assert (grid.middles(coarse) >= grid.counts(coarse).threshold).all()
 
 
 def test_the_variance_of_binned_scores_is_nearly_that_of_the_scores():
     score, label = drawn(11, 20_000)
-    binned, exact = grid.counts(grid.reduce(score, label, max_bins=4096)), count(score, label)
+    binned = grid.counts(grid.reduce(score, label, max_bins=4096))
+    exact = count(score, label)
     assert influence.auc_variance(binned) == pytest.approx(influence.auc_variance(exact), rel=1e-3)
 
 

@@ -79,7 +79,8 @@ def test_systems_that_decide_alike_may_differ_in_brier():
 
 def test_errors_that_come_out_even_are_a_difference_that_data_do_not_tell():
     label = np.tile([1, 1, 0, 0], 20)
-    a, b = np.tile([0.9, 0.1, 0.1, 0.1], 20), np.tile([0.1, 0.9, 0.1, 0.1], 20)
+    a = np.tile([0.9, 0.1, 0.1, 0.1], 20)
+    b = np.tile([0.1, 0.9, 0.1, 0.1], 20)
     table = pd.DataFrame({"id": range(80), "label": label, "score_a": a, "score_b": b})
     accuracy = ek.classification(table, metrics="accuracy").comparisons.iloc[0]
     assert accuracy["difference"] == 0 < accuracy["high"]

@@ -56,12 +56,14 @@ def test_influence_is_the_derivative_by_the_weight_of_a_row(data):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     if label.all() or not label.any():
         return
-    c, step = count(score, label), 1e-5
+    c = count(score, label)
+    step = 1e-5
     for metric, influence in INFLUENCE:
         values = influence(c, label, score)
         assert values.sum() == pytest.approx(0, abs=1e-12)
         for row in range(len(label)):
-            more, less = np.ones(len(label)), np.ones(len(label))
+            more = np.ones(len(label))
+            less = np.ones(len(label))
             more[row] += step
             less[row] -= step
             slope = metric(count(score, label * more, (1 - label) * more))
@@ -89,7 +91,9 @@ def test_a_class_with_one_row_has_no_variance():
 
 
 def test_rows_without_weight_may_have_the_lowest_score():
-    score, label, weight = np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1]), np.array([1.0, 2.0, 0.0])
+    score = np.array([0.9, 0.5, 0.1])
+    label = np.array([1, 0, 1])
+    weight = np.array([1.0, 2.0, 0.0])
     c = count(score, weight * label, weight * (1 - label))
     assert (weight * auc_influence_by_row(c, label, score)).tolist() == [0.0, 0.0, 0.0]
     assert np.isfinite(average_precision_influence_by_row(c, label, score)).all()
@@ -152,17 +156,20 @@ def scores(g, n=400, gain=1.0):
 
 def by_hand(label, score):
     """AUC and the two arrays of placements, pair by pair."""
-    x, y = score[label == 1], score[label == 0]
+    x = score[label == 1]
+    y = score[label == 0]
     wins = (x[:, None] > y) + 0.5 * (x[:, None] == y)
     return wins.mean(), wins.mean(axis=1), wins.mean(axis=0)
 
 
 def test_paired_equals_the_definition_with_ties():
     label, a, b = scores(np.random.default_rng(1), 120)
-    a, b = a.round(0), b.round(1)
+    a = a.round(0)
+    b = b.round(1)
     (area_a, xa, ya), (area_b, xb, yb) = by_hand(label, a), by_hand(label, b)
     parts = np.array([np.var(xa - xb, ddof=1) / xa.size, np.var(ya - yb, ddof=1) / ya.size])
-    error, sizes = np.sqrt(parts.sum()), np.array([xa.size, ya.size])
+    error = np.sqrt(parts.sum())
+    sizes = np.array([xa.size, ya.size])
     # Welch's freedom: with few positives z is too sure
     t = stats.t(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
     c = delong(label, a, b)
@@ -176,7 +183,8 @@ def test_paired_equals_the_definition_with_ties():
 @pytest.mark.parametrize("name", ["r2", "r2_correlation"])
 def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
     g = np.random.default_rng(5)
-    actual, n = g.normal(size=30), 30
+    actual = g.normal(size=30)
+    n = 30
     forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
     chosen = find_metric(name, "forecasts")
     a, b = (RowStatistic(chosen, Rows(actual, forecast)) for forecast in forecasts)

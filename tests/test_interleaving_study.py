@@ -257,8 +257,10 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
 
 def known_before(arms="ab", users=2000):
     """Users of arms, whose past tells what they buy; a buys a little more."""
-    rng, n = np.random.default_rng(8), users * len(arms)
-    past, arm = rng.normal(size=n), np.resize(list(arms), n)
+    rng = np.random.default_rng(8)
+    n = users * len(arms)
+    past = rng.normal(size=n)
+    arm = np.resize(list(arms), n)
     chance = 1 / (1 + np.exp(1 - 3 * past)) + 0.02 * (arm == "a")
     table = {"user": np.arange(n).astype(str), "arm": arm, "past": past}
     table |= {"bought": (rng.random(n) < chance).astype(int)}
@@ -268,7 +270,9 @@ def known_before(arms="ab", users=2000):
 
 def by_regression(table, metric):
     """The adjusted difference a − b with its limits and p, from residuals within arms."""
-    y, x, first = table[metric].to_numpy(float), table["past"].to_numpy(), table["arm"] == "a"
+    y = table[metric].to_numpy(float)
+    x = table["past"].to_numpy()
+    first = table["arm"] == "a"
     inner_y, inner_x = (v - np.where(first, v[first].mean(), v[~first].mean()) for v in (y, x))
     rest = y - (inner_x @ inner_y) / (inner_x @ inner_x) * x
     test = ttest_ind(rest[first], rest[~first], equal_var=False)
@@ -292,7 +296,8 @@ def test_cuped_of_shares_and_counts_decides_by_the_adjusted_means(metric):
 def test_cuped_of_a_share_is_as_narrow_as_the_past_allows():
     table = known_before()
     read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **SMALL)
-    raw, adjusted = read().users.headline.iloc[0], read(before="past").users.headline.iloc[0]
+    raw = read().users.headline.iloc[0]
+    adjusted = read(before="past").users.headline.iloc[0]
     left = (adjusted["high"] - adjusted["low"]) / (raw["high"] - raw["low"])
     correlation = np.corrcoef(table["bought"], table["past"])[0, 1]
     assert left == pytest.approx(np.sqrt(1 - correlation**2), rel=0.02)
@@ -334,7 +339,8 @@ def test_printed_adjusted_means_differ_by_the_printed_difference():
 
 def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heavy_users():
     table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})
-    visits, revenue = [1, 2, 3, 5, 8, 60], [4, 1, 0, 22, 9, 300]
+    visits = [1, 2, 3, 5, 8, 60]
+    revenue = [4, 1, 0, 22, 9, 300]
     table["visits"], table["revenue"] = np.repeat(visits, 2), np.repeat(revenue, 2)
     study = interleaving.read(users=table, metrics="revenue/visits", **SMALL).users
     arm = ratio_of(Sums(np.array(revenue, float), np.array(visits, float)))
@@ -387,7 +393,8 @@ def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
         **SMALL,
     )
     adjusted, plain = read(before="past").users, read().users
-    row, raw = adjusted.comparisons.iloc[0], plain.comparisons.iloc[0]
+    row = adjusted.comparisons.iloc[0]
+    raw = plain.comparisons.iloc[0]
     control = table.loc[table["arm"] == "a", "orders"].mean()
     assert row["lift"] == pytest.approx(row["difference"] / control, rel=0.2)
     assert row["lift_low"] < row["lift"] < row["lift_high"]
@@ -514,7 +521,8 @@ def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
     study = interleaving.read(
         users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL
     ).users
-    row, share = study.comparisons.iloc[0], study.estimates.set_index("system")
+    row = study.comparisons.iloc[0]
+    share = study.estimates.set_index("system")
     sizes = [share.loc[row[side], "n"] for side in ("first", "second")]
     by_test = power.detectable_share(
         share.loc[row["second"], "value"], *sizes, level=study.family_level
@@ -542,11 +550,10 @@ def test_welch_equals_scipy():
     from scipy.stats import ttest_ind
 
     rng = np.random.default_rng(0)
-    a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
-    got, want = (
-        independent.difference(mean_of(a), mean_of(b), level=0.9),
-        ttest_ind(a, b, equal_var=False),
-    )
+    a = rng.gamma(2, 3, 40)
+    b = rng.gamma(2, 2, 15)
+    got = independent.difference(mean_of(a), mean_of(b), level=0.9)
+    want = ttest_ind(a, b, equal_var=False)
     assert got.p_value == pytest.approx(want.pvalue)
     assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
     back = independent.difference(mean_of(b), mean_of(a), level=0.9)
@@ -594,7 +601,8 @@ def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
 
 def test_fieller_by_brute_force():
     rng = np.random.default_rng(12)
-    a, b = rng.gamma(2, 3, 20), rng.gamma(2, 2, 9)
+    a = rng.gamma(2, 3, 20)
+    b = rng.gamma(2, 2, 9)
     errors = [one.var(ddof=1) / one.size for one in (a, b)]
     from scipy.stats import t
 
@@ -629,10 +637,8 @@ def test_the_jackknife_leaves_out_each_user():
 def test_cuped_narrows_the_interval_by_the_correlation():
     rng = np.random.default_rng(5)
     (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
-    plain, adjusted = (
-        independent.difference(mean_of(a), mean_of(b)),
-        experiments.cuped(a, b, a0, b0),
-    )
+    plain = independent.difference(mean_of(a), mean_of(b))
+    adjusted = experiments.cuped(a, b, a0, b0)
     width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
     assert width[0] / width[1] == pytest.approx(
         np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05
@@ -644,7 +650,8 @@ def test_cuped_narrows_the_interval_by_the_correlation():
 
 def test_one_stratum_is_none():
     rng = np.random.default_rng(6)
-    a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
+    a = rng.normal(1, 1, 50)
+    b = rng.normal(0, 1, 60)
     one = experiments.stratified(
         {"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60}
     )

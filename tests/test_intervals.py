@@ -87,12 +87,14 @@ def test_bca_equals_scipy_within_monte_carlo_error():
 
 def test_ratio_of_a_constant_denominator_is_the_mean():
     values = rng().normal(size=40)
-    mean, quotient = iv.mean_t(values), iv.ratio_delta(values * 3, np.full(40, 3.0))
+    mean = iv.mean_t(values)
+    quotient = iv.ratio_delta(values * 3, np.full(40, 3.0))
     assert limits(quotient) == pytest.approx(limits(mean), rel=1e-10)
 
 
 def test_repeating_the_rows_of_each_unit_leaves_the_interval():
-    values, unit = rng().normal(size=50), rng(1).integers(0, 12, 50)
+    values = rng().normal(size=50)
+    unit = rng(1).integers(0, 12, 50)
     once = iv.ratio_delta(*iv.by_unit(values, unit))
     twice = iv.ratio_delta(*iv.by_unit(np.tile(values, 2), np.tile(unit, 2)))
     assert limits(twice) == pytest.approx(limits(once), rel=1e-12)
@@ -156,7 +158,8 @@ def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
     both limits.
     """
     values = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # symmetric about 0.55
-    n, p = 8, values.mean()
+    n = 8
+    p = values.mean()
     middle = (p * n + 1) / (n + 2)
     variance = (n - 1) / n * values.var(ddof=1) + middle * (1 - middle) / n
     units = p * (1 - p) / (variance / n)
@@ -171,10 +174,8 @@ def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
 
 
 def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
-    alike, top = (
-        intervals.mean([0.5] * 10, ends=(0, 1)),
-        intervals.mean([1.0, 1.0, 0.999], ends=(0, 1)),
-    )
+    alike = intervals.mean([0.5] * 10, ends=(0, 1))
+    top = intervals.mean([1.0, 1.0, 0.999], ends=(0, 1))
     assert 0.3 < alike.low < 0.45
     assert alike.high == pytest.approx(1 - alike.low)
     assert 0 < top.low < top.high <= 1
@@ -233,7 +234,8 @@ def test_two_arms_that_divide_users_tell_one_story(seed):
         for side in (hits, rows - hits)
     )
     o = Options(0.95, rng())
-    e, c = inference.estimate(first, o), inference.compare(first, second, o)
+    e = inference.estimate(first, o)
+    c = inference.compare(first, second, o)
     assert limits(e) == pytest.approx(((1 + c.difference.low) / 2, (1 + c.difference.high) / 2))
     assert (c.p_value < 0.05) == (not e.low <= 0.5 <= e.high)
 
@@ -308,7 +310,9 @@ def test_the_likeliest_proportion_is_that_of_a_search():
     g = np.random.default_rng(1)
     for _ in range(40):
         n, m = g.integers(3, 40, 2)
-        a, b, d = int(g.integers(0, n + 1)), int(g.integers(0, m + 1)), g.uniform(-0.9, 0.9)
+        a = int(g.integers(0, n + 1))
+        b = int(g.integers(0, m + 1))
+        d = g.uniform(-0.9, 0.9)
 
         def loss(p, a=a, b=b, n=n, m=m, d=d):
             return -(
@@ -326,8 +330,10 @@ def test_the_likeliest_proportion_is_that_of_a_search():
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 60), st.data())
 def test_test_interval_and_lift_never_contradict(n, m, data):
-    a, b = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    c, lift = proportions.two_proportions(a, n, b, m), independent.share_lift(a, n, b, m)
+    a = data.draw(st.integers(0, n))
+    b = data.draw(st.integers(0, m))
+    c = proportions.two_proportions(a, n, b, m)
+    lift = independent.share_lift(a, n, b, m)
     e = c.difference
     assert (c.p_value < 0.05) == (not e.low <= 0 <= e.high)
     assert -1 <= e.low <= e.value <= e.high <= 1
@@ -369,7 +375,8 @@ def test_newcombe_limits_solve_their_equation():
 
 
 def test_limits_stay_inside_and_have_width_at_the_ends():
-    top, bottom = closed_forms.auc_newcombe(1.0, 5, 9), closed_forms.auc_newcombe(0.0, 5, 9)
+    top = closed_forms.auc_newcombe(1.0, 5, 9)
+    bottom = closed_forms.auc_newcombe(0.0, 5, 9)
     assert (top.high, bottom.low) == (1, 0)
     assert top.low < 0.9
     assert bottom.high > 0.1
@@ -402,10 +409,8 @@ def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
     """Newcombe 1998's method 8 of 20, 12, 2 and 16 pairs, as R's ratesci has it: 0.20 [0.0618,
     0.3242].
     """
-    first, second = (
-        np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16]),
-        np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16]),
-    )
+    first = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16])
+    second = np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
     sides = [(32, first - 0.64), (28, 0.44 - second)]
     parts = [closed_forms.WeightedEstimate(1.0, wilson(hits, 50), moved) for hits, moved in sides]
     e = closed_forms.mover_mean(parts, n=50, level=0.95)
@@ -438,7 +443,8 @@ def test_overlap_is_the_metric_and_keeps_its_end(weight, times):
 
 
 def test_f1_is_wilsons_interval_of_the_jaccard_index_mapped():
-    e, j = overlap(30, 10, 5, weight=1, times=2, level=0.9), wilson(30, 45, level=0.9)
+    e = overlap(30, 10, 5, weight=1, times=2, level=0.9)
+    j = wilson(30, 45, level=0.9)
     assert (e.value, e.low, e.high) == pytest.approx(
         tuple(2 * x / (1 + x) for x in (j.value, j.low, j.high))
     )
@@ -520,7 +526,9 @@ def test_no_lift_by_user_is_above_that_of_positive_rows_alone():
     alone is far out.
     """
     rng = np.random.default_rng(8)
-    label, score, user = rng.integers(0, 2, 30), rng.random(30), np.repeat(["a", "b", "c"], 10)
+    label = rng.integers(0, 2, 30)
+    score = rng.random(30)
+    user = np.repeat(["a", "b", "c"], 10)
     e = estimate(lookup.find_metric("lift", "counts"), Rows(label, score, 0.5, unit=user))
     fewest = wilson(label.mean() * 3, 3).low
     assert e.value < e.high <= 1 / fewest
@@ -555,7 +563,8 @@ def test_calibration_has_no_interval_and_no_test():
     b = Rows(a.actual, score**2, 0.5)
     for name, metric in TABLE.items():
         if isinstance(metric.kind, Calibration):
-            e, c = estimate(MetricAtK(metric), a), compare(MetricAtK(metric), a, b)
+            e = estimate(MetricAtK(metric), a)
+            c = compare(MetricAtK(metric), a, b)
             assert np.isnan([e.low, e.high, c.p_value, c.difference.low]).all(), name
             assert e.value == metric.kind.value(a, None)
             assert "biased" in e.method

@@ -160,7 +160,8 @@ def test_a_constant_error_of_the_judge_changes_nothing() -> None:
 
 def test_the_order_of_rows_changes_nothing() -> None:
     table = long()
-    study, shuffled = read(table), read(table.sample(frac=1, random_state=1))
+    study = read(table)
+    shuffled = read(table.sample(frac=1, random_state=1))
     pd.testing.assert_frame_equal(study.estimates, shuffled.estimates)
     pd.testing.assert_frame_equal(study.agreement, shuffled.agreement)
 
@@ -329,7 +330,8 @@ def test_corrected_means_are_those_of_ppi_python() -> None:
         theirs = expected["ppi"]["policies"][policy]["ppi_plus_plus"]
         of = statistic(rows["judge_score"].to_numpy(), rows["oracle_label"].to_numpy())
         assert of.value == pytest.approx(theirs["point"], abs=1e-10)
-        corrections, rest = of.corrections[of.labelled], of.weight * of.score[of.unlabelled]
+        corrections = of.corrections[of.labelled]
+        rest = of.weight * of.score[of.unlabelled]
         # their variances divide by n, and their limits are normal
         error = np.sqrt(corrections.var() / corrections.size + rest.var() / rest.size)
         assert of.value - 1.959963984540054 * error == pytest.approx(theirs["ci"][0], abs=1e-10)

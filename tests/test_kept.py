@@ -51,7 +51,8 @@ def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
             [np.arange(rows.unit_starts[i], rows.unit_starts[i] + sizes[i]) for i in starts]
         )
     )
-    a, b = sampled(rows, 900), sampled(other, 5_000)
+    a = sampled(rows, 900)
+    b = sampled(other, 5_000)
     assert len(a.rows) <= MOST
     assert np.array_equal(np.sort(a.rows.key), np.sort(b.rows.key))
     assert (
@@ -64,7 +65,8 @@ def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
 @pytest.mark.parametrize("units", [None, 20_000])
 def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
     rows = block(units)
-    sample, moved = sampled(rows, 900), rows.truth - rows.truth.mean()
+    sample = sampled(rows, 900)
+    moved = rows.truth - rows.truth.mean()
     exact = np.sum(np.add.reduceat(moved, rows.unit_starts) ** 2) if units else np.sum(moved**2)
     square, unsure = sample.influence_square(sample.rows.truth - rows.truth.mean())
     assert abs(np.sqrt(square / exact) - 1) <= 4 * unsure <= 1.2
@@ -72,10 +74,8 @@ def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
 
 def test_whole_units_are_drawn():
     rows = block(20_000)
-    sample, sizes = (
-        sampled(rows, 900),
-        dict(zip(*np.unique(rows.key, return_counts=True), strict=True)),
-    )
+    sample = sampled(rows, 900)
+    sizes = dict(zip(*np.unique(rows.key, return_counts=True), strict=True))
     keys, drawn = np.unique(sample.rows.key, return_counts=True)
     assert [sizes[key] for key in keys] == drawn.tolist()
 
@@ -146,10 +146,8 @@ def test_clusters_keep_the_mean_and_count_the_users():
 
 
 def test_duplicated_rows_of_a_user_leave_the_clustered_interval():
-    values, user = (
-        np.random.default_rng(1).normal(size=40),
-        np.arange(40).astype(str).astype(object),
-    )
+    values = np.random.default_rng(1).normal(size=40)
+    user = np.arange(40).astype(str).astype(object)
     once = estimate(Sums(values), user)
     twice = estimate(Sums(np.repeat(values, 2)), np.repeat(user, 2))
     assert (once.low, once.high) == (pytest.approx(twice.low), pytest.approx(twice.high))
@@ -214,7 +212,8 @@ def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
 @pytest.mark.parametrize("held", [0, 2_000, 100_000])
 @pytest.mark.parametrize("cut", [None, 0.5])
 def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(held, cut):
-    score, hit = rng(1).random(10_000), rng(2).random(10_000) < 0.3
+    score = rng(1).random(10_000)
+    hit = rng(2).random(10_000) < 0.3
     pieces = np.array_split(np.arange(10_000), 7)
     options = {"max_bins": 500, "max_waiting": held, "cut": cut}
     tallies = [Tally.from_hits(score[rows], hit[rows], None, **options) for rows in pieces]

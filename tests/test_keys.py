@@ -25,7 +25,8 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @ANY_TIME
 @given(st.lists(finite, min_size=2, max_size=30))
 def test_keys_rank_as_scores(values):
-    score, label = np.array(values), np.arange(len(values)) % 2
+    score = np.array(values)
+    label = np.arange(len(values)) % 2
     key = counts.with_label(score, label, counts.exponent(score))
     if key is not None:
         np.testing.assert_array_equal(key & 1, label)
@@ -199,7 +200,8 @@ def test_no_rows():
 
 
 def test_lists_in_pieces_are_put_in_order_and_not_sorted():
-    of, score = np.array([2, 2, 0, 1, 1]), np.array([2.0, 1.0, 5.0, 3.0, 3.0])
+    of = np.array([2, 2, 0, 1, 1])
+    score = np.array([2.0, 1.0, 5.0, 3.0, 3.0])
     order, tied = ids.rank_order(of, score, lambda rows: rows)
     assert order.tolist() == [2, 4, 3, 0, 1]
     assert tied.tolist() == [False, False, True, False, False]

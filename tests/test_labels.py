@@ -96,10 +96,12 @@ matrices = st.integers(1, 6).flatmap(
 @given(matrices)
 def test_any_labels_equal_scikit_learn(data):
     actual, score = data
-    loss, error = m.ranking_loss(actual, score), m.coverage_error(actual, score)
+    loss = m.ranking_loss(actual, score)
+    error = m.coverage_error(actual, score)
     precision = m.label_ranking_average_precision(actual, score)
     for i in range(len(actual)):
-        row, own = actual[i : i + 1], score[i : i + 1]
+        row = actual[i : i + 1]
+        own = score[i : i + 1]
         if row.any() and actual.shape[1] > 1:
             assert error[i] == metrics.coverage_error(row, own)
             assert precision[i] == pytest.approx(
@@ -131,13 +133,15 @@ def test_top_k_shares_a_tie():
 
 
 def test_a_row_without_labels_takes_no_part():
-    none, some = np.zeros((1, 3), dtype=bool), np.array([[True, False, True]])
+    none = np.zeros((1, 3), dtype=bool)
+    some = np.array([[True, False, True]])
     assert np.isnan(m.f1_by_row(none, none)).all()
     assert m.f1_by_row(some, none).tolist() == [0.0]
     assert m.jaccard_by_row(none, some).tolist() == [0.0]
 
 
-ACTUAL, FORECAST = np.array([3.0, -0.5, 2.0, 7.0]), np.array([2.5, 0.0, 2.0, 8.0])
+ACTUAL = np.array([3.0, -0.5, 2.0, 7.0])
+FORECAST = np.array([2.5, 0.0, 2.0, 8.0])
 
 
 def value(name, actual, forecast):
@@ -170,7 +174,8 @@ def test_half_pinball_is_half_absolute():
 
 
 def test_undefined():
-    same, none = np.array([2.0, 2.0]), np.zeros(0)
+    same = np.array([2.0, 2.0])
+    none = np.zeros(0)
     assert np.isnan([value("r2", same, same), value("r2_correlation", same, same)]).all()
     assert np.isnan(
         [value(name, none, none) for name in ("mae", "rmse", "median_absolute_error")]

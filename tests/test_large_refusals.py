@@ -79,7 +79,14 @@ def again(table, rows):
     return pd.concat([table[:700], first, table[700:], first[:1]], ignore_index=True)
 
 
-UNIT, FREE, SAME = {"unit": "user_id"}, {"shares": "unknown"}, lambda table: table
+UNIT = {"unit": "user_id"}
+FREE = {"shares": "unknown"}
+
+
+def unchanged(table):
+    return table
+
+
 REFUSED = {
     "binary: which is positive": (
         lambda t: t.assign(label=t["label"].map({0: "good", 1: "bad"})),
@@ -89,12 +96,12 @@ REFUSED = {
         lambda t: t.assign(label=t["label"].map({0: "a", 1: "b"})),
         {"positive": "c"},
     ),
-    "binary: no such system": (SAME, {"systems": "good,bad"}),
+    "binary: no such system": (unchanged, {"systems": "good,bad"}),
     "long: labels differ": (lambda t: put(t, "label", 5, 1 - t["label"][5]), {}),
     "long: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
     "long: no ids": (lambda t: t.drop(columns="id"), {}),
     "long: nothing shared": (apart, {}),
-    "classes: no such system": (SAME, {"systems": "near,none"}),
+    "classes: no such system": (unchanged, {"systems": "near,none"}),
     "classes: labels differ": (
         lambda t: put(t, "label", 5, {"car": "rail"}.get(t["label"][5], "car")),
         {},
@@ -109,14 +116,14 @@ REFUSED = {
         lambda t: t[["id", "system", "label"]].assign(predicted=t["label"].str.upper()),
         {},
     ),
-    "classes: a positive label": (SAME, {"positive": "car"}),
+    "classes: a positive label": (unchanged, {"positive": "car"}),
     "labels: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
     "labels: nothing shared": (apart, {}),
-    "labels: a positive label": (SAME, {"positive": "law"}),
-    "labels: costs": (SAME, {"costs": "{fp: 1, fn: 5}"}),
-    "labels: no such baseline": (SAME, {"baseline": "none"}),
+    "labels: a positive label": (unchanged, {"positive": "law"}),
+    "labels: costs": (unchanged, {"costs": "{fp: 1, fn: 5}"}),
+    "labels: no such baseline": (unchanged, {"baseline": "none"}),
     "labels: no threshold": (lambda t: t.assign(p_law=t["p_law"] * 8 - 4), {}),
-    "rating: no such system": (SAME, {"systems": "near,none"}),
+    "rating: no such system": (unchanged, {"systems": "near,none"}),
     "rating: nothing shared": (apart, {}),
     "rating: unit differs": (lambda t: put(t, "user_id", 5, "other"), UNIT),
     "rating: a long unit": (lambda t: put(t, "user_id", 8, "u" * 2_000), UNIT),
@@ -125,17 +132,17 @@ REFUSED = {
     "values: a summary in a cluster": (lambda t: with_total(t).assign(user="u1"), {"unit": "user"}),
     "values: no numbers": (lambda t: t[["question"]].assign(text="x"), {}),
     "values: pairs": (lambda t: t.assign(model_a="x", model_b="y"), {}),
-    "values: no such column": (SAME, {"systems": "newer"}),
-    "values: baseline": (SAME, {"baseline": "z"}),
-    "values: not this metric": (SAME, {"lower_is_better": "speed"}),
-    "values: several metrics": (SAME, {"metrics": "a,b"}),
+    "values: no such column": (unchanged, {"systems": "newer"}),
+    "values: baseline": (unchanged, {"baseline": "z"}),
+    "values: not this metric": (unchanged, {"lower_is_better": "speed"}),
+    "values: several metrics": (unchanged, {"metrics": "a,b"}),
     "values: several rows a fold": (of.of_users, {"unit": "user", "test_to_train": 0.1}),
     "draws: other units": (
         lambda t: t.assign(subset=t.groupby("question").cumcount().map("part {}".format)),
         {},
     ),
-    "long values: no such system": (SAME, {"systems": "new,newer"}),
-    "long values: no such metric": (SAME, {"metrics": "speed"}),
+    "long values: no such system": (unchanged, {"systems": "new,newer"}),
+    "long values: no such metric": (unchanged, {"metrics": "speed"}),
     "long values: two": (lambda t: t.rename(columns={"value": "speed"}).assign(size=1.5), {}),
     "losses: id twice in two units": (
         lambda t: pd.concat([t, t[5:6].assign(user_id="other")], ignore_index=True),
@@ -152,27 +159,27 @@ REFUSED = {
     "losses: nothing shared": (apart, {}),
     "losses: no shared units": (apart, UNIT),
     "losses: no ids": (lambda t: t.drop(columns="id"), {}),
-    "losses: no such column": (SAME, {"unit": "user"}),
-    "losses: metric": (SAME, {"metrics": "roc_auc"}),
+    "losses: no such column": (unchanged, {"unit": "user"}),
+    "losses: metric": (unchanged, {"metrics": "roc_auc"}),
     "losses: metric of a column": (lambda t: t.assign(amount=1.0), {"metrics": [saved]}),
-    "losses: folds": (SAME, {"test_to_train": 0.1}),
-    "users: unknown arm": (SAME, {"arms": "a,b", "shares": "a=1,b=1"}),
-    "users: an arm without users": (SAME, {"arms": "a,b,c,d", **FREE}),
+    "losses: folds": (unchanged, {"test_to_train": 0.1}),
+    "users: unknown arm": (unchanged, {"arms": "a,b", "shares": "a=1,b=1"}),
+    "users: an arm without users": (unchanged, {"arms": "a,b,c,d", **FREE}),
     "users: one arm": (lambda t: t[t["arm"] == "a"], FREE),
     "users: user again": (lambda t: again(t, 1), {}),
     "users: users again": (lambda t: again(t, 5), {}),
     "users: a stratum in one arm": (lambda t: t.assign(alone=t["user"]), {"strata": "alone"}),
-    "users: shares of others": (SAME, {"shares": "a=1,z=1"}),
-    "users: no such column": (SAME, {"metrics": "sales"}),
-    "users: baseline": (SAME, {"baseline": "z"}),
+    "users: shares of others": (unchanged, {"shares": "a=1,z=1"}),
+    "users: no such column": (unchanged, {"metrics": "sales"}),
+    "users: baseline": (unchanged, {"baseline": "z"}),
     "users: a metric that leaves some out": (
-        SAME,
+        unchanged,
         {"metrics": [ek.mean(name="some")(lambda spent: spent / 0)]},
     ),
-    "log: unknown teams": (SAME, {"arms": "a,c"}),
-    "log: an arm without a row": (SAME, {"arms": "a,b,c"}),
-    "log: several teams": (SAME, {"arms": None, "neutral": None}),
-    "log: a neutral team": (SAME, {"neutral": None}),
+    "log: unknown teams": (unchanged, {"arms": "a,c"}),
+    "log: an arm without a row": (unchanged, {"arms": "a,b,c"}),
+    "log: several teams": (unchanged, {"arms": None, "neutral": None}),
+    "log: a neutral team": (unchanged, {"neutral": None}),
     "log: a position far away": (lambda t: put(t, "position", 7, 90_000), {}),
     "log: a position below 1": (lambda t: put(t, "position", 7, 0), {}),
     "log: positions that begin at 2": (lambda t: t.assign(position=t["position"] + 1), {}),
@@ -184,8 +191,8 @@ REFUSED = {
     ),
     "log: no credit": (lambda t: t.assign(click=0), {}),
     "log: credit of neutral items alone": (lambda t: t.assign(click=(t["team"] == "both") * 1), {}),
-    "log: no such column": (SAME, {"segments": "country"}),
-    "log: baseline": (SAME, {"baseline": "z"}),
+    "log: no such column": (unchanged, {"segments": "country"}),
+    "log: baseline": (unchanged, {"baseline": "z"}),
 }
 
 
@@ -193,7 +200,8 @@ REFUSED = {
 def test_refusals_are_those_of_memory(case, tmp_path):
     change, more = REFUSED[case]
     report, parameter, make, given = TABLES[case.split(":")[0]]
-    table, files = change(make()), [str(tmp_path / name) for name in ("first.csv", "second.csv")]
+    table = change(make())
+    files = [str(tmp_path / name) for name in ("first.csv", "second.csv")]
     for path, rows in zip(files, (table[: len(table) // 3], table[len(table) // 3 :]), strict=True):
         rows.to_csv(path, index=False)
     said = []
@@ -244,28 +252,28 @@ ROWS = "one row of each, and there are more"
 BY_BLOCKS = (
     (
         "classes",
-        SAME,
+        unchanged,
         {"metrics": "roc_auc_hand_till"},
         SMALL,
         f"metrics: roc_auc_hand_till {NEEDS}",
     ),
     (
         "classes",
-        SAME,
+        unchanged,
         {"metrics": "roc_auc_ovr_weighted"},
         SMALL,
         (f"metrics: roc_auc_ovr_weighted {NEEDS}"),
     ),
     (
         "classes",
-        SAME,
+        unchanged,
         {"metrics": "roc_auc_ovo_weighted"},
         SMALL,
         (f"metrics: roc_auc_ovo_weighted {NEEDS}"),
     ),
-    ("classes", SAME, {"metrics": [some]}, SMALL, "some leaves rows out"),
+    ("classes", unchanged, {"metrics": [some]}, SMALL, "some leaves rows out"),
     ("classes", lambda t: sixty(), {"unit": "user"}, SMALL, "unit: .* 60 classes have 3,600 cells"),
-    ("labels", SAME, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
+    ("labels", unchanged, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
     (
         "rating",
         lambda t: unlike(of.forecasts(500)),
@@ -275,15 +283,27 @@ BY_BLOCKS = (
     ),
     (
         "binary",
-        SAME,
+        unchanged,
         {"segments": "age"},
         held(values=50),
         "'age' has more than 50 distinct values",
     ),
-    ("losses", SAME, {}, held(max_values=4_000), MANY.format(4, "4,000")),
-    ("draws", SAME, {}, held(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
-    ("users", SAME, {}, Limits(held=700, reading=of.SHARDS), f"up to 700 rows are held, {ROWS}"),
-    ("log", SAME, {}, Limits(held=300, reading=of.SHARDS), f"up to 300 sessions are held, {ROWS}"),
+    ("losses", unchanged, {}, held(max_values=4_000), MANY.format(4, "4,000")),
+    ("draws", unchanged, {}, held(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
+    (
+        "users",
+        unchanged,
+        {},
+        Limits(held=700, reading=of.SHARDS),
+        f"up to 700 rows are held, {ROWS}",
+    ),
+    (
+        "log",
+        unchanged,
+        {},
+        Limits(held=300, reading=of.SHARDS),
+        f"up to 300 sessions are held, {ROWS}",
+    ),
 )
 
 
@@ -312,7 +332,8 @@ def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
-    data, path = put(binary(300), "score_good", 9, None), tmp_path / f"bad.{kind}"
+    data = put(binary(300), "score_good", 9, None)
+    path = tmp_path / f"bad.{kind}"
     data["score_good"] = data["score_good"].astype(float)
     write = {"csv": data.to_csv, "parquet": data.to_parquet}.get(kind)
     write(path, index=False) if write else data.to_json(path, orient="records", lines=True)
@@ -333,7 +354,8 @@ def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    path, reduce = tmp_path / "live.csv", grid.with_labels
+    path = tmp_path / "live.csv"
+    reduce = grid.with_labels
     binary(2000).to_csv(path, index=False)
 
     def slow(*columns, **given):
@@ -353,7 +375,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_a_cell_is_refused_that_the_ends_of_a_parquet_file_do_not_show(tmp_path, column, text):
-    table, path = binary(3000).copy(), tmp_path / "ends.parquet"
+    table = binary(3000).copy()
+    path = tmp_path / "ends.parquet"
     table[column] = table[column].astype("Float64")
     table.loc[1500, column] = pd.NA
     table.to_parquet(path)

@@ -46,7 +46,8 @@ def numbers(study):
 
 def test_few_rows_of_classes_have_the_limits_that_they_have_in_memory():
     """Twelve rows, so that a degree of freedom matters."""
-    label, predicted = "aabbccaabbcc", {"m": "aabbcbabbbca", "z": "aabccbabbbcc"}
+    label = "aabbccaabbcc"
+    predicted = {"m": "aabbcbabbbca", "z": "aabccbabbbcc"}
     table = pd.concat(
         pd.DataFrame({"id": range(12), "label": [*label], "predicted": [*said]}).assign(system=name)
         for name, said in predicted.items()
@@ -100,12 +101,14 @@ BINNED = {  # a table, the metrics that bins change, and those that they do not
 @pytest.mark.parametrize("name", BINNED)
 def test_bins_are_bounded_and_said(name):
     table, binned, exact = BINNED[name]
-    report, given = name.split(",")[0], {"metrics": f"{binned},{exact}"}
+    report = name.split(",")[0]
+    given = {"metrics": f"{binned},{exact}"}
     limits = Limits(bins=400 if report == "rating" else 2_000, flipped=1, reading=SHARDS)
     kept, reduced = (
         of.study_of(report, table(), some, **given) for some in (Limits(flipped=1), limits)
     )
-    a, b = numbers(kept), numbers(reduced)
+    a = numbers(kept)
+    b = numbers(reduced)
     assert 0 < (a[binned.split(",")] - b[binned.split(",")]).abs().max() < 0.02
     np.testing.assert_allclose(b[exact.split(",")], a[exact.split(",")], rtol=1e-10)
     findings = import_module(f"evalkit.pages.{report}_page").findings
@@ -218,7 +221,8 @@ def table(tmp_path_factory):
 def counted(table, most=2**20):
     """The bins by group and system, and the counts of rows, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
-    counting, cuts = CellCounter(2, table.scale), [0.5] * len(table.table.systems)
+    counting = CellCounter(2, table.scale)
+    cuts = [0.5] * len(table.table.systems)
     terms = TermAdder.uncentred((), 0, 0)
     reading = BinaryFirstReading(
         counting=counting, loss_adder=terms, limits=limits, exact_thresholds=cuts
@@ -380,10 +384,8 @@ def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):
 @pytest.mark.parametrize("unit", [{}, {"unit": "user_id"}], ids=["rows", "users"])
 def test_rows_drawn_say_how_sure_they_are(unit):
     given = {"metrics": "median_absolute_error,mae", **unit}
-    reading, data = (
-        Reading(rows=100, shard=2_000, row=10**9, units=100),
-        of.forecasts(20_000, units=3_000),
-    )
+    reading = Reading(rows=100, shard=2_000, row=10**9, units=100)
+    data = of.forecasts(20_000, units=3_000)
     few = Limits(flipped=1, reading=reading, drawn=4_000)
     kept, reduced = (
         of.study_of("rating", data, limits, **given) for limits in (Limits(flipped=1), few)
@@ -460,7 +462,8 @@ def test_very_many_units_are_drawn_from_the_limit_of_sign_flips(given):
         f"With more than 150 {'users' if given else 'questions'}, differences are tested by t"
         in told(many)
     )
-    in_memory, of_many = words("significance", kept), words("significance", many)
+    in_memory = words("significance", kept)
+    of_many = words("significance", many)
     for says in ("bootstrap p", "random sign vectors"):
         assert says in in_memory
         assert says not in of_many

@@ -53,7 +53,8 @@ def of_table(table=TABLE):
 @pytest.mark.parametrize("kind", made_logs.WRITERS)
 def test_every_format_gives_the_same_numbers(tmp_path, kind):
     made_logs.WRITERS[kind](tmp_path / "logs", TABLE)
-    study, plain = read(tmp_path / "logs"), of_table()
+    study = read(tmp_path / "logs")
+    plain = of_table()
     pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
     columns = ["system", "value", "low", "high", "n"]
     pd.testing.assert_frame_equal(study.estimates[columns], plain.estimates[columns])
@@ -556,7 +557,8 @@ def test_documents_within_tasks_are_the_clusters_of_each_task():
 
 
 def test_users_who_answer_every_task_are_one_sample():
-    task, user = np.repeat(np.arange(3), 8), np.tile(np.arange(8), 3)
+    task = np.repeat(np.arange(3), 8)
+    user = np.tile(np.arange(8), 3)
     values = np.random.default_rng(2).normal(0, 1, 24) + task
     mean = significance.mean_by(values, cluster=user, tasks=task)
     by_user = values.reshape(3, 8).mean(axis=0)

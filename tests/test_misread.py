@@ -220,7 +220,8 @@ def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys, command, n
 
 def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys):
     wide = hostile(tmp_path)["wide"]
-    folder, again = str(tmp_path / "r"), str(tmp_path / "s")
+    folder = str(tmp_path / "r")
+    again = str(tmp_path / "s")
     policy = tmp_path / "p.toml"
     policy.write_text('name = "a\\u001b[31m\\nFAKE"\n[[rules]]\nthat = "roc_auc"\n')
     report = ["report", "-p", "preds", wide, "-p", "segments", HOSTILE, "-p", "title", HOSTILE]

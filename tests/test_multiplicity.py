@@ -69,7 +69,8 @@ def exceeded(columns, observed, draws):
 
 
 def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
-    columns, m = rng(3).normal(size=(5000, 600)), 600
+    columns = rng(3).normal(size=(5000, 600))
+    m = 600
     # the sums of one block of draws are not compared at once
     assert m > max_t.COMPARED_AT_ONCE // 8192
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
@@ -141,9 +142,11 @@ def test_close_and_equal_systems_have_the_p_of_their_differences():
 
 
 def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each_other():
-    unit, table = np.arange(240) // 4, rng(10).normal(size=(240, 6)).round(2)
+    unit = np.arange(240) // 4
+    table = rng(10).normal(size=(240, 6)).round(2)
     table[:, 3:] *= 1e5
-    first, second = np.array([0, 0, 1, 3, 3, 4]), np.array([1, 2, 2, 4, 5, 5])
+    first = np.array([0, 0, 1, 3, 3, 4])
+    second = np.array([1, 2, 2, 4, 5, 5])
 
     def added(columns):
         return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
@@ -160,7 +163,8 @@ def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
     monkeypatch.setattr(max_t, "MADE_AT_ONCE", 3_000)
-    table, asked = rng(11).normal(size=(1_000, 20)), []
+    table = rng(11).normal(size=(1_000, 20))
+    asked = []
     pairs = ColumnPairs.from_table(table, *pairs_of(table))
 
     def differences(places):

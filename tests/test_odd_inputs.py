@@ -86,7 +86,9 @@ TRIES = "try:\n    sources.parts(sys.argv[1])\nexcept InputError as error:\n    
 def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     for part in (tmp_path, *tmp_path.parents[:2]):
         part.chmod(0o755)
-    closed, inside, file = tmp_path / "closed", tmp_path / "closed" / "a.csv", tmp_path / "b.csv"
+    closed = tmp_path / "closed"
+    inside = tmp_path / "closed" / "a.csv"
+    file = tmp_path / "b.csv"
     closed.mkdir()
     for path in (inside, file):
         path.write_text(SCORED)
@@ -162,7 +164,8 @@ def test_the_largest_value_makes_a_page():
     assert np.isfinite([row["difference"], row["low"], row["high"], row["p"]]).all()
 
 
-HALF, SHARES = np.arange(60) % 2, np.random.default_rng(3).random(60)
+HALF = np.arange(60) % 2
+SHARES = np.random.default_rng(3).random(60)
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,8 @@ def test_other_items_are_no_other_spelling():
 def users(relevant: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Lists of ten items of 40 users, each with some interactions, half of them returned."""
     rng = np.random.default_rng(4)
-    rows, judged = [], []
+    rows = []
+    judged = []
     for user in range(40):
         items = rng.permutation(300)[:10]
         rows += [(f"u{user}", f"i{item}", 9 - k) for k, item in enumerate(items)]

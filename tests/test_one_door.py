@@ -103,7 +103,8 @@ def test_preds_and_log_are_one_too_many():
 
 
 def test_preds_is_the_log_beside_users():
-    log, users = online_samples.log(), online_samples.users()
+    log = online_samples.log()
+    users = online_samples.users()
     found = ek.interleaving(log, users, metrics="orders", world="none").log.estimates
     named = ek.interleaving(log=log, world="none").log.estimates
     pd.testing.assert_frame_equal(found, named)

@@ -41,10 +41,8 @@ def of_slice(study, rows):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
 @pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["held", "blocks"])
 def test_rows_of_a_slice_are_read_alone(ending, limits, tmp_path):
-    path, given = (
-        tmp_path / f"rows.{ending}",
-        {"segments": SEGMENTS, "metrics": "roc_auc,f1", "threshold": "best_f1"},
-    )
+    path = tmp_path / f"rows.{ending}"
+    given = {"segments": SEGMENTS, "metrics": "roc_auc,f1", "threshold": "best_f1"}
     write = {
         "csv": lambda: ROWS.to_csv(path, index=False),
         "parquet": lambda: ROWS.to_parquet(path),
@@ -79,10 +77,8 @@ def test_queries_of_a_slice_with_their_items():
     both = pd.concat([lists.assign(system=name, score=RNG.random(360)) for name in "ab"])
     study = ek.ranking(both, items=items, segments="lang")
     for part in study.slices:
-        own, alone = (
-            study.segment(part.name),
-            ek.ranking(both[both["lang"] == part.label], items=items),
-        )
+        own = study.segment(part.name)
+        alone = ek.ranking(both[both["lang"] == part.label], items=items)
         same(own, alone)
         for frame in ("curves", "precision_recall", "likeness"):
             pd.testing.assert_frame_equal(getattr(own, frame), getattr(alone, frame))
@@ -91,11 +87,9 @@ def test_queries_of_a_slice_with_their_items():
 
 
 def test_a_slice_of_the_log_or_of_the_users():
-    log, users, given = (
-        online_samples.more_logs(3),
-        online_samples.users(),
-        {"metrics": "orders", "world": "none"},
-    )
+    log = online_samples.more_logs(3)
+    users = online_samples.users()
+    given = {"metrics": "orders", "world": "none"}
     given |= {"segments": ("device", "country")}
     study = ek.interleaving(log, users, **given)
     web = study.segment("device=web")

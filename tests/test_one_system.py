@@ -252,7 +252,8 @@ def test_each_slice_has_its_own_difference_and_p():
 
 def test_more_systems_need_a_larger_difference_for_the_same_power():
     errors = {name: DRAW.normal(0, 1, N) for name in "abcd"}
-    two, four = ek.rating(forecasts(**{k: errors[k] for k in "ab"})), ek.rating(forecasts(**errors))
+    two = ek.rating(forecasts(**{k: errors[k] for k in "ab"}))
+    four = ek.rating(forecasts(**errors))
     assert four.family_level == pytest.approx(1 - 0.05 / 6)
     assert four.would_show(four.primary, ("a", "b")) > 1.2 * two.would_show(two.primary, ("a", "b"))
 

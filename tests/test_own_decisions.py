@@ -32,8 +32,10 @@ def values(frame: pd.DataFrame, **more) -> dict[str, float]:
 
 
 def right(frame: pd.DataFrame, own: pd.Series) -> dict[str, float]:
-    hit, label = own == 1, frame["label"] == 1
-    precision, recall = (hit & label).sum() / hit.sum(), (hit & label).sum() / label.sum()
+    hit = own == 1
+    label = frame["label"] == 1
+    precision = (hit & label).sum() / hit.sum()
+    recall = (hit & label).sum() / label.sum()
     return {
         "accuracy": (hit == label).mean(),
         "precision": precision,

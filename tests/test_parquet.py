@@ -34,7 +34,8 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_are_what_the_file_holds(path, name):
-    part, column = sources.parts(path)[0], COLUMNS[name]
+    part = sources.parts(path)[0]
+    column = COLUMNS[name]
     if name in ("double", "single", "truth"):
         expected = [None if cell is None else float(cell) for cell in column.to_pylist()]
         np.testing.assert_equal(part.load({}, {"x": name})["x"].to_pylist(), expected)

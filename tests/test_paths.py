@@ -29,7 +29,9 @@ def vertices(path):
     """The points of a path of straight lines, absolute; an independent reading of the SVG
     standard.
     """
-    at, start, points = np.zeros(2), np.zeros(2), []
+    at = np.zeros(2)
+    start = np.zeros(2)
+    points = []
     for name, text in STEP.findall(path):
         numbers = [float(number) for number in NUMBER.findall(text)]
         if name == "z":
@@ -101,7 +103,8 @@ def farthest(points, line):
     side.
     """
     x, y = line.T
-    left, right = points[:, 0] - ASIDE, points[:, 0] + ASIDE
+    left = points[:, 0] - ASIDE
+    right = points[:, 0] + ASIDE
     off = []
     ends = np.interp(left, x, y), np.interp(right, x, y)
     inside = np.searchsorted(x, left), np.searchsorted(x, right, side="right")
@@ -161,7 +164,8 @@ def off(svg, colour, x, y):
     """By how much the drawn line of a colour and the exact line through these points differ at
     most.
     """
-    exact, drawn = on_page(svg, np.asarray(x), np.asarray(y)), line_of(svg, colour)
+    exact = on_page(svg, np.asarray(x), np.asarray(y))
+    drawn = line_of(svg, colour)
     drawn = drawn[drawn[:, 0] <= exact[-1, 0] + ASIDE]
     parts = [farthest(between(drawn, share), exact) for share in (0.0, 0.3, 0.7)]
     return max(*parts, farthest(exact, drawn))
@@ -192,7 +196,8 @@ def test_reliability(c):
 
 @tables
 def test_distribution_functions(c):
-    frame, widest = score_curves.distribution("a", c), score_curves.distances({"a": c})
+    frame = score_curves.distribution("a", c)
+    widest = score_curves.distances({"a": c})
     options = {"caption": "c", "height": 3.0, "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
     svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
     score = c.threshold[::-1]
@@ -246,7 +251,8 @@ def off_mean(rows):
     options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "words": {"a": []}}
     svg = figures.picture(curve_plots.means, *data, **options).svg
     x, y = calibration.means_curve(table)
-    left, right = drawn.spread["low"].min(), drawn.spread["high"].max()
+    left = drawn.spread["low"].min()
+    right = drawn.spread["high"].max()
     inside = np.unique(np.r_[left, x[(x > left) & (x < right)], right])
     inside = inside[inside >= x[0]]
     return off(svg, plots.COLOURS[0], inside, np.interp(inside, x, y))

@@ -104,7 +104,8 @@ def test_names_with_underscores_and_dollars_stand_as_they_are():
     )
     points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
     panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
-    axes, wide = {"xlabel": "$k_1$", "ylabel": "y"}, {"panels": (1, 4), "width": 12}
+    axes = {"xlabel": "$k_1$", "ylabel": "y"}
+    wide = {"panels": (1, 4), "width": 12}
     words = {name: ["MCB 0"] for name in ODD}
     drawn = [
         figures.picture(plots.curves, frame, caption="", x="x", y="y", **axes),

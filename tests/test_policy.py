@@ -468,7 +468,8 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
     file, _ = saved("rating", tmp_path, ek.rating(forecasts(a=2.0), metrics="mae"))
     claims = ["mae.low >= 0.1", "mae.high <= 1", "mae.high <= 0.85 of b"]
     lines = rules(*claims[:2]) + rules(claims[2], on_cannot_tell="pass")
-    path, junit = written(tmp_path, lines), tmp_path / "junit.xml"
+    path = written(tmp_path, lines)
+    junit = tmp_path / "junit.xml"
     assert command.main(["check", str(file), str(path), "--junit", str(junit)]) == 3
     suite = ElementTree.parse(junit).getroot()
     assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (

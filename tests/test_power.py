@@ -36,7 +36,8 @@ def test_required_n_inverts_the_detectable_difference():
 
 def test_swapping_mirrors_the_effect():
     a, b = np.random.default_rng(1).uniform(size=(2, 30)).round(1)
-    there, back = power.effect(a, b), power.effect(b, a)
+    there = power.effect(a, b)
+    back = power.effect(b, a)
     assert back.difference == pytest.approx(-there.difference)
     assert back.standardised == pytest.approx(-there.standardised)
     assert back.superiority == pytest.approx(1 - there.superiority)
@@ -169,7 +170,8 @@ def test_reference_values(name):
         ), (name, measure)
         tukey = multiplicity.blocked_tukey(values)
         for row in rows:
-            a, b = systems.index(row["a"]), systems.index(row["b"])
+            a = systems.index(row["a"])
+            b = systems.index(row["b"])
             assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (
                 name,
                 measure,

@@ -249,8 +249,10 @@ def valid(results):
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
 def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
-    data, limits = pd.concat([scores()] * 3), SMALL if large else USUAL
-    high, low = data["score"].max(), data["score"].min()
+    data = pd.concat([scores()] * 3)
+    limits = SMALL if large else USUAL
+    high = data["score"].max()
+    low = data["score"].min()
     above = classification_page.findings(limited(classified(data, limits, threshold=50))).text
     assert (
         f"The threshold 50 is above every score of score, whose highest is {high:g}: nothing is "

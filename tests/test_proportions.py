@@ -23,7 +23,8 @@ def test_mcnemars_difference_has_tangos_interval():
 @given(st.integers(1, 80), st.data())
 @settings(max_examples=80, deadline=None)
 def test_binomial_tests_equal_scipy(n, data):
-    k, null = data.draw(st.integers(0, n)), data.draw(st.sampled_from([0.5, 0.1, 0.75]))
+    k = data.draw(st.integers(0, n))
+    null = data.draw(st.sampled_from([0.5, 0.1, 0.75]))
     for alternative in Alternative:
         expected = stats.binomtest(k, n, null, alternative.value)
         limits = expected.proportion_ci(0.95)
@@ -42,7 +43,8 @@ def test_binomial_tests_equal_scipy(n, data):
 @given(st.integers(1, 60), st.integers(1, 60), st.data())
 @settings(max_examples=80, deadline=None)
 def test_fisher_equals_scipy(n_a, n_b, data):
-    a, b = data.draw(st.integers(0, n_a)), data.draw(st.integers(0, n_b))
+    a = data.draw(st.integers(0, n_a))
+    b = data.draw(st.integers(0, n_b))
     table = [[a, n_a - a], [b, n_b - b]]
     for alternative in Alternative:
         found = prop.fisher(a, n_a, b, n_b).answering(alternative, level=0.95)
@@ -62,7 +64,8 @@ def peak(call):
 @pytest.mark.parametrize("z", [0.2, 1.9, 6.0])
 def test_two_rows_of_a_hundred_million_trials_cost_little(z):
     n = 100_000_000
-    a, b = n // 2 + int(z * np.sqrt(n / 2)), n // 2
+    a = n // 2 + int(z * np.sqrt(n / 2))
+    b = n // 2
     found, held = peak(lambda: prop.fisher(a, n, b, n))
     # The score test with Yates' correction is what the exact test tends to.
     gap = (a - b - 1) / n / np.sqrt((a + b) / n / 2 * (1 - (a + b) / n / 2) * 2 / n)
@@ -107,7 +110,9 @@ def test_predictive_values_have_the_variance_at_the_equal_share_row_by_row():
     that both count.
     """
     rng = np.random.default_rng(5)
-    y, a, b = rng.random(80) < 0.4, rng.random(80) < 0.3, rng.random(80) < 0.5
+    y = rng.random(80) < 0.4
+    a = rng.random(80) < 0.3
+    b = rng.random(80) < 0.5
     shared = np.array([[(y & a & b).sum(), 0], [0, (~y & a & b).sum()]])
     c = prop.predictive_values(
         (int((y & a).sum()), int(a.sum())), (int((y & b).sum()), int(b.sum())), shared, n=80
@@ -143,7 +148,8 @@ def test_p_is_that_of_all_deals(first, second):
 
 
 def test_drawn_deals_are_near_all_deals():
-    first, second = rng(1).exponential(1, 8), rng(2).exponential(2, 7)
+    first = rng(1).exponential(1, 8)
+    second = rng(2).exponential(2, 7)
     exact = independent.studentised(first, second, rng=rng())
     drawn = independent.studentised(first, second, rng=rng(), dealt=0)
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
@@ -172,7 +178,8 @@ def test_the_interval_excludes_0_exactly_where_p_is_small(seed, n, m, shift):
 
 
 def test_swapped_arms_mirror_the_limits_of_all_deals():
-    first, second = np.array([0.0, 1.0, 4.0, 11.0]), np.array([0.0, 0.5, 2.0, 2.5, 3.0])
+    first = np.array([0.0, 1.0, 4.0, 11.0])
+    second = np.array([0.0, 0.5, 2.0, 2.5, 3.0])
     a, b = (
         independent.studentised(*arms, rng=rng()) for arms in ((first, second), (second, first))
     )
@@ -187,13 +194,15 @@ def revenue(g, n):
 
 
 def test_many_units_are_left_to_welch():
-    first, second = rng(1).exponential(1, 3_000), rng(2).exponential(1, 20_000)
+    first = rng(1).exponential(1, 3_000)
+    second = rng(2).exponential(1, 20_000)
     assert not independent.fits(first, second)
 
 
 def test_strata_are_dealt_by_themselves():
     """Two strata of which one has nothing to deal: p is that of the other, by all its deals."""
-    first, second = np.array([1.0, 2.0, 9.0, 5.0]), np.array([0.5, 1.5, 1.0, 5.0])
+    first = np.array([1.0, 2.0, 9.0, 5.0])
+    second = np.array([0.5, 1.5, 1.0, 5.0])
     strata = (np.array(["x", "x", "x", "y"]), np.array(["x", "x", "x", "y"]))
     t = every_t(first[:3], second[:3])
     expected = min(1, 2 * min(np.mean(t >= t[0] - 1e-9), np.mean(t <= t[0] + 1e-9)))
@@ -206,7 +215,8 @@ def test_strata_are_dealt_by_themselves():
 @given(st.integers(0, 10**6), st.integers(3, 10), st.integers(4, 25))
 def test_a_lift_excludes_0_exactly_where_the_difference_does(seed, n, m):
     g = rng(seed)
-    first, second = g.exponential(1, n), g.exponential(1.5, m)
+    first = g.exponential(1, n)
+    second = g.exponential(1.5, m)
     difference, lift = (
         test(first, second, rng=rng(1))
         for test in (independent.studentised, independent.permuted_lift)
@@ -219,12 +229,14 @@ def test_a_lift_excludes_0_exactly_where_the_difference_does(seed, n, m):
 
 def test_an_arm_whose_sample_is_not_skewed_is_still_dealt():
     """Eight in ten samples of so few buyers hide the tail that the other arm shows."""
-    first, second = np.array([0.0] * 20 + [0.4, 0.5]), revenue(rng(3), 200)
+    first = np.array([0.0] * 20 + [0.4, 0.5])
+    second = revenue(rng(3), 200)
     assert independent.fits(first, second)
 
 
 def test_the_standard_error_of_the_deal_as_observed_is_welchs():
-    a, b = np.array([1.0, 4.0, 2.0, 9.0]), np.array([3.0, 5.0, 5.5, 7.0, 1.0, 0.5, 2.0])
+    a = np.array([1.0, 4.0, 2.0, 9.0])
+    b = np.array([3.0, 5.0, 5.5, 7.0, 1.0, 0.5, 2.0])
     deals = independent._deals(a, b, None, np.random.default_rng(1), 10)
     welch = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
     no_difference = independent.Null(0.0, 1.0)

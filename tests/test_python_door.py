@@ -185,7 +185,8 @@ def test_an_unknown_system_is_refused_with_the_nearest(asked):
 
 
 RNG = np.random.default_rng(0)
-CONTROL, TREATMENT = RNG.normal(10, 2, 150), RNG.normal(11, 2, 170)
+CONTROL = RNG.normal(10, 2, 150)
+TREATMENT = RNG.normal(11, 2, 170)
 USERS = pd.DataFrame(
     {
         "user": np.arange(320),

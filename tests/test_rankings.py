@@ -100,7 +100,8 @@ def test_judged_counts_the_returned_items_only():
 
 
 def test_tie_orders_keep_the_groups():
-    grade, tied = np.array([0.0, 1.0, NAN, 2.0, 0.0]), np.array([False, True, True, False, True])
+    grade = np.array([0.0, 1.0, NAN, 2.0, 0.0])
+    tied = np.array([False, True, True, False, True])
     some = Lists(grade, tied, np.array([0, 5]))
     r = Rankings(np.array(["q"]), some, some)
     np.testing.assert_array_equal(rankings.worst_ties(r).retrieved.grade, [NAN, 0, 1, 0, 2])

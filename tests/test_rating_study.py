@@ -52,7 +52,8 @@ def test_wins_of_a_metric_are_of_the_rows_that_it_does_not_leave_out(read, unit,
 
 def test_wins_of_a_metric_that_leaves_rows_out_are_by_the_absolute_error():
     table = zeros_of_users()
-    row, rows = rating.read(table, metrics="mape").comparisons.iloc[0], table[12:]
+    row = rating.read(table, metrics="mape").comparisons.iloc[0]
+    rows = table[12:]
     near, far = ((rows[f"forecast_{name}"] - rows["actual"]).abs() for name in ("near", "far"))
     assert row["wins"] == (near < far).sum()
 
@@ -90,7 +91,8 @@ def test_tests_of_slices_are_adjusted_by_holm():
 
 
 def test_whole_weights_repeat_rows():
-    data, weight = forecasts(40), np.random.default_rng(3).integers(1, 4, 40)
+    data = forecasts(40)
+    weight = np.random.default_rng(3).integers(1, 4, 40)
     weighted = rating.read(data.assign(weight=weight))
     repeated = rating.read(data.loc[np.repeat(data.index, weight)].drop(columns="id"))
     assert weighted.estimates["value"].tolist() == pytest.approx(

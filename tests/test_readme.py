@@ -124,7 +124,8 @@ OF_THE_SITE = {"docs/index.md", "docs/api.md"}
 
 
 def test_links_lead_from_the_readme_to_every_page_of_the_docs():
-    reached, waiting = set(), [README]
+    reached = set()
+    waiting = [README]
     while waiting:
         page = waiting.pop()
         if page not in reached:
@@ -226,11 +227,9 @@ def named_tables():
         f"score_{name}": 1 / (1 + np.exp(-1.5 * rows["label"] - rng.normal(size=400)))
         for name in ("old", "new")
     }
-    rows, queries, items = (
-        rows.assign(**seen),
-        [f"q{i}" for i in range(30)],
-        [f"i{i}" for i in range(40)],
-    )
+    rows = rows.assign(**seen)
+    queries = [f"q{i}" for i in range(30)]
+    items = [f"i{i}" for i in range(40)]
     lists = crossed(system=["bm25", "dense"], query=queries, item=items).assign(
         score=lambda t: rng.random(len(t))
     )

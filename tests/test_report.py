@@ -279,10 +279,8 @@ def test_a_run_leaves_the_environment_as_it_was():
 def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    left, ours = (
-        tmp_path / f".other {{x}}.html.{process.pid}.part",
-        tmp_path / f".other.html.{os.getppid()}.part",
-    )
+    left = tmp_path / f".other {{x}}.html.{process.pid}.part"
+    ours = tmp_path / f".other.html.{os.getppid()}.part"
     for draft in (left, ours, tmp_path / "mine.part"):
         draft.write_text("half")
     report.write(tmp_path, "n", {".html": "a"})

@@ -90,7 +90,8 @@ def test_no_rows_sum_to_nothing():
 
 def test_bca_p_value_is_where_its_interval_meets_the_null():
     g = np.random.default_rng(4)
-    replicates, effect = g.gamma(4, 1, 5000) - 1, g.gamma(1, 1, 40) - 1
+    replicates = g.gamma(4, 1, 5000) - 1
+    effect = g.gamma(1, 1, 40) - 1
     p = bca_p_value(3.0, replicates, effect)
     share = bca_shares(3.0, replicates, effect, z=[ndtri(p / 2)])
     assert 0 < p < 1
@@ -239,7 +240,8 @@ def test_cells_are_found_without_looking_at_every_threshold(weight, share, most)
     c = count(score, weight * label, weight * (1 - label))
     expected = every_threshold(c, most)
     np.testing.assert_array_equal(influence.cells(c, most), expected)
-    pooled, ends = influence.pool(c, expected), influence.cell_ends(c, most)
+    pooled = influence.pool(c, expected)
+    ends = influence.cell_ends(c, most)
     np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])
 
 
@@ -359,6 +361,7 @@ def chosen_mcc(rows):
 
 
 def test_rows_are_added_up_by_part_class_and_candidate():
-    part, actual = np.array([0, 1, 1]), np.array([True, False, False])
+    part = np.array([0, 1, 1])
+    actual = np.array([True, False, False])
     sums = samples.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
     assert sums.tolist() == [[0, 2, 0, 0], [0, 0, 7, 0]]

@@ -279,7 +279,8 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     a = runs.read(run, judged)
     monkeypatch.setattr(ids, "text_hashes", lambda texts: np.zeros(len(texts), np.uint64))
     b = runs.read(run, judged)
-    one, other = a.rankings["score"], b.rankings["score"]
+    one = a.rankings["score"]
+    other = b.rankings["score"]
     assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)
     assert np.array_equal(one.ideal.grade, other.ideal.grade)
     assert a.accounts == b.accounts

@@ -18,7 +18,8 @@ def left_out(**columns: object) -> pd.DataFrame:
     0.
     """
     rng = np.random.default_rng(7)
-    actual, hard = rng.gamma(2, 5, 80), np.arange(80) < 20
+    actual = rng.gamma(2, 5, 80)
+    hard = np.arange(80) < 20
     a, b = actual * np.exp(rng.normal(0, 0.3, (2, 80)))
     forecasts = {"forecast_a": np.where(hard, 0, a), "forecast_b": np.where(hard, 4 * b, b)}
     return pd.DataFrame({"actual": actual} | forecasts | columns)

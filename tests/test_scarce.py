@@ -38,7 +38,8 @@ def rare_labels(seed, share=0.1):
 
 
 def macro_f1(rows, keep):
-    actual, predicted = rows.actual[keep], rows.scores[keep] >= 0.5
+    actual = rows.actual[keep]
+    predicted = rows.scores[keep] >= 0.5
     return f1_score(actual, predicted, average="macro", zero_division=0.0)
 
 
@@ -78,7 +79,8 @@ def test_the_error_of_a_mean_over_rare_labels_is_that_of_leaving_out_each_row():
 
 def test_the_interval_of_a_mean_over_rare_labels_lies_around_the_value_without_its_bias():
     rows = rare_labels(1)
-    without, value = without_each_row(rows), macro_f1(rows, np.arange(ROWS))
+    without = without_each_row(rows)
+    value = macro_f1(rows, np.arange(ROWS))
     centre = value - (ROWS - 1) * (without.mean() - value)
     error = np.sqrt((ROWS - 1) / ROWS * np.sum((without - without.mean()) ** 2))
     step = stdtrit(ROWS - 1, 0.975) * error / (centre * (1 - centre))
@@ -89,7 +91,8 @@ def test_the_interval_of_a_mean_over_rare_labels_lies_around_the_value_without_i
 
 
 def test_two_systems_on_rare_labels_are_compared_by_leaving_out_each_row():
-    first, second = rare_labels(1), rare_labels(1)
+    first = rare_labels(1)
+    second = rare_labels(1)
     second = Rows(first.actual, second.scores**1.5, np.full(LABELS, 0.5))
     apart = without_each_row(first) - without_each_row(second)
     error = np.sqrt((ROWS - 1) / ROWS * np.sum((apart - apart.mean()) ** 2))
@@ -176,7 +179,8 @@ def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
         return means[0], np.ones_like(means)
 
     def value_and_error(part):
-        value, n = part[1].sum() / part[0].sum(), part.shape[1]
+        value = part[1].sum() / part[0].sum()
+        n = part.shape[1]
         moved = (part[1] - value * part[0]) / part[0].sum()
         return value, np.sqrt(n / (n - 1) * np.sum(moved**2))
 
@@ -214,7 +218,8 @@ def test_few_units_have_by_blocks_the_limits_of_memory(metric):
 
 @pytest.mark.parametrize("metric", ["macro_f1", "weighted_f1", "roc_auc_macro"])
 def test_rare_labels_have_by_blocks_the_limits_of_memory(metric):
-    first, second = rare_labels(1), rare_labels(2)
+    first = rare_labels(1)
+    second = rare_labels(2)
     tables = []
     for name, score in (("a", first.scores), ("b", second.scores)):
         truths = {f"y_l{j}": first.actual[:, j].astype(int) for j in range(LABELS)}

@@ -64,7 +64,8 @@ def test_a_log_gives_credit_and_checks():
 )
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcome):
     rng = np.random.default_rng(users)
-    user, place = rng.integers(0, users, 60 * users), rng.integers(2, 4, 60 * users)
+    user = rng.integers(0, users, 60 * users)
+    place = rng.integers(2, 4, 60 * users)
     top = outcome(rng, user.size)
     halves = [user < users / 2, user >= users / 2]
     parts = [
@@ -127,7 +128,8 @@ def test_the_real_rankings_with_simulated_clicks():
         assert len(kept.users) == 30
 
 
-A, B = [1, 2, 3], [2, 3, 1]
+A = [1, 2, 3]
+B = [2, 3, 1]
 PAIR = np.array([[A], [B]])
 DRAWS = [interleaving.team_draft, interleaving.alternate, interleaving.probabilistic]
 
@@ -159,11 +161,9 @@ def test_team_draft_by_enumeration():
 @st.composite
 def stacks(draw, most=4):
     """Rankings of one length or of several, filled up with −1."""
-    teams, users, depth = (
-        draw(st.integers(2, most)),
-        draw(st.integers(1, 4)),
-        draw(st.integers(1, 8)),
-    )
+    teams = draw(st.integers(2, most))
+    users = draw(st.integers(1, 4))
+    depth = draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     stack = np.argsort(rng.random((teams, users, 10)), axis=2)[:, :, :depth]
     length = rng.integers(0, depth + 1, (teams, users, 1)) if draw(st.booleans()) else depth
@@ -208,7 +208,8 @@ def test_the_draft_equals_a_plain_loop(rankings, k, seed):
     turns = np.random.default_rng(seed).integers(0, 2, (rankings.shape[1], k))
     shown = interleaving.draft(rankings, turns)
     for user in range(rankings.shape[1]):
-        items, teams = [], []
+        items = []
+        teams = []
         for turn in turns[user]:
             for team in (turn, 1 - turn):
                 free = [i for i in rankings[team, user].tolist() if i >= 0 and i not in items]
@@ -249,10 +250,8 @@ def test_drawn_plays_agree_with_the_closed_form(leave, more):
     if more:
         assert (np.sort(who.kind[shown[:, :3]], axis=1) == [0, 1, 2]).all()
         assert (who.kind[shown[:, 0]] == who.kind_shares.argmax(axis=1)).all()
-    drawn, truth = (
-        simulation.observed(world, who, shown, rng=rng),
-        simulation.expected(world, who, shown),
-    )
+    drawn = simulation.observed(world, who, shown, rng=rng)
+    truth = simulation.expected(world, who, shown)
     for name in truth:
         noise = (drawn[name] - truth[name]).std() / np.sqrt(60_000)
         assert abs(drawn[name].mean() - truth[name].mean()) < 4 * noise
@@ -263,11 +262,9 @@ def test_plays_of_a_cascade_vary_as_those_of_sessions_drawn_position_by_position
     """Which are drawn where a play might not end the session, here with a chance that never comes
     up.
     """
-    cascade, rng, users = (
-        simulation.World(kinds=kinds, spread=0.0, affinity=-1.0),
-        np.random.default_rng(8),
-        40_000,
-    )
+    cascade = simulation.World(kinds=kinds, spread=0.0, affinity=-1.0)
+    rng = np.random.default_rng(8)
+    users = 40_000
     some = simulation.people(cascade, 2, rng=rng)
     who = replace(
         some, **{name: np.repeat(getattr(some, name)[:1], users, axis=0) for name in EACH}

@@ -25,8 +25,10 @@ def several(rows=240, systems=2, k=3) -> pd.DataFrame:
     """Rows of classes c0, c1, … of 80 users, each with a taste of their own, by several systems'
     probabilities.
     """
-    rng, parts = np.random.default_rng(7), []
-    user, actual = np.arange(rows) % 80, rng.integers(0, k, rows)
+    rng = np.random.default_rng(7)
+    parts = []
+    user = np.arange(rows) % 80
+    actual = rng.integers(0, k, rows)
     taste = rng.normal(0, 2, (80, k))[user]
     for i in range(systems):
         z = rng.normal(0, 1, (rows, k)) + taste + 1.5 * np.eye(k)[actual]
@@ -111,7 +113,8 @@ def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
         user=lambda d: d["id"].factorize()[0] // 4 + 1
     )
     for data in (several(), binary):
-        plain, study = classification.read(data), classification.read(data, **given)
+        plain = classification.read(data)
+        study = classification.read(data, **given)
         assert plain.reliability[["low", "high"]].notna().all(axis=None)
         assert study.reliability[["low", "high"]].isna().all(axis=None)
         assert "95% of such curves if the probabilities are right" in shown(
@@ -183,7 +186,8 @@ def test_without_two_classes_or_a_true_label_there_are_no_curves():
 
 
 def test_of_many_classes_the_worst_have_colours_and_names():
-    few, many = classification.read(several()), classification.read(several(k=10))
+    few = classification.read(several())
+    many = classification.read(several(k=10))
     assert few.coloured == list(few.names)
     worst = sorted(many.names, key=lambda name: average_precision(many.drawn[name]))
     assert set(many.coloured) == set(worst[:4])
@@ -227,7 +231,8 @@ def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
     for more in ({}, {"weight": rng.integers(1, 5, 400)}):
         study = classification.read(pd.DataFrame(columns | more))
         w = np.repeat(more.get("weight", np.ones(400)), 3)
-        hits, size = w * true.ravel(), w
+        hits = w * true.ravel()
+        size = w
         f1 = {
             t: 2
             * (hits * (score.ravel() >= t)).sum()
@@ -342,7 +347,8 @@ def study():
 
 @pytest.fixture(scope="module")
 def labels():
-    even, low = CHANCE[:, ::2].sum(axis=1), CHANCE[:, :3].sum(axis=1)
+    even = CHANCE[:, ::2].sum(axis=1)
+    low = CHANCE[:, :3].sum(axis=1)
     frame = (
         pd.DataFrame({"y_even": ACTUAL % 2 == 0, "y_low": ACTUAL < 3})
         .astype(int)
@@ -356,10 +362,8 @@ def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
     assert len(drawn) == classes.MOST
     assert drawn == sorted(drawn)
     assert "kind 4" in drawn
-    picture, left = (
-        classification_page.score_plot(study),
-        ", ".join(name for name in NAMES if name not in drawn),
-    )
+    picture = classification_page.score_plot(study)
+    left = ", ".join(name for name in NAMES if name not in drawn)
     assert (
         f"the 6 of 9 classes with the largest miscalibration (not drawn: {left})" in picture.caption
     )
@@ -390,7 +394,8 @@ def test_confused_pairs_are_the_largest_mistakes(study):
     predicted = CHANCE.argmax(axis=1)
     table = pd.crosstab(ACTUAL, predicted).to_numpy(copy=True)
     first = study.confused.iloc[0]
-    i, j = NAMES.index(first["actual"]), NAMES.index(first["predicted"])
+    i = NAMES.index(first["actual"])
+    j = NAMES.index(first["predicted"])
     np.fill_diagonal(table, 0)
     assert first["n"] == table.max() == table[i, j]
     assert first["share"] == pytest.approx(table[i, j] / np.sum(i == ACTUAL))

@@ -38,7 +38,8 @@ FILES = {
     for path in (Path(__file__).parent / "shapes").iterdir()
 }
 COLUMNS = {report: shape_columns.columns(report) for report in FILES}
-COLUMN, ROWS = re.compile(r"\{([A-Z]\w*(?:\.\w+)?)\}"), re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
+COLUMN = re.compile(r"\{([A-Z]\w*(?:\.\w+)?)\}")
+ROWS = re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
 
 
 def text(table, columns):
@@ -137,7 +138,8 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
     report, case, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    parameters, lines = given(report, case, tmp_path), []
+    parameters = given(report, case, tmp_path)
+    lines = []
     for limits in (USUAL, BLOCKS):
         study, line = attempt(read, report, parameters, limits)
         lines.append(line)

@@ -60,7 +60,8 @@ def assert_same(a: runs.Runs, b: runs.Runs, asks=ASKS) -> None:
     assert all(np.array_equal(a.attributes[name], b.attributes[name]) for name in a.attributes)
     for system in a.systems:
         for ask in asks:
-            x, y = a.measure(system, ask), b.measure(system, ask)
+            x = a.measure(system, ask)
+            y = b.measure(system, ask)
             for one, other in ((x.numerator, y.numerator), (x.size, y.size)):
                 assert np.array_equal(one, other, equal_nan=True), (system, ask)
 
@@ -189,6 +190,7 @@ def test_a_shard_may_hold_judged_queries_that_no_run_has(limits, system):
     judged = pd.DataFrame({"query": every, "item": "x", "grade": 1.0})
     for have in (every[20:], every[:20], every[10:30]):
         run = pd.DataFrame({"system": system, "query": have, "item": "x", "score": 1.0})
-        found, kept = measured(limits, run, judged), runs.read(run, judged)
+        found = measured(limits, run, judged)
+        kept = runs.read(run, judged)
         for name in kept.systems:
             assert found.accounts[name] == kept.accounts[name]

@@ -119,7 +119,8 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
         code[7],
         code[-2],
     ]  # parameters, title, verdict, leakage; a figure; the results
-    first, second = running.execute(notebook, {}), running.run(notebook, ek.validation(), {})
+    first = running.execute(notebook, {})
+    second = running.run(notebook, ek.validation(), {})
     assert first.results == second.results
     assert outputs_of(first) == outputs_of(second)
     assert "<svg" in report.page(second.notebook)
@@ -300,7 +301,8 @@ def test_a_picture_has_twice_the_pixels_of_its_place():
 
 
 def test_a_picture_is_the_same_twice():
-    first, second = picture(), picture()
+    first = picture()
+    second = picture()
     assert first.displays() == first.displays() == second.displays()
 
 
@@ -414,7 +416,8 @@ def test_csv_is_written_and_excel_needs_its_library(study, tmp_path, monkeypatch
 
 
 def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_path):
-    new, file = tmp_path / "new", tmp_path / "file"
+    new = tmp_path / "new"
+    file = tmp_path / "file"
     study.plot.roc.save(new / "figures" / "roc.svg")
     study.tables.estimates.to_csv(new / "tables" / "e.csv")
     assert sum(path.is_file() for path in new.rglob("*")) == 2

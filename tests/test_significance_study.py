@@ -157,7 +157,8 @@ def test_where_there_are_no_ranks_their_section_is_empty():
 
 
 def test_a_figure_of_many_systems_holds_the_best_mean_ranks():
-    base, names = rng(1).normal(size=12), [f"s{i:02d}" for i in range(40)]
+    base = rng(1).normal(size=12)
+    names = [f"s{i:02d}" for i in range(40)]
     table = pd.DataFrame(
         {"query": range(12)} | {name: base + i / 50 for i, name in enumerate(names)}
     )
@@ -226,7 +227,8 @@ def test_differences_that_are_better_are_green(monkeypatch, direction, units):
 def test_an_earlier_report_is_tested_anew(sample_reports):
     earlier = json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
     study = significance.read(str(sample_reports / "significance.json"), margin=0.06)
-    row, before = study.headline.iloc[0], earlier["headline"][0]
+    row = study.headline.iloc[0]
+    before = earlier["headline"][0]
     assert [row["first"], row["second"], row["verdict"]] == [
         before["first"],
         before["second"],
@@ -315,11 +317,9 @@ def uneven() -> pd.DataFrame:
 
 def test_other_tests_are_of_the_same_mean_and_sizes_are_of_units():
     study = significance.read(uneven(), unit="user")
-    row, others, d = (
-        study.comparisons.iloc[0],
-        paired.other_tests(study).iloc[0],
-        study.differences(),
-    )
+    row = study.comparisons.iloc[0]
+    others = paired.other_tests(study).iloc[0]
+    d = study.differences()
     assert row["difference"] > 0.8 > 0.1 > abs(d.mean())
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
     measured = [study.measure(study.primary, name) for name in study.opponents]
@@ -342,7 +342,8 @@ def test_other_tests_are_of_the_same_mean_and_sizes_are_of_units():
 def predictions(users=30, each=8) -> pd.DataFrame:
     """Chances of two systems on rows of users, whose rows one of them has right together."""
     rows = np.arange(users * each)
-    user, label = rows // each, rng(8).integers(0, 2, rows.size)
+    user = rows // each
+    label = rng(8).integers(0, 2, rows.size)
     better = rng(9).normal(0, 0.2, users)[user]
     sides = {"a": 0.5 + (2 * label - 1) * np.clip(better, -0.4, 0.4), "b": np.full(rows.size, 0.5)}
     shared = {"id": rows, "user": user, "label": label}

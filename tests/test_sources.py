@@ -155,10 +155,8 @@ def test_refuses_broken_csv(here, text, message, encoding):
 
 
 def test_refuses_long_cells_and_lines(here):
-    number, line = (
-        f"score must be a number, got {'z' * 80!r}",
-        "a line must not be longer than 2 MB",
-    )
+    number = f"score must be a number, got {'z' * 80!r}"
+    line = "a line must not be longer than 2 MB"
     for row, message in ((f"1,a,{'z' * 5000}\n", number), (f"1,{'x' * 3_000_000},1\n", line)):
         (here / "x.csv").write_text(HEADER + row)
         assert refused("x.csv") == f"x.csv: {message} (line 2)"

@@ -216,7 +216,9 @@ def fits():
 def test_nested_cross_validation_has_the_formula_of_the_paper(fits):
     """Bates, Hastie and Tibshirani, algorithm 1, on the stored values of rows."""
     nested = fits.other.nested
-    squares, within, inner = [], [], []
+    squares = []
+    within = []
+    inner = []
     for fold in nested.folds:
         squares.append((np.mean(fold.inner) - np.mean(fold.outer)) ** 2)
         within.append(np.var(fold.outer, ddof=1) / len(fold.outer))
@@ -244,7 +246,8 @@ def test_inner_values_are_of_models_without_both_folds(fits):
     """The first inner value of the first fold, by a model that is fitted here."""
     draw = splits.k_fold(60, seed=0, k=4, repeats=2, label=fits.examples.names).pairs
     table = made_features()
-    x, y = table[["a", "b", "c"]], table["target"].to_numpy()
+    x = table[["a", "b", "c"]]
+    y = table["target"].to_numpy()
     train = np.intersect1d(draw[0][0], draw[1][0])
     model = fitting.prepared(fitting.usual("classes"), x, 0).fit(x.iloc[train], y[train])
     test = draw[1][1]

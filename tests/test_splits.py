@@ -96,7 +96,8 @@ def test_the_newest_rows_by_hand():
 
 
 def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
-    fold, draw = np.random.default_rng(1).integers(0, 3, 40), np.arange(40) % 2
+    fold = np.random.default_rng(1).integers(0, 3, 40)
+    draw = np.arange(40) % 2
     folds = splits.read(*(Coded(tuple(map(str, np.unique(part))), part) for part in (fold, draw)))
     assert folds.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
     for (train, test), name, own, sizes in zip(

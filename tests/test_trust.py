@@ -44,7 +44,8 @@ def tried():
     from worlds import WORLDS
 
     smallest = {world.name: world for world in sorted(WORLDS, key=lambda world: -world.n)}
-    by_structure, by_layout = set(), set()
+    by_structure = set()
+    by_layout = set()
     for world in smallest.values():
         study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
         for chosen in study.settings.metrics:
@@ -263,7 +264,8 @@ def lists(rng):
     are made.
     """
     systems = rng.permutation(["zeta", "beta", "mu", "alpha"])[: rng.integers(2, 5)]
-    queries, depth = int(rng.integers(6, 25)), int(rng.integers(3, 9))
+    queries = int(rng.integers(6, 25))
+    depth = int(rng.integers(3, 9))
     grades = rng.integers(0, 3, (queries, depth))
     rows = [
         (
@@ -305,7 +307,8 @@ def numbers(study):
 
 def check(first, second):
     """Fails where a number or a word of the two studies differs."""
-    expected, found = numbers(first), numbers(second)
+    expected = numbers(first)
+    found = numbers(second)
     assert list(expected) == list(found)
     for key, (values, words) in expected.items():
         np.testing.assert_allclose(found[key][0], values, rtol=1e-12, atol=1e-12, err_msg=str(key))
@@ -416,7 +419,8 @@ def test_a_true_null_is_rejected_as_rarely_as_is_said(name):
 
 def area(g):
     """AUC of 20 and 80 normal scores, 0.95 in truth."""
-    positive, negative = g.normal(np.sqrt(2) * stats.norm.ppf(0.95), 1, 20), g.normal(0, 1, 80)
+    positive = g.normal(np.sqrt(2) * stats.norm.ppf(0.95), 1, 20)
+    negative = g.normal(0, 1, 80)
     wins = np.greater.outer(positive, negative)
     error = np.hypot(*(wins.mean(axis=i).std(ddof=1) / np.sqrt(wins.shape[1 - i]) for i in (0, 1)))
     return closed_forms.auc_interval(float(wins.mean()), float(error), 20, 80)

@@ -107,7 +107,8 @@ def test_a_missing_candidate_is_not_decided(tmp_path):
 
 def test_check_of_such_a_diff_ends_with_3_and_says_why_everywhere(renamed, capsys):
     file = saved(compared(renamed), renamed, "diff")
-    junit, results = renamed / "junit.xml", renamed / "out.json"
+    junit = renamed / "junit.xml"
+    results = renamed / "out.json"
     written = ["--junit", str(junit), "--json", str(results)]
     assert command.main(["check", str(file), str(renamed / "guard.toml"), *written]) == 3
     reason = "m-1120 is not compared"
@@ -602,7 +603,8 @@ def test_each_bundled_notebook_checks_its_gate_last(name):
 @pytest.mark.parametrize("engine", [None, "evalkit"])
 def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path, out = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1"), tmp_path / "out.ipynb"
+    path = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1")
+    out = tmp_path / "out.ipynb"
     with pytest.raises(PapermillExecutionError, match=r"GateFailed: gate failed: mae\.high"):
         papermill.execute_notebook(path, out, engine_name=engine, progress_bar=False)
     assert report.published(report.read(out))["gate"]["passed"] is False
@@ -610,7 +612,8 @@ def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch
 
 def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path, out = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1"), tmp_path / "out.ipynb"
+    path = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1")
+    out = tmp_path / "out.ipynb"
     with pytest.raises(PapermillExecutionError):
         papermill.execute_notebook(path, out, engine_name="evalkit", progress_bar=False)
     html = out.with_suffix(".html").read_text(encoding="utf-8")

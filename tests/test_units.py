@@ -36,7 +36,8 @@ from evalkit.studies import (
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-METRICS, DATA = cases.METRICS, ROOT / "data"
+METRICS = cases.METRICS
+DATA = ROOT / "data"
 TWO = f"{METRICS['binary']},{METRICS['decision']}"
 RUNS = {
     "preds": f"{DATA}/digits_retrieval/runs",

@@ -153,7 +153,8 @@ def test_a_score_that_is_the_label_and_scores_on_other_scales():
 def leaves(jitter, rows=1000):
     """Scores of a small tree: four values, each a little different in each fold; in rows."""
     rng = np.random.default_rng(8)
-    fold, leaf = np.arange(rows) % 5, rng.integers(4, size=rows)
+    fold = np.arange(rows) % 5
+    leaf = rng.integers(4, size=rows)
     label = rng.random(rows) < np.array([0.05, 0.3, 0.7, 0.95])[leaf]
     score = np.array([0.05, 0.3, 0.7, 0.95])[leaf] + jitter * (fold - 2)
     return pd.DataFrame({"id": np.arange(rows), "label": label * 1, "score": score, "fold": fold})
@@ -191,7 +192,8 @@ def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decide
 
 def test_one_bad_fold_is_heterogeneous():
     rng = np.random.default_rng(3)
-    fold, label = np.arange(500) % 5, rng.integers(2, size=500)
+    fold = np.arange(500) % 5
+    label = rng.integers(2, size=500)
     right = np.where(fold == 4, 0.4, 0.8)
     score = np.where(rng.uniform(size=500) < right, label, 1 - label) * 0.6 + 0.2
     study = validation.read(
@@ -242,7 +244,8 @@ def planted(
     on all rows.
     """
     rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(rows, columns)), np.arange(rows) % 2
+    x = rng.normal(size=(rows, columns))
+    y = np.arange(rows) % 2
     apart = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
     frame = pd.DataFrame(x, columns=[f"g{i}" for i in range(columns)]).assign(label=y)
     return frame, [f"g{i}" for i in np.argsort(apart)[-kept:]]
@@ -369,7 +372,8 @@ def held_out(train: str = "train", test: str = "test") -> pd.DataFrame:
 
 def repeated(repeats: int = 5, k: int = 4) -> pd.DataFrame:
     """The same 200 ids in each repeat, with folds drawn anew and nearly the same scores."""
-    parts, rng = [], np.random.default_rng(3)
+    parts = []
+    rng = np.random.default_rng(3)
     for i in range(repeats):
         one = scored().assign(repeat=i, fold=rng.permutation(np.arange(200) % k))
         parts.append(one.assign(score=np.clip(one["score"] + rng.normal(0, 0.01, 200), 0, 1)))
@@ -466,7 +470,8 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
     frame = held_out()
     named = frame.assign(fold=frame["fold"].map({"train": train, "test": test}))
-    study, usual = validation.read(named), validation.read(frame)
+    study = validation.read(named)
+    usual = validation.read(frame)
     assert study.holdout
     assert study.training_gap == usual.training_gap
 

@@ -254,7 +254,8 @@ def test_the_split_follows_the_columns():
 
 def test_a_repeated_k_fold_is_the_mean_of_its_draws():
     study = validated(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")
-    e, way = study.examples, study.other.summary.set_index("way").loc["mean of 2 × 5-fold"]
+    e = study.examples
+    way = study.other.summary.set_index("way").loc["mean of 2 × 5-fold"]
     assert (way["fits"], way["estimates"]) == (30, 3)
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import RepeatedStratifiedKFold

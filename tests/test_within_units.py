@@ -61,7 +61,9 @@ def test_users_of_one_class_take_no_part():
 
 
 def test_a_weight_of_two_is_the_row_twice():
-    label, user, score = RNG.integers(0, 2, 80), RNG.integers(0, 6, 80), RNG.integers(0, 9, 80) / 9
+    label = RNG.integers(0, 2, 80)
+    user = RNG.integers(0, 6, 80)
+    score = RNG.integers(0, 9, 80) / 9
     times = RNG.integers(1, 4, 80)
     often = auc_by_group(*(np.repeat(column, times) for column in (label, score, user)))
     weighted = weighted_auc_by_group(label, score, user, times)

@@ -211,7 +211,8 @@ def test_p_values_of_slices_are_adjusted_by_holm_over_all_slices():
     tested = (
         ek.rating(values, segments="where").by_segment.drop_duplicates("slice").sort_values("p")
     )
-    p, by_hand = tested["p"].to_numpy(), []
+    p = tested["p"].to_numpy()
+    by_hand = []
     for rank, value in enumerate(p):
         by_hand.append(min(1.0, max([(4 - rank) * value, *by_hand])))
     assert 0 < p[0] < p[1] < p[2]

@@ -101,7 +101,8 @@ def borrow(place: Path, wheel: Path) -> None:
     """Use the wheel in a new environment that sees the packages of this one, but not its
     evalkit.
     """
-    environment, folder = place / "venv", place / "work"
+    environment = place / "venv"
+    folder = place / "work"
     run([sys.executable, "-m", "venv", str(environment)])
     python = str(environment / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
@@ -122,7 +123,9 @@ def attempt(
     """Install the wheel and what it needs into a new environment, then use it in an empty
     folder.
     """
-    start, environment, folder = time.perf_counter(), place / f"venv {name}", place / f"work {name}"
+    start = time.perf_counter()
+    environment = place / f"venv {name}"
+    folder = place / f"work {name}"
     run([python, "-m", "venv", str(environment)])
     options = ["-c", str(constraints)] if constraints else []
     pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]

@@ -84,10 +84,8 @@ def follows(path, results, table=""):
     """Every value of the JSON of a report, or of one of its tables, again from the file beside
     it.
     """
-    again, slices = (
-        Again.of(path),
-        [row | {"metric": results["primary"]} for row in results["segments"]],
-    )
+    again = Again.of(path)
+    slices = [row | {"metric": results["primary"]} for row in results["segments"]]
     assert results["estimates"]
     for row in results["estimates"] + slices:
         if (

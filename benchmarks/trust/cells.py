@@ -146,7 +146,8 @@ def _cells(world: World, key: str, t: Any) -> Iterator[Cell]:
         yield Cell(world, key, POWER, _at_planned(t), t.tests)
         return
     if t.runs:
-        below, above = t.below / t.runs, t.above / t.runs
+        below = t.below / t.runs
+        above = t.above / t.runs
         yield Cell(world, key, INTERVAL, 1 - below - above, t.runs, below, above, t.width / t.runs)
     if t.tests:
         yield Cell(world, key, TEST, t.rejected / t.tests, t.tests)

@@ -22,7 +22,9 @@ from evalkit.statistics.inference import Options
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import RowStatistic
 
-SAMPLES, LARGE, SIZES = 1_000, 2_000_000, (100, 500, 2_000)
+SAMPLES = 1_000
+LARGE = 2_000_000
+SIZES = (100, 500, 2_000)
 WORLDS = {"calibrated": (0.0, 1.0), "overconfident": (0.0, 0.6), "too low, rare": (0.7, 1.2)}
 CENTRE = {
     "calibrated": 0.0,

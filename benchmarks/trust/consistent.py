@@ -42,7 +42,8 @@ def contradictions(of: Any) -> Iterator[str]:
 def _of_difference(row: Any, low: float, high: float) -> Iterator[str]:
     if max(abs(row.low), abs(row.high)) > high - low + ROUNDING:
         yield f"{row.metric}: a difference of {row.low} to {row.high} in a range of {low} to {high}"
-    excludes, alpha = row.low > ROUNDING or row.high < -ROUNDING, 1 - row.level
+    excludes = row.low > ROUNDING or row.high < -ROUNDING
+    alpha = 1 - row.level
     touches = min(abs(row.low), abs(row.high)) <= ROUNDING or abs(row.p - alpha) <= ROUNDING
     if np.isfinite(row.p + row.low + row.high) and not touches and excludes != (row.p < alpha):
         yield f"{row.metric}: p {row.p:.4f} beside {row.low:.5g} to {row.high:.5g} ({row.method})"
@@ -56,7 +57,8 @@ def worsened(inputs: Any, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
 
 
 def _worsened(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    numbers, share = table.select_dtypes("number").columns, rng.random()
+    numbers = table.select_dtypes("number").columns
+    share = rng.random()
     column = next((name for name in ("system", "model", "arm") if name in table), None)
     own = np.ones(len(table), bool) if column is None else (table[column] == "b").to_numpy()
     rows = np.flatnonzero(own & (rng.random(len(table)) < share))
@@ -117,7 +119,8 @@ def of_report(report: str, inputs: int) -> tuple[Counter[str], Larger]:
         for world in WORLDS
         if world.report == report and {"differences", "power"} & set(world.frames)
     ]
-    tally, larger = Counter[str](), Larger()
+    tally = Counter[str]()
+    larger = Larger()
     for number in range(inputs):
         world, n, drawn = random_input(worlds, number)
         try:
@@ -131,7 +134,8 @@ def of_report(report: str, inputs: int) -> tuple[Counter[str], Larger]:
 
 def main() -> int:
     """Prints every contradiction."""
-    inputs, errors = int(sys.argv[1]) if len(sys.argv) > 1 else INPUTS, 0
+    inputs = int(sys.argv[1]) if len(sys.argv) > 1 else INPUTS
+    errors = 0
     for report in dict.fromkeys(world.report for world in WORLDS):
         tally, larger = of_report(report, inputs)
         texts = [text for text, times in tally.items() if times]

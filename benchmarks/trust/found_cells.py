@@ -119,7 +119,8 @@ def first_hits(rng: Generator, n: int, more: float) -> Inputs:
     """Reciprocal ranks of the one relevant item of ten, which are equal on many units; c ranks it
     higher.
     """
-    ease, shared = rng.normal(1, 0.7, n), rng.normal(0, 1, (n, 10))
+    ease = rng.normal(1, 0.7, n)
+    shared = rng.normal(0, 1, (n, 10))
     values = {}
     for system in "abc":
         score = shared + rng.normal(0, 0.3, (n, 10))
@@ -132,7 +133,8 @@ def wider(rng: Generator, n: int, noise: float) -> Inputs:
     """Forecasts of two systems with errors of their own, and of one with larger ones: its absolute
     error is higher.
     """
-    level, shared = rng.normal(0, 1.5, n), rng.normal(0, 1, n)
+    level = rng.normal(0, 1.5, n)
+    shared = rng.normal(0, 1, n)
     own = {"a": 0.3, "b": 0.3, "c": noise}
     columns = {f"forecast_{s}": level + part * rng.normal(0, 1, n) for s, part in own.items()}
     return {"preds": pd.DataFrame({"id": ids(n), "actual": level + shared} | columns)}

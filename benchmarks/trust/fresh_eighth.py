@@ -79,7 +79,8 @@ def watched(rng: Generator, n: int) -> Inputs:
 
 def one_right(rng: Generator, n: int, ease: float) -> Inputs:
     """Lists of 30 items, of which one is right and 10 are shown; ease: how far it stands out."""
-    query, place = np.repeat(np.arange(n), 30), np.tile(np.arange(30), n)
+    query = np.repeat(np.arange(n), 30)
+    place = np.tile(np.arange(30), n)
     names = {
         "query": np.char.add("q", query.astype(str)),
         "item": np.char.add("i", place.astype(str)),

@@ -87,7 +87,8 @@ def shops(rng: Generator, n: int) -> Inputs:
 
 def known_item(rng: Generator, n: int) -> Inputs:
     """Lists of 25 with one to three relevant items, of which a third of the queries is hard."""
-    query, place = np.repeat(np.arange(n), 25), np.tile(np.arange(25), n)
+    query = np.repeat(np.arange(n), 25)
+    place = np.tile(np.arange(25), n)
     grade = (np.arange(25) < rng.integers(1, 4, n)[:, None]).astype(int)
     ease = np.where(rng.random(n) < 1 / 3, 0.4, 2.2)
     names = {

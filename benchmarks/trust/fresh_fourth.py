@@ -101,7 +101,8 @@ def carried_on(rng: Generator, n: int) -> Inputs:
 
 def hundred_deep(rng: Generator, n: int) -> Inputs:
     """Lists of 60 items with grades from 0 to 4, high ones rare; some queries are far easier."""
-    query, place = np.repeat(np.arange(n), 60), np.tile(np.arange(60), n)
+    query = np.repeat(np.arange(n), 60)
+    place = np.tile(np.arange(60), n)
     grade = np.minimum(rng.geometric(0.75, (n, 60)) - 1, 4)
     grade[:, 0] = np.maximum(grade[:, 0], 1)
     ease = rng.gamma(2, 0.5, n)

@@ -105,7 +105,8 @@ def branches(rng: Generator, n: int, spread: float) -> Inputs:
 
 def searched(rng: Generator, n: int, missed: float, grades: int) -> Inputs:
     """Lists of 20, of which a share finds nothing relevant at all; grades up to `grades`."""
-    query, place = np.repeat(np.arange(n), 20), np.tile(np.arange(20), n)
+    query = np.repeat(np.arange(n), 20)
+    place = np.tile(np.arange(20), n)
     grade = (np.arange(20) < rng.integers(1, 6, n)[:, None]) * rng.integers(1, grades + 1, (n, 20))
     ease = np.where(rng.random(n) < missed, -4.0, 1.2)
     names = {

@@ -92,7 +92,8 @@ def two_regimes(rng: Generator, n: int) -> Inputs:
 
 def long_lists(rng: Generator, n: int) -> Inputs:
     """Queries of 50 items, one to five of them relevant, with scores in steps."""
-    query, place = np.repeat(np.arange(n), 50), np.tile(np.arange(50), n)
+    query = np.repeat(np.arange(n), 50)
+    place = np.tile(np.arange(50), n)
     grade = (place < np.repeat(rng.integers(1, 6, n), 50)).astype(int)
     names = {"query": np.char.add("q", query.astype(str)), "item": ids(len(query)), "grade": grade}
     scores = {s: np.round(1.6 * grade + rng.normal(0, 1, len(query)), 1) for s in "ab"}

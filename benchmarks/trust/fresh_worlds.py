@@ -79,7 +79,8 @@ def mostly(rng: Generator, n: int) -> Inputs:
 
 def in_part(rng: Generator, n: int) -> Inputs:
     """A quarter positive, of which three in ten rows are plain to see and the others not at all."""
-    label, plain = (rng.random(n) < 0.25).astype(int), rng.random(n) < 0.3
+    label = (rng.random(n) < 0.25).astype(int)
+    plain = rng.random(n) < 0.3
     scores = {
         f"score_{s}": logistic(6 * plain * (label - 0.5) - 1 + rng.normal(0, 1, n)) for s in "ab"
     }
@@ -133,7 +134,8 @@ def in_proportion(rng: Generator, n: int) -> Inputs:
 def equal_users(rng: Generator, n: int) -> Inputs:
     """Eight rows of each user, whose errors have much in common."""
     user = np.repeat(np.arange(n), 8)
-    level, lean = rng.normal(0, 2, len(user)), rng.normal(0, 1, n)[user]
+    level = rng.normal(0, 2, len(user))
+    lean = rng.normal(0, 1, n)[user]
     columns = {
         f"forecast_{s}": level + rng.normal(0, 0.5, n)[user] + rng.normal(0, 0.5, len(user))
         for s in "ab"

@@ -338,7 +338,8 @@ def planned(pool: ProcessPoolExecutor, name: str, regression: float, count: int)
     world = BY_NAME[name]
     stated = runs(pool, name, 0.0, world.n, count, key=4, catch=regression)["units_needed"]
     plan = int(stated.median())
-    roots, probits = [], []
+    roots = []
+    probits = []
     for growth in GROWTHS:
         n = round(plan * growth)
         caught = runs(pool, name, regression, n, count, key=5)["failed"].mean()

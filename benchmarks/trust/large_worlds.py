@@ -93,7 +93,9 @@ ERRORS = "mae,rmse,r2,bias,median_absolute_error"
 
 def _thresholds() -> list[World]:
     """Thresholds that a rule chooses on the rows, and on samples of them."""
-    report, metrics, apart = "classification", "f1,precision,recall,accuracy,mcc", ("apart",)
+    report = "classification"
+    metrics = "f1,precision,recall,accuracy,mcc"
+    apart = ("apart",)
     rules = {
         "best F1": "best_f1",
         "least cost": "cost:fp=1,fn=5",

@@ -146,7 +146,9 @@ def _claim_means(of: Any) -> Iterator[Number]:
 def _claim_tests(of: Any) -> Iterator[Number]:
     """The difference of the macro means of two equally good systems, on such questions."""
     for row in _of_same_tasks(significance.claims(of)):
-        value, low, high = row["difference"], row["difference_low"], row["difference_high"]
+        value = row["difference"]
+        low = row["difference_low"]
+        high = row["difference_high"]
         if of.opponents[0] != FIRST:
             value, low, high = -value, -high, -low
         yield Number("macro mean, difference", SAME, value, low, high, row["p"], 0.0)
@@ -343,12 +345,14 @@ def _looks(of: Any) -> Iterator[Number]:
     """Any of the planned analyses of growing data, of each pair of systems of its own: the smallest
     p, and what all intervals hold.
     """
-    count, units = of.p.looks, len(of.data)
+    count = of.p.looks
+    units = len(of.data)
     grown = [_first_units(of, units * look // count) for look in range(1, count + 1)]
     for pair in zip(of.systems[::2], of.systems[1::2], strict=True):
         tests = [look.compare(of.primary, pair) for look in grown]
         limits = [test.difference for test in tests]
-        low, high = max(e.low for e in limits), min(e.high for e in limits)
+        low = max(e.low for e in limits)
+        high = min(e.high for e in limits)
         p = min(test.p_value for test in tests)
         yield Number("looks", f"any of {count}", limits[-1].value, low, high, p, 0.0)
 
@@ -369,7 +373,8 @@ def _lifts(of: Any) -> Iterator[Number]:
 
 def _slice_tests(of: Any) -> Iterator[Number]:
     for row in _of_first(of.by_segment).to_dict("records"):
-        low, high = row["difference_low"], row["difference_high"]
+        low = row["difference_low"]
+        high = row["difference_high"]
         yield Number("slice difference", row["slice"], row["difference"], low, high, row["p"], 0.0)
 
 

@@ -26,14 +26,17 @@ def two(
     """Two days of n units each, of which a share is common. day: (rng, number of all units) -> how
     a day is drawn.
     """
-    shared, of = int(n * common), day(rng, 2 * n)
-    old, new = np.arange(n), np.r_[np.arange(shared), np.arange(n, 2 * n - shared)]
+    shared = int(n * common)
+    of = day(rng, 2 * n)
+    old = np.arange(n)
+    new = np.r_[np.arange(shared), np.arange(n, 2 * n - shared)]
     return {"old": of(rng, old, 0.0), "new": of(rng, new, shift)}
 
 
 def forecasts(rng: Generator, population: int) -> Day:
     """Errors of which each unit has a part of its own."""
-    level, own = rng.gamma(5, 6, population), rng.normal(0, 2, population)
+    level = rng.gamma(5, 6, population)
+    own = rng.normal(0, 2, population)
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
         error = (1 + shift) * (own[unit] + rng.normal(0, 2, unit.size))
@@ -46,7 +49,8 @@ def forecasts(rng: Generator, population: int) -> Day:
 
 def scores(rng: Generator, population: int) -> Day:
     """Labels that stay, and scores of which each unit has a part of its own."""
-    label, own = (rng.random(population) < 0.3).astype(int), rng.normal(size=population)
+    label = (rng.random(population) < 0.3).astype(int)
+    own = rng.normal(size=population)
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
         merit = label[unit] * (1.5 + shift) - 1 + 0.7 * own[unit] + 0.7 * rng.normal(size=unit.size)
@@ -59,7 +63,8 @@ def scores(rng: Generator, population: int) -> Day:
 
 def by_user(rng: Generator, population: int) -> Day:
     """Users with a level of their own and other rows on each day."""
-    own, many = rng.normal(0, 0.6, population), rng.gamma(2, 1.5, population)
+    own = rng.normal(0, 0.6, population)
+    many = rng.gamma(2, 1.5, population)
 
     def day(rng: Generator, unit: np.ndarray, shift: float) -> pd.DataFrame:
         user = np.repeat(unit, 1 + rng.poisson(many[unit]))
@@ -109,10 +114,8 @@ def _worlds() -> Iterator[World]:
         KINDS, sizes
     ):
         for moved, by, frame in (("", 0.0, "days"), (", shifted", shift, "days_apart")):
-            draw, asked = (
-                partial(two, day=day, shift=by, common=common),
-                {"metrics": metrics} | more,
-            )
+            draw = partial(two, day=day, shift=by, common=common)
+            asked = {"metrics": metrics} | more
             name = f"{kind} of two days{size}{moved}"
             yield World(
                 name, "diff", times * n, draw, asked, (frame,), 10_000, limits=limits, of=of

@@ -58,7 +58,8 @@ def forecasts(
     rng: Generator, n: int, stated: Stated, errors: Errors = normal, width: float = 1.0
 ) -> Inputs:
     """Rows of unlike spread."""
-    level, spread = rng.normal(0, 1.5, n), rng.lognormal(0, 0.5, n)
+    level = rng.normal(0, 1.5, n)
+    spread = rng.lognormal(0, 0.5, n)
     actual = level + spread * errors(rng, n)
     columns = _columns(rng, stated, level, spread, width)
     return {"preds": pd.DataFrame({"id": ids(n), "actual": actual} | columns)}
@@ -68,7 +69,8 @@ def by_place(rng: Generator, n: int, stated: Stated, spread: float = 0.5) -> Inp
     """The rows of a place miss in the same direction; n places, few with many rows."""
     place = np.repeat(np.arange(n), sizes(rng, n, spread))
     m = len(place)
-    level, scale = rng.normal(0, 1.5, m), rng.lognormal(0, 0.4, n)[place]
+    level = rng.normal(0, 1.5, m)
+    scale = rng.lognormal(0, 0.4, n)[place]
     shared = np.sqrt(0.5) * rng.normal(0, 1, n)[place]
     actual = level + scale * (shared + np.sqrt(0.5) * rng.normal(0, 1, m))
     columns = _columns(rng, stated, level, scale, 1.0)

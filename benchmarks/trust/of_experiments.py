@@ -25,7 +25,8 @@ def known_before(systems: str = "ab", gain: float = 0.0, share: float = -1.0) ->
     """
 
     def draw(rng: Generator, n: int) -> Inputs:
-        arm, use = _arms(rng, n, systems), rng.normal(0, 1, n)
+        arm = _arms(rng, n, systems)
+        use = rng.normal(0, 1, n)
         better = np.where(arm == systems[-1], gain, 0.0)
         table = {
             "user": ids(n),
@@ -94,7 +95,8 @@ def better_lists(rng: Generator, n: int, gain: float) -> Inputs:
     chance = rng.beta(0.4, 1.6, (n, 1))
     grade = (rng.random((n, ITEMS)) < chance).astype(int)
     grade[:, 0] = 1  # every query has an answer
-    shared, frames = rng.normal(0, 0.8, grade.shape), []
+    shared = rng.normal(0, 0.8, grade.shape)
+    frames = []
     for system in "abc":
         skill = 1.2 + (gain if system == "c" else 0.0)
         score = skill * grade + shared + rng.normal(0, 0.6, grade.shape)

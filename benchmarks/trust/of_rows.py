@@ -225,7 +225,8 @@ def rating(errors: Errors) -> Draw:
     """Rows whose actual value two systems miss by errors that they share in part."""
 
     def draw(rng: Generator, n: int) -> Inputs:
-        level, shared = rng.normal(0, 1.5, n), errors(rng, n)
+        level = rng.normal(0, 1.5, n)
+        shared = errors(rng, n)
         columns = {f"forecast_{name}": level + 0.3 * errors(rng, n) for name in "ab"}
         return {"preds": pd.DataFrame({"id": ids(n), "actual": level + shared} | columns)}
 
@@ -247,7 +248,8 @@ def series(errors: Errors) -> Draw:
     """
 
     def draw(rng: Generator, n: int) -> Inputs:
-        naive, table = rng.lognormal(0, 1, n), rating(errors)(rng, n)["preds"]
+        naive = rng.lognormal(0, 1, n)
+        table = rating(errors)(rng, n)["preds"]
         numbers = table.select_dtypes("number").mul(naive, axis=0)
         return {"preds": pd.concat([table[["id"]], numbers], axis=1).assign(naive_mae=naive)}
 
@@ -260,7 +262,8 @@ def rating_by_user(errors: Errors, spread: float = 1.0) -> Draw:
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.repeat(np.arange(n), sizes(rng, n, spread))
         m = len(user)
-        level, shared = rng.normal(0, 1.5, m), errors(rng, m) + rng.normal(0, 0.7, n)[user]
+        level = rng.normal(0, 1.5, m)
+        shared = errors(rng, m) + rng.normal(0, 0.7, n)[user]
         columns = {f"forecast_{name}": level + 0.3 * errors(rng, m) for name in "ab"}
         return {
             "preds": pd.DataFrame(

@@ -48,7 +48,8 @@ def listed(users: float | None = None) -> Draw:
     """
     many = 300
     share = 1 / np.arange(1, many + 1)
-    category, features = np.arange(many) % 6, np.random.default_rng(1).normal(0, 1, (many, 3))
+    category = np.arange(many) % 6
+    features = np.random.default_rng(1).normal(0, 1, (many, 3))
     items = pd.DataFrame(
         {"item": np.char.add("i", np.arange(many).astype(str)), "category": category.astype(str)}
     )
@@ -58,7 +59,8 @@ def listed(users: float | None = None) -> Draw:
 
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.arange(n) if users is None else np.repeat(np.arange(n), sizes(rng, n, users))
-        queries, taste = len(user), rng.integers(0, 6, n)[user]
+        queries = len(user)
+        taste = rng.integers(0, 6, n)[user]
         merit = (
             np.log(share) + 1.5 * (category == taste[:, None]) + rng.gumbel(0, 1, (queries, many))
         )
@@ -170,7 +172,8 @@ def better(by: float) -> Draw:
 def clustered(rng: Generator, n: int) -> Inputs:
     """Values of rows that lie in n units of unlike size."""
     unit = np.repeat(np.arange(n), sizes(rng, n, 0.7))
-    level, lean = rng.normal(5, 1, len(unit)), rng.normal(0, 0.5, (2, n))[:, unit]
+    level = rng.normal(5, 1, len(unit))
+    lean = rng.normal(0, 0.5, (2, n))[:, unit]
     values = {
         name: level + side + rng.normal(0, 1, len(unit))
         for name, side in zip("ab", lean, strict=True)
@@ -248,10 +251,8 @@ def tasks(rng: Generator, n: int) -> Inputs:
     over all.
     """
     task = np.repeat(np.arange(n), sizes(rng, n, 0.7) * 10)
-    level, lean = (
-        rng.normal(0.3, 1, n)[task] + rng.normal(0, 1, len(task)),
-        rng.normal(0, 0.5, (2, n))[:, task],
-    )
+    level = rng.normal(0.3, 1, n)[task] + rng.normal(0, 1, len(task))
+    lean = rng.normal(0, 0.5, (2, n))[:, task]
     right = {
         s: (rng.random(len(task)) < logistic(level + side)) * 1
         for s, side in zip("ab", lean, strict=True)
@@ -310,7 +311,8 @@ def sessions(spread: float) -> Draw:
     def draw(rng: Generator, n: int) -> Inputs:
         user = np.repeat(np.arange(n), sizes(rng, n, spread))
         taste = rng.beta(4, 4, n)[user]
-        count, positions = len(user), 6
+        count = len(user)
+        positions = 6
         coin = rng.random((count, positions // 2)) < 0.5
         first = np.stack([coin, ~coin], axis=2).reshape(count, positions)  # drafted two by two
         chance = (

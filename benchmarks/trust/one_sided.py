@@ -184,7 +184,8 @@ def _rows(levels: list[Level]) -> list[str]:
 
 def _range(values: list[Any], form: str) -> str:
     """The least and the greatest value, or the one that all have."""
-    least, most = form.format(min(values)), form.format(max(values))
+    least = form.format(min(values))
+    most = form.format(max(values))
     return least if least == most else f"{least} to {most}"
 
 

@@ -16,11 +16,10 @@ def _own(*names: str) -> dict[str, str]:
     return {"metrics": ",".join(f"{FILE}:{name}" for name in names)}
 
 
-_ROWS, _LISTS = (
-    _own("saved", "misses_per_hit", "in_vain", "cost"),
-    _own("relevant_of_five", "relevant_per_place"),
-)
-_FORECASTS, _BY_USER = _own("overshoot", "overshoot_share"), {"unit": "user"}
+_ROWS = _own("saved", "misses_per_hit", "in_vain", "cost")
+_LISTS = _own("relevant_of_five", "relevant_per_place")
+_FORECASTS = _own("overshoot", "overshoot_share")
+_BY_USER = {"unit": "user"}
 OWN_WORLDS = (
     World("own metrics", "classification", 200, binary(0.3), _ROWS),
     World("own metrics, weights", "classification", 1000, weighted(binary(0.3)), _ROWS),

@@ -128,7 +128,8 @@ COMPUTING = (
 def _state() -> str:
     """A name for the code that the numbers depend on: no words, pages or drawings."""
     digest = hashlib.sha256()
-    here, package = Path(__file__).parent, ROOT / "evalkit"
+    here = Path(__file__).parent
+    package = ROOT / "evalkit"
     own = [
         path
         for path in here.glob("*.py")

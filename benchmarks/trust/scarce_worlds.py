@@ -66,7 +66,8 @@ def equal_classes(count: int) -> Draw:
 
 USER = {"unit": "user"}
 RARE_LABELS = {"metrics": "macro_f1"}
-FIT, ERRORS = {"metrics": "r2"}, {"metrics": "rmse"}
+FIT = {"metrics": "r2"}
+ERRORS = {"metrics": "rmse"}
 PRECISION = {"metrics": "average_precision"}
 AREAS = {"metrics": "roc_auc_ovr"}
 SCARCE = (

@@ -168,7 +168,8 @@ def _sample_sizes(every: list[Cell]) -> str:
     """The number of samples of a world, or the least and the greatest."""
     of_worlds = [Counter(cell.runs for cell in cells) for cells in _by_world(every).values()]
     sizes = {runs.most_common(1)[0][0] for runs in of_worlds}
-    least, most = min(sizes), max(sizes)
+    least = min(sizes)
+    most = max(sizes)
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 

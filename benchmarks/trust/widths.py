@@ -100,13 +100,15 @@ OURS = "evalkit"
 
 def of_scores(name: str, base: float, n: int, samples: int) -> Tallies:
     """A metric of two classes, from binary worlds."""
-    chosen, draw = lookup.find_metric(name, "counts"), binary(base)
+    chosen = lookup.find_metric(name, "counts")
+    draw = binary(base)
 
     def rows(rng: np.random.Generator, size: int) -> Rows:
         table = draw(rng, size)["preds"]
         return Rows(table["y_true"].to_numpy(), table["score_a"].to_numpy())
 
-    truth, tallies = chosen.value(rows(np.random.default_rng([SEED, 1]), LARGE)), dict[str, Tally]()
+    truth = chosen.value(rows(np.random.default_rng([SEED, 1]), LARGE))
+    tallies = dict[str, Tally]()
     for number in range(samples):
         sample = RowStatistic(chosen, rows(np.random.default_rng([SEED, 2, number]), n))
         e = inference.estimate(sample, Options(0.95, np.random.default_rng(1)))
@@ -128,14 +130,13 @@ def of_means(
     draw: Callable[[np.random.Generator, int], np.ndarray], n: int, samples: int
 ) -> Tallies:
     """The mean of values that are drawn."""
-    truth, tallies = (
-        float(draw(np.random.default_rng([SEED, 3]), 20 * LARGE).mean()),
-        dict[str, Tally](),
-    )
+    truth = float(draw(np.random.default_rng([SEED, 3]), 20 * LARGE).mean())
+    tallies = dict[str, Tally]()
     for number in range(samples):
         rng = np.random.default_rng([SEED, 4, number])
         values = draw(rng, n)
-        value, error = float(values.mean()), spread.standard_error(values - values.mean())
+        value = float(values.mean())
+        error = spread.standard_error(values - values.mean())
         e = intervals.mean(values)
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in MEANS.items():

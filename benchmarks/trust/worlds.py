@@ -62,9 +62,13 @@ USERS = (10, 25, 50)
 FEW = 2_500  # users of a large sample, whose rows are several times as many
 USUAL = ("values", "differences")
 OF_THESE = {"metrics": "pass@1,pass@4,pass^4", "claim": "these questions"}
-RATE, UNIT = {"prevalence": 0.05}, {"unit": "user"}
-TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANKING}
-SEVERAL, MANY = {"metrics": CLASSES}, {"metrics": LABELS}
+RATE = {"prevalence": 0.05}
+UNIT = {"unit": "user"}
+TWO = {"metrics": BINARY}
+NUMBERS = {"metrics": RATING}
+LISTS = {"metrics": RANKING}
+SEVERAL = {"metrics": CLASSES}
+MANY = {"metrics": LABELS}
 WITHIN = {"metrics": "gauc,gauc_positives,gauc_uniform"}
 KS = {"metrics": "roc_auc,ks"}
 TOP = {"metrics": "precision@0.1,recall@0.1,lift@0.1"}
@@ -80,7 +84,8 @@ OF_ARMS = (*USUAL, "lifts")
 ADJUSTED = (*OF_ARMS, "adjustments", "caps")
 OF_CLAIMS = ("claim_means", "claim_tests")
 OF_BOTH = (*USUAL, "elsewhere", "gains")
-OF_CLASSES, OF_LABELS = (*USUAL, "by_class", "tops"), (*USUAL, "by_label", "tops")
+OF_CLASSES = (*USUAL, "by_class", "tops")
+OF_LABELS = (*USUAL, "by_label", "tops")
 
 
 def _two_classes() -> list[World]:
@@ -196,7 +201,8 @@ def _groups() -> list[World]:
 
 def _thresholds() -> list[World]:
     """Thresholds that are chosen on the rows."""
-    report, large = "classification", {"many": 200_000}
+    report = "classification"
+    large = {"many": 200_000}
     asked = {"metrics": "f1,precision,recall,specificity,accuracy,mcc"}
     best, cost, reach = (
         asked | {"threshold": rule} for rule in ("best_f1", "cost:fp=1,fn=5", "recall>=0.9")
@@ -220,10 +226,8 @@ def _nearly_alike() -> list[World]:
     """Systems that decide, or score, nearly alike: a model beside its own rounded scores, and
     twins.
     """
-    report, decided = (
-        "classification",
-        {"metrics": "f1,precision,balanced_accuracy,mcc,recall,accuracy,log_loss"},
-    )
+    report = "classification"
+    decided = {"metrics": "f1,precision,balanced_accuracy,mcc,recall,accuracy,log_loss"}
     rounded = {"frames": ("apart",), "many": 200_000, "large": 12}
     both = {"metrics": "average_precision,f1,precision,roc_auc,log_loss"}
     return [
@@ -245,7 +249,9 @@ OF_SLICES = ("segments", "slice_tests")
 
 
 def _classes_and_labels() -> list[World]:
-    report, few, even = "classification", classes(SHARES["few"]), classes(SHARES["even"])
+    report = "classification"
+    few = classes(SHARES["few"])
+    even = classes(SHARES["even"])
     return [
         *(
             World("five classes, one rare", report, n, few, SEVERAL, OF_CLASSES)
@@ -277,7 +283,8 @@ def _classes_and_labels() -> list[World]:
 
 
 def _numbers() -> list[World]:
-    report, regions = "rating", REGIONS | {"metrics": "mae"}
+    report = "rating"
+    regions = REGIONS | {"metrics": "mae"}
     return [
         *(World("normal errors", report, n, rating(normal), NUMBERS) for n in (10, 50)),
         World("normal errors", report, 200, rating(normal), NUMBERS, (*USUAL, "by_tenths")),
@@ -301,8 +308,10 @@ def _numbers() -> list[World]:
 
 
 def _lists() -> list[World]:
-    report, regions = "ranking", REGIONS | {"metrics": "ndcg@10"}
-    easy, hard = ranking(0.3, 2.0), ranking(0.05, 0.6)
+    report = "ranking"
+    regions = REGIONS | {"metrics": "ndcg@10"}
+    easy = ranking(0.3, 2.0)
+    hard = ranking(0.05, 0.6)
     return [
         *(World("queries, an easy task", report, n, easy, LISTS, many=5_000) for n in (10, 200)),
         World(
@@ -336,7 +345,8 @@ def _lists() -> list[World]:
 
 
 def _units() -> list[World]:
-    report, alone = "significance", ("differences",)
+    report = "significance"
+    alone = ("differences",)
     every = ("differences", "other_tests")
     folded = {"test_to_train": 1 / 9}
     return [
@@ -409,7 +419,8 @@ def _units() -> list[World]:
 
 
 def _online() -> list[World]:
-    report, preferred = "interleaving", {"world": "none"}
+    report = "interleaving"
+    preferred = {"world": "none"}
     of_log = (*USUAL, "coins", "by_position")
     return [
         *(World("users, equal arms", report, n, arms(0.5), PAID, OF_ARMS) for n in (100, 2000)),
@@ -455,8 +466,10 @@ def _validated() -> list[World]:
 
 def _power() -> list[World]:
     """Differences about as large as what "would show": then 80% of the tests should reject."""
-    frames, paid = ("power",), {"world": "none", "baseline": "b"}
-    ordered, decided = {"metrics": "roc_auc,average_precision"}, {"metrics": "accuracy"}
+    frames = ("power",)
+    paid = {"world": "none", "baseline": "b"}
+    ordered = {"metrics": "roc_auc,average_precision"}
+    decided = {"metrics": "accuracy"}
     both = {"metrics": "roc_auc,average_precision,accuracy"}
     return [
         World("power, normal differences", "significance", 25, better(0.84), {}, frames),

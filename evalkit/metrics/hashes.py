@@ -50,7 +50,8 @@ def of_texts(column: Any) -> Hashes:
     _, offsets, data = texts.buffers()
     # where in the buffer each text begins, and where the last one ends; the array may be a slice
     bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    buffer_start, buffer_end = bounds[0], bounds[-1]
+    buffer_start = bounds[0]
+    buffer_end = bounds[-1]
     key = np.zeros(len(column), np.uint64)
     length = np.diff(bounds)
     start = bounds[:-1] - buffer_start

@@ -87,7 +87,8 @@ def answers(study: Study) -> dict[str, Any]:
         largest = pd.concat([study.largest_gaps(column) for column in columns_of_groups])
         some |= records(gaps=gaps, largest_gaps=largest)
     if study.settings.slices:
-        weak, detectable = study.weak_slices(), study.detectable_slices()
+        weak = study.weak_slices()
+        detectable = study.detectable_slices()
         some |= records(weak_slices=weak, detectable_slices=detectable)
     return (some | {"weakest": vars(weakest)} if weakest else some) | {
         "answer": first_screen.answer(study),

@@ -305,7 +305,8 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     wrong = nonzero({name: study.wrong[name] for name in clipped})
     severity, more = NOTE, ", none of them wrong"
     if wrong:
-        severity, more = WARNING, f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
+        severity = WARNING
+        more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
     allowed = measured.CERTAIN_LEFT_OUT
     if study.plain and study.data:
         allowed = measured.CERTAIN_INCLUDED

@@ -319,7 +319,8 @@ class PairInWords(NamedTuple):
 
 def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
     metric = study.primary.spoken
-    first, second = _value_of(study, row["first"]), _value_of(study, row["second"])
+    first = _value_of(study, row["first"])
+    second = _value_of(study, row["second"])
     if before := study.adjusted_for(study.primary):
         metric = f"{metric} adjusted for {before}"
         first, second = page.adjusted_means(row, page.difference_places(study))

@@ -465,7 +465,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
             once = " Each id counts once, with the mean of its repeats."
         form, times = "repeats", e.repeats
         if e.has_resampled_folds:
-            form, times = "redrawn", len(study.tests)
+            form = "redrawn"
+            times = len(study.tests)
         if e.repeats == len(study.tests):
             form = "holdouts"
         yield kinds.REPEATED_FOLDS.note(

@@ -64,9 +64,11 @@ def declared(source: str) -> dict[str, Parameter]:
 
 def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | None:
     if isinstance(node, ast.Assign):
-        target, annotation = node.targets[0], ""
+        target = node.targets[0]
+        annotation = ""
     elif isinstance(node, ast.AnnAssign):
-        target, annotation = node.target, ast.unparse(node.annotation)
+        target = node.target
+        annotation = ast.unparse(node.annotation)
     else:
         return None
     if not isinstance(target, ast.Name) or node.value is None:

@@ -408,10 +408,13 @@ def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
         return _quoted(names) if _is_nothing(names) else names
     read: Callable[[str, Any], Any]
     if isinstance(names, Mapping):
-        read, plain = mapping, ",".join(f"{role}={name}" for role, name in names.items())
+        read = mapping
+        plain = ",".join(f"{role}={name}" for role, name in names.items())
         quoted = f"{{{', '.join(f'{role}: {_quoted(name)}' for role, name in names.items())}}}"
     else:
-        read, plain, names = texts, ", ".join(names), [*names]
+        read = texts
+        plain = ", ".join(names)
+        names = [*names]
         quoted = f"[{', '.join(map(_quoted, names))}]"
     with suppress(ParameterError):
         return plain if read("", plain) == names else quoted

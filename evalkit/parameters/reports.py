@@ -415,7 +415,9 @@ OWN_DOCUMENT = "query"  # which may be left out of the lists
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
-SHARE, POSITIVE, SIZE = a_number(above=0, below=1), a_number(above=0), a_size(LEAST_MEMORY)
+SHARE = a_number(above=0, below=1)
+POSITIVE = a_number(above=0)
+SIZE = a_size(LEAST_MEMORY)
 TWO_SIDED = "two-sided"
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"

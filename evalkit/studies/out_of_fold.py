@@ -567,7 +567,8 @@ class Validation(Shown, Study):
         others = [name for name, d in apart.items() if d.size]
         two_sided = self.two_sided
         questions = [self if name == self.baseline else two_sided for name in others]
-        pooled, by_fold = [], []
+        pooled = []
+        by_fold = []
         for name, study in zip(others, questions, strict=True):
             pair = (self.subject, name)
             pooled.append(study.compare_pooled(self.primary, pair))

@@ -108,7 +108,9 @@ def winner(study: Validation) -> Iterator[Row]:
     if study.fitted or len(names) < 2:
         return
     sign = study.primary.metric.sign
-    best, own, chosen = [], [], []
+    best = []
+    own = []
+    chosen = []
     for inside, outside in _parts(study):
         rest = {name: study.measure(study.primary, name, outside).value for name in names}
         known = [name for name in names if np.isfinite(rest[name])]

@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 ROW = 3  # the bad one, counted from 1
-TEXT, TYPED = ("csv", "tsv"), ("parquet", "jsonl", "frame")
+TEXT = ("csv", "tsv")
+TYPED = ("parquet", "jsonl", "frame")
 EVERY = (*TEXT, *TYPED)
 # a cell is read from TSV as from CSV; what has to do with the separator is tried in both
 CELL = (

@@ -108,7 +108,8 @@ def _binary() -> pd.DataFrame:
 
 
 def _classes() -> pd.DataFrame:
-    first, second = _numbers(UNITS, 3) / 2, _numbers(UNITS, 4) / 2
+    first = _numbers(UNITS, 3) / 2
+    second = _numbers(UNITS, 4) / 2
     probabilities = {"p_x": first, "p_y": second, "p_z": 1 - first - second}
     return pd.DataFrame(
         {"id": _ids("r", UNITS), "label": (["x", "y", "z", "x"] * UNITS)[:UNITS]} | probabilities
@@ -187,10 +188,8 @@ def _users() -> pd.DataFrame:
     return pd.DataFrame({"user": _ids("u", n), "arm": arms} | numbers | {"country": countries})
 
 
-RANKED, JUDGED = (
-    _ranked()[["query", "item", "score"]],
-    _ranked(2 * UNITS)[["query", "item", "grade"]],
-)
+RANKED = _ranked()[["query", "item", "score"]]
+JUDGED = _ranked(2 * UNITS)[["query", "item", "grade"]]
 QUERIES = _ranked(2 * UNITS)[["query", "user", "country"]].drop_duplicates(
     "query", ignore_index=True
 )

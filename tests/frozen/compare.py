@@ -126,7 +126,8 @@ def _lists(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Differ
 
 def _records(old: list[dict], new: list[dict], path: str) -> Iterator[Difference]:
     fields = naming(old)
-    before, after = named(old, fields), named(new, fields)
+    before = named(old, fields)
+    after = named(new, fields)
     yield from (
         d
         for name in before

@@ -142,7 +142,8 @@ def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
     """Run the chosen ones of all cases and write the fixture; the others, those that fail and those
     that cannot be run here keep what was frozen, and the last are named.
     """
-    results, failed = load(folder), 0
+    results = load(folder)
+    failed = 0
     for case, tree in ran(chosen):
         if "error" in tree:
             failed += 1
@@ -164,7 +165,9 @@ def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
 
 def check(cases: list[Case], folder: Path, *, explain: bool) -> int:
     """Run the cases, print each difference from the fixture, and return 1 if there is any."""
-    frozen, found, total = load(folder), {}, 0
+    frozen = load(folder)
+    found = {}
+    total = 0
     for case, tree in ran(cases):
         old = frozen.get(case.name, compare.ABSENT)
         found[case.name] = list(compare.differences(old, tree))

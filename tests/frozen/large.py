@@ -33,7 +33,8 @@ from evalkit.limits import Limits, Reading
 from frozen import compare, freeze, large_cases, needs
 from frozen.cases import Case
 
-FOLDER, STORED = freeze.ROOT / ".large", Path(__file__).parent / "large.json.gz"
+FOLDER = freeze.ROOT / ".large"
+STORED = Path(__file__).parent / "large.json.gz"
 MOST = 2**23
 FORMS = {
     "held": Limits(reading=Reading(rows=MOST, lists=MOST, collected=MOST)),
@@ -122,7 +123,8 @@ def half(numbers: Flat, path: str) -> float:
         if f"{path}_low" not in numbers
         else f"{path}_"
     )
-    low, high = numbers.get(f"{stem}low"), numbers.get(f"{stem}high")
+    low = numbers.get(f"{stem}low")
+    high = numbers.get(f"{stem}high")
     return (high - low) / 2 if compare.is_number(low) and compare.is_number(high) else math.nan
 
 
@@ -131,7 +133,8 @@ def moved(old: Flat, new: Flat) -> Iterator[tuple[str, str, float]]:
     moved.
     """
     for path in [*old, *(path for path in new if path not in old)]:
-        a, b = old.get(path, compare.ABSENT), new.get(path, compare.ABSENT)
+        a = old.get(path, compare.ABSENT)
+        b = new.get(path, compare.ABSENT)
         if a == b and compare.is_number(a) == compare.is_number(b):
             continue
         of = kind(path, a)
@@ -251,7 +254,8 @@ def check(case: Case, now: Mapping[str, Flat], stored: Mapping[str, Flat], *, ex
     """Compare a case with what is stored; 1 if a held number moved, or the blocks are worse than
     those stored.
     """
-    held, failed = stored.get("held", now.get("held", {})), 0
+    held = stored.get("held", now.get("held", {}))
+    failed = 0
     if "held" in now and "held" in stored:
         failed = compared(
             "held now : held stored", held, now["held"], BOUNDS["held"], explain=explain
@@ -292,7 +296,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--spark", action="store_true", help="blocks by Spark")
     asked = parser.parse_intermixed_args()
-    results, failed = load(), 0
+    results = load()
+    failed = 0
     for case in large_cases.LARGE:
         if asked.case and not any(part in case.name for part in asked.case):
             continue

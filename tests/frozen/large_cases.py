@@ -99,7 +99,8 @@ def _rounded(logit: np.ndarray, places: int) -> np.ndarray:
 
 def classes(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     """Five classes, of which one is rare, and their probabilities, two systems long."""
-    table, names = shared(rng, rows), np.array([*"abcde"])
+    table = shared(rng, rows)
+    names = np.array([*"abcde"])
     label = rng.choice(5, rows, p=[0.4, 0.3, 0.2, 0.097, 0.003])
     parts = []
     for system, far in (("near", 0.8), ("far", 1.4)):
@@ -116,7 +117,8 @@ def classes(rng: np.random.Generator, rows: int) -> pd.DataFrame:
 
 def labels(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     """Four labels, of which one is rare, and their probabilities, two systems long."""
-    table, names = shared(rng, rows), ("art", "law", "science", "sport")
+    table = shared(rng, rows)
+    names = ("art", "law", "science", "sport")
     actual = rng.random((rows, 4)) < np.array([0.4, 0.2, 0.1, 0.003])
     columns = {f"y_{name}": actual[:, i].astype(int) for i, name in enumerate(names)}
     parts = []
@@ -156,7 +158,8 @@ def users(rng: np.random.Generator, rows: int) -> Table:
     """Users of three arms: amounts with heavy tails, few buyers, numbers from before, strata with
     gaps.
     """
-    arm, past = rng.choice(["a", "b", "c"], rows, p=[0.5, 0.25, 0.25]), rng.poisson(2, rows)
+    arm = rng.choice(["a", "b", "c"], rows, p=[0.5, 0.25, 0.25])
+    past = rng.poisson(2, rows)
     orders = rng.poisson((0.02 + past / 40) * (1 + 0.05 * (arm == "b")))
     return {
         "user": np.char.add("u", rng.permutation(rows).astype(str)),
@@ -178,7 +181,8 @@ def sessions(rng: np.random.Generator, rows: int) -> Table:
     """
     n = rows // 8
     user = rng.choice(n // 4, n, p=_shares(rng.lognormal(0, 1, n // 4)))
-    of, position = np.repeat(np.arange(n), 8), np.tile(np.arange(1, 9), n)
+    of = np.repeat(np.arange(n), 8)
+    position = np.tile(np.arange(1, 9), n)
     team = np.array(["a", "b"])[(position + np.repeat(rng.integers(2, size=n), 8)) % 2]
     clicked = rng.random(rows) < np.where(team == "a", 0.2, 0.22) / np.sqrt(position)
     return {

@@ -124,7 +124,8 @@ def ranked() -> pd.DataFrame:
     """Three systems on 300 queries of 60 users: ties, unjudged items, a query that a system lacks,
     a segment.
     """
-    rng, n = np.random.default_rng(4), 12_000
+    rng = np.random.default_rng(4)
+    n = 12_000
     frame = pd.DataFrame({"query": rng.integers(0, 300, n), "item": rng.integers(0, 60, n)})
     frame = frame.drop_duplicates(["query", "item"]).sort_values(
         ["query", "item"], ignore_index=True
@@ -177,7 +178,8 @@ def folds() -> pd.DataFrame:
 
 def features() -> pd.DataFrame:
     """200 rows of 50 groups with two columns that tell the label and one that does not."""
-    rng, n = np.random.default_rng(8), 200
+    rng = np.random.default_rng(8)
+    n = 200
     label = np.arange(n) % 2
     columns = {
         f"x{i}": np.round(rng.normal(label * shift, 1), 3)
@@ -192,7 +194,8 @@ def features() -> pd.DataFrame:
 
 def multileaved() -> pd.DataFrame:
     """400 sessions of 80 users with items of three teams."""
-    rng, n = np.random.default_rng(9), 400
+    rng = np.random.default_rng(9)
+    n = 400
     rows = pd.DataFrame(
         {"session": np.repeat(np.arange(n), 6), "position": np.tile(np.arange(1, 7), n)}
     )

@@ -221,7 +221,8 @@ def ask(
 
 def printed(page: str, script: str, folder: Path) -> bytes:
     """The PDF of a page in which a script ran."""
-    file, pdf = _asking(page, script, folder), folder / "page.pdf"
+    file = _asking(page, script, folder)
+    pdf = folder / "page.pdf"
     flags = [flag for flag in FLAGS if flag != "--dump-dom"]
     command = [
         "chromium",

@@ -244,10 +244,8 @@ def test_slices_stand_below_their_column_until_they_are_sorted(tmp_path):
     return {first, sorted, csv: copied(table).CSV};
     """
     seen = quiet(ask(page("classification"), script, tmp_path))
-    heads, bands = (
-        ["age_band", "housing"],
-        ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"],
-    )
+    heads = ["age_band", "housing"]
+    bands = ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"]
     rents = ["housing for free", "housing own", "housing rent"]
     assert seen["first"] == [heads, "absolute", [heads[0], *bands, heads[1], *rents]]
     assert seen["sorted"] == [[], "static", "housing own"]
@@ -290,7 +288,8 @@ def test_a_figure_says_the_numbers_of_the_json(tmp_path):
     roc.focus(); const curve = []; for (let i = 0; i < 40; i++) { key(roc, "ArrowRight"); curve.push(said(roc)); }
     return {told, curve};
     """
-    seen, found = quiet(ask(page("classification"), script, tmp_path)), results("classification")
+    seen = quiet(ask(page("classification"), script, tmp_path))
+    found = results("classification")
     pairs = [row for row in records(found["comparisons"]) if row["metric"] == "roc_auc"]
     for text, row in zip(seen["told"], pairs, strict=True):
         assert text.startswith(f"{row['first']} − {row['second']}: ")
@@ -335,7 +334,8 @@ def test_one_system_alone_stays_alone_in_the_dark_and_in_print(tmp_path):
 
 
 def test_one_system_alone_is_printed_alone(tmp_path):
-    click, whole = ALONE.split("const every")[0], page("classification")
+    click = ALONE.split("const every")[0]
+    whole = page("classification")
     figure = next(
         part for part in re.findall(r"<figure>.*?</figure>", whole, re.S) if "data-key" in part
     )

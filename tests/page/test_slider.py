@@ -119,7 +119,8 @@ def places(text):
 
 def costs(study, name, threshold):
     """The mean cost of rows with its interval, from the rows themselves."""
-    label, decided = study.data.actual, study.data.score[name] >= threshold
+    label = study.data.actual
+    decided = study.data.score[name] >= threshold
     return mean(np.where(decided & (label == 0), 1.0, np.where(~decided & (label == 1), 5.0, 0.0)))
 
 
@@ -153,7 +154,8 @@ return seen;
 
 def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
     told = ask(page("classification"), KEEP, tmp_path)
-    seen, study = quiet(told), classification.read()
+    seen = quiet(told)
+    study = classification.read()
     for name, column in (("precision", 6), ("recall", 7)):
         least = {"precision": 0.6, "recall": 0.9}[name]
         assert seen[name]["at"] == seen[name]["rows"][0][11].split()[0] == seen[name]["rows"][0][1]

@@ -105,7 +105,8 @@ def matches(token: re.Match[str], value: float) -> bool:
         and round(value, len(token["places"] or "")) != 0
     ):
         return False
-    size, printed = abs(value), float(token["digits"].replace(",", ""))
+    size = abs(value)
+    printed = float(token["digits"].replace(",", ""))
     if token["bound"]:
         return size < printed
     if token["p"]:
@@ -149,7 +150,8 @@ def relative_of(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
         (one["first"], one["second"]): one["lift"] for one in study["headline"] if "lift" in one
     }
     if lifts:
-        first, second = row["first"], row["second"]
+        first = row["first"]
+        second = row["second"]
         return [
             lifts[first, second] if (first, second) in lifts else 1 / (1 + lifts[second, first]) - 1
         ]
@@ -182,7 +184,9 @@ def of_rows(strip: list[str], study: dict[str, Any], names: list[str]) -> list[s
     """The numbers of a strip that the results do not have: of a row of several systems the ends of
     all of theirs.
     """
-    headline, several, found = study["headline"], len(study["order"]) > EACH, []
+    headline = study["headline"]
+    several = len(study["order"]) > EACH
+    found = []
     for row in strip:
         name = plain(re.search(r"<th[^>]*>(.*?)</th>", row)[1])
         own = [name] if name in study["order"] and not several else study["order"]
@@ -216,7 +220,8 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
     screen = Screen(page)
     if results["report"] == "validation":
         return faults_of_validation(screen, results)
-    parts, texts = studies(results), set(strings_of(results))
+    parts = studies(results)
+    texts = set(strings_of(results))
     dates = {date for text in texts for date in re.findall(r"\d{4}-\d\d-\d\d", text)}
     names = [*dates, *(name for study in parts for name in names_of(study))]
     population = [*numbers_of([part.get("population", {}) for part in (results, *parts)])]

@@ -50,7 +50,8 @@ def length(table: pa.Table) -> int:
 @pytest.fixture(scope="module")
 def split(session, tmp_path_factory):
     """A table of 60,000 rows and 700 groups in 20 files, and its rows."""
-    table, folder = rows(60_000, 700), tmp_path_factory.mktemp("split")
+    table = rows(60_000, 700)
+    folder = tmp_path_factory.mktemp("split")
     session.createDataFrame(table).repartition(20).write.parquet(str(folder / "rows"))
     assert len(list((folder / "rows").glob("*.parquet"))) == 20
     return f"parquet.`{folder / 'rows'}`", table
@@ -103,7 +104,8 @@ def noise(table: pa.Table) -> list[np.ndarray]:
 
 
 def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
-    sizes, bytes_of = [], []
+    sizes = []
+    bytes_of = []
     contents = spark_worker.contents
 
     def seen(batches):  # here, and in the workers that merge
@@ -191,7 +193,8 @@ def test_what_a_function_does_wrong_is_one_line(session, split):
 
         return numpyy.sort(table)
 
-    engine, query = backends.Spark(session), Query(f"SELECT * FROM {split[0]}", "rows")
+    engine = backends.Spark(session)
+    query = Query(f"SELECT * FROM {split[0]}", "rows")
     with pytest.raises(InputError, match=r"^rows: a worker failed, ZeroDivisionError: no$"):
         engine.total(query, fail)
     with pytest.raises(
@@ -247,7 +250,8 @@ def test_the_session_is_left_as_it_was(session, split, before):
     session.createDataFrame(rows(3, 1)).createOrReplaceTempView("t")
     conf = session.conf
     conf.unset(backends.BATCH_SIZE) if before is None else conf.set(backends.BATCH_SIZE, before)
-    settings, views = dict(conf.getAll), [one.name for one in session.catalog.listTables()]
+    settings = dict(conf.getAll)
+    views = [one.name for one in session.catalog.listTables()]
     engine = backends.Spark(session)
     try:
         # A frame of the call hides the session's own view of its name, for this call only.
@@ -436,7 +440,8 @@ def test_columns_of_a_wrong_type_are_refused(session):
 
 
 def test_a_file_beside_a_table_is_sent_to_the_session(session):
-    engine, qrels = backends.Spark(session), ROOT / "data/digits_retrieval/qrels.txt"
+    engine = backends.Spark(session)
+    qrels = ROOT / "data/digits_retrieval/qrels.txt"
     (part,) = sources.parts(str(qrels))
     chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
     n = len(qrels.read_text(encoding="utf-8").splitlines())

@@ -44,7 +44,8 @@ def test_texts_are_told_apart_whatever_the_collation(session):
 
 
 def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
-    rows, path = long(binary(2_000)), tmp_path / "weak.csv"
+    rows = long(binary(2_000))
+    path = tmp_path / "weak.csv"
     good, weak = (rows[rows["system"] == name].drop(columns="system") for name in ("good", "weak"))
     weak.to_csv(path, index=False)
     made(session, good).createOrReplaceTempView("good")

@@ -83,11 +83,14 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
-    case, asked, inner = CASES[name], [], backends.Spark._asked
+    case = CASES[name]
+    asked = []
+    inner = backends.Spark._asked
     monkeypatch.setattr(
         backends.Spark, "_asked", lambda *given: asked.append(given) or inner(*given)
     )
-    rows, folder = case.table().reset_index(drop=True), tmp_path / "rows"
+    rows = case.table().reset_index(drop=True)
+    folder = tmp_path / "rows"
     folder.mkdir()
     for i in range(FILES):
         rows[i::FILES].to_parquet(folder / f"part{i}.parquet", index=False)
