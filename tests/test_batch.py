@@ -148,7 +148,7 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
         line.split("  ")[-1].strip() for line in batch.table(planned, outcomes).splitlines()[1:]
     ]
     assert said[0] == "better: a − b on mae −1.0 [−2.0, 0.0]"
-    assert said[1] == "better: a − b on mae −1.00 no interval"
+    assert said[1] == "better: a − b on mae −1.000 no interval"
     assert said[2:4] == ["pass: no problem found", "a: mae 1.23"]
     assert said[4].endswith("x…")
     rows = batch.records(planned, outcomes)

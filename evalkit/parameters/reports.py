@@ -711,13 +711,13 @@ class SignificanceParameters(Compared, Resources):
     )
     oracle: tuple[str, ...] = option(
         TEXTS,
-        "for values that a judge gave: the column of an oracle's or a person's labels, empty where "
-        "there is none; in a wide table one per system",
+        "values given by a judge: the column of an oracle's labels, empty where there are none; in "
+        "a wide table one per system",
     )
     cut: float | None = option(
         a_number(),
-        "with oracle: scores and labels from here on are 1, for agreement; None: 0.5 for shares, "
-        "otherwise categories as they are",
+        "with oracle: agreement takes values from here on as 1, lower ones as 0; None: 0.5 for "
+        "shares, else none",
     )
     width: float | None = option(
         a_number(above=0),
