@@ -544,7 +544,7 @@ def significance(
     null: successes and trials: the share to test against, such as 0.5
     claim: for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
-    oracle: values given by a judge: the column of an oracle's labels, empty where there are none; in a wide table one per system
+    oracle: values of a judge: the column of an oracle's labels, empty where there are none; one per system in a wide table
     cut: with oracle: agreement takes values from here on as 1, lower ones as 0; None: 0.5 for shares, else none
     width: with oracle: the wished width of an interval, from limit to limit, to plan labels; None: half of what it is
     looks: the planned number of analyses of the data as they grow, the same at each analysis

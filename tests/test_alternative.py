@@ -111,7 +111,7 @@ def test_wilcoxon_and_sign_test_equal_scipys(side):
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_the_studentised_permutation_has_the_tails_of_all_deals(side):
+def test_the_studentised_permutation_has_the_tails_of_all_permutations(side):
     first = np.array([1.0, 2, 9, 30])
     second = np.array([0.5, 1.5, 1, 2.2])
     expected = stats.ttest_ind(

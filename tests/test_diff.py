@@ -416,7 +416,7 @@ def test_identical_reports(tmp_path, capsys):
 
 def test_a_study_in_place_of_a_report_is_refused_with_the_way():
     study = KINDS["rows"](1)
-    with pytest.raises(ParameterError, match=r"must be a path: .* got BinaryStudy; .*write_units"):
+    with pytest.raises(ParameterError, match=r"must be a path: .* got BinaryStudy; study\.save"):
         ek.diff(study, study)
 
 

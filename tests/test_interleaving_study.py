@@ -218,7 +218,7 @@ def test_means_shares_and_ratios_have_their_own_test():
     ).users
     rows = study.comparisons.set_index("metric")
     a, b = (table[table["arm"] == arm] for arm in "ab")
-    # 3 of the 70 deals of 8 users have as large a t
+    # 3 of the 70 permutations of 8 users have as large a t
     assert rows.loc["orders", "p"] == pytest.approx(6 / 70)
     assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
     ratio = independent.difference(

@@ -91,7 +91,7 @@ def paired(first, second, low=-np.inf, high=np.inf):
 def test_units_that_are_equal_by_coincidence_do_not_come_to_differ():
     unrelated = paired([0, 0, 1, 1] * 25, [0, 1, 0, 1] * 25)
     assert unrelated.growth.linear == pytest.approx(0.0)
-    assert unrelated.growth.square == pytest.approx(-0.5)
+    assert unrelated.growth.quadratic == pytest.approx(-0.5)
 
 
 def test_units_that_are_equal_because_systems_are_alike_come_to_differ():

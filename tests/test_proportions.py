@@ -1,5 +1,5 @@
-"""Tests of shares and of independent means: public tools, exact tests of any size, every deal of a
-permutation.
+"""Tests of shares and of independent means: public tools, exact tests of any size, every
+permutation of few units.
 """
 
 import tracemalloc
@@ -126,7 +126,7 @@ def test_predictive_values_have_the_variance_at_the_equal_share_row_by_row():
 
 
 def every_t(first, second):
-    """Welch's t of every deal, by scipy, the data's own first."""
+    """Welch's t of every permutation, by scipy, the data's own first."""
     pooled = np.concatenate([first, second])
     several = []
     for place in combinations(range(len(pooled)), len(first)):
@@ -139,7 +139,7 @@ FEW = [([1.0, 2, 9, 30], [0.5, 1.5, 1, 2.2]), ([3.1, 0.2], [0.1, 0.3, 0.9, 0.4, 
 
 
 @pytest.mark.parametrize("first, second", FEW)
-def test_p_is_that_of_all_deals(first, second):
+def test_p_is_that_of_all_permutations(first, second):
     t = every_t(first, second)
     expected = min(1, 2 * min(np.mean(t >= t[0] - 1e-9), np.mean(t <= t[0] + 1e-9)))
     assert independent.studentised(first, second, rng=rng()).p_value == pytest.approx(
@@ -147,21 +147,21 @@ def test_p_is_that_of_all_deals(first, second):
     )
 
 
-def test_drawn_deals_are_near_all_deals():
+def test_drawn_permutations_are_near_all_permutations():
     first = rng(1).exponential(1, 8)
     second = rng(2).exponential(2, 7)
     exact = independent.studentised(first, second, rng=rng())
-    drawn = independent.studentised(first, second, rng=rng(), dealt=0)
+    drawn = independent.studentised(first, second, rng=rng(), max_enumerated=0)
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
     width = exact.difference.high - exact.difference.low
     assert drawn.difference.low == pytest.approx(exact.difference.low, abs=0.05 * width)
 
 
 def test_units_of_one_value_are_only_counted():
-    """The deals of mostly zeros have the sums of deals unit by unit."""
+    """The permutations of mostly zeros have the sums of permutations unit by unit."""
     x = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     mine = np.arange(52) % 3 == 0
-    columns = independent._drawn_deals(x, mine, 9_999, rng())
+    columns = independent._drawn_permutations(x, mine, 9_999, rng())
     share = mine.mean()
     expected = share * np.array([mine.sum(), x[mine].sum(), x[mine] @ x[mine], x.sum(), x @ x])
     assert columns.mean(axis=1) == pytest.approx(expected, rel=0.03)
@@ -177,7 +177,7 @@ def test_the_interval_excludes_0_exactly_where_p_is_small(seed, n, m, shift):
     assert e.low <= e.value <= e.high
 
 
-def test_swapped_arms_mirror_the_limits_of_all_deals():
+def test_swapped_arms_mirror_the_limits_of_all_permutations():
     first = np.array([0.0, 1.0, 4.0, 11.0])
     second = np.array([0.0, 0.5, 2.0, 2.5, 3.0])
     a, b = (
@@ -199,8 +199,8 @@ def test_many_units_are_left_to_welch():
     assert not independent.fits(first, second)
 
 
-def test_strata_are_dealt_by_themselves():
-    """Two strata of which one has nothing to deal: p is that of the other, by all its deals."""
+def test_strata_are_permuted_by_themselves():
+    """Two strata of which one has nothing to permute: p is that of the other, by all its permutations."""
     first = np.array([1.0, 2.0, 9.0, 5.0])
     second = np.array([0.5, 1.5, 1.0, 5.0])
     strata = (np.array(["x", "x", "x", "y"]), np.array(["x", "x", "x", "y"]))
@@ -227,17 +227,17 @@ def test_a_lift_excludes_0_exactly_where_the_difference_does(seed, n, m):
     assert -1 <= e.low <= e.value <= e.high
 
 
-def test_an_arm_whose_sample_is_not_skewed_is_still_dealt():
+def test_an_arm_whose_sample_is_not_skewed_is_still_permuted():
     """Eight in ten samples of so few buyers hide the tail that the other arm shows."""
     first = np.array([0.0] * 20 + [0.4, 0.5])
     second = revenue(rng(3), 200)
     assert independent.fits(first, second)
 
 
-def test_the_standard_error_of_the_deal_as_observed_is_welchs():
+def test_the_standard_error_of_the_permutation_as_observed_is_welchs():
     a = np.array([1.0, 4.0, 2.0, 9.0])
     b = np.array([3.0, 5.0, 5.5, 7.0, 1.0, 0.5, 2.0])
-    deals = independent._deals(a, b, None, np.random.default_rng(1), 10)
+    permutations = independent._permutations(a, b, None, np.random.default_rng(1), 10)
     welch = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
     no_difference = independent.Null(0.0, 1.0)
-    assert deals.variance(no_difference)[0] == pytest.approx(welch, rel=1e-12)
+    assert permutations.variance(no_difference)[0] == pytest.approx(welch, rel=1e-12)

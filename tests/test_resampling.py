@@ -324,8 +324,8 @@ def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
     rows = seen(3_000)
     drawn = choosing(reached, samples=20).of_rows(rows)
     there = at(rows.counts, drawn.sample.threshold)
-    assert np.array_equal(drawn.whole.tp, there.tp)
-    assert np.array_equal(drawn.whole.fp, there.fp)
+    assert np.array_equal(drawn.all_rows.tp, there.tp)
+    assert np.array_equal(drawn.all_rows.fp, there.fp)
 
 
 def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_out():

@@ -220,7 +220,7 @@ def test_times_are_counted_where_rows_share_them():
 
 def test_rows_without_ids_are_named_by_series_and_time():
     table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
-    table.iloc[45, table.columns.get_loc("a")] += 100
+    table.iloc[45, table.columns.get_indexer(["a", "b"])] += 100
     assert read(table, metrics="mae").extremes()["id"].iloc[0] == "s1 2026-01-06"
 
 

@@ -36,6 +36,8 @@ DOCUMENTED = (  # what `dir` of a study lists, as far as the study has it
     "picked_slices",
     "gaps",
     "largest_gaps",
+    "weak_slices",
+    "detectable_slices",
     "findings",
     "units",
     "order",

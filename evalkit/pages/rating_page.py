@@ -296,7 +296,7 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
         count = len(study.numbered_systems)
         yield kinds.UNREAD_DISTRIBUTION.note(count, "numbered", first=repr(first), last=repr(last))
     if unlike := study.unlike_distributions:
-        ways = listed(f"{name}: {stated}" for name, stated in unlike.items())
+        ways = listed((f"{name}: {stated}" for name, stated in unlike.items()), joint="; ")
         yield kinds.UNREAD_DISTRIBUTION.warning(len(unlike), "unlike", ways=ways)
     elif study.unread_columns:
         columns = listed(map(repr, study.unread_columns))

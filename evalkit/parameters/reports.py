@@ -711,8 +711,8 @@ class SignificanceParameters(Compared, Resources):
     )
     oracle: tuple[str, ...] = option(
         TEXTS,
-        "values given by a judge: the column of an oracle's labels, empty where there are none; in "
-        "a wide table one per system",
+        "values of a judge: the column of an oracle's labels, empty where there are none; "
+        "one per system in a wide table",
     )
     cut: float | None = option(
         a_number(),

@@ -691,7 +691,8 @@ class Rating(row_study.RowStudy):
             return str(rows.id[name])
         columns = (self.timing.columns.series, self.timing.columns.time)
         texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
-        return " ".join(str(values[name]) for values in texts)
+        # days of a data frame are read as midnight
+        return " ".join(str(values[name]).removesuffix(" 00:00:00") for values in texts)
 
     @property
     def unit_name(self) -> str:
