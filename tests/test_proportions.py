@@ -200,7 +200,7 @@ def test_many_units_are_left_to_welch():
 
 
 def test_strata_are_permuted_by_themselves():
-    """Two strata of which one has nothing to permute: p is that of the other, by all its permutations."""
+    """Of two strata one has nothing to permute: p is that of the other, by all permutations."""
     first = np.array([1.0, 2.0, 9.0, 5.0])
     second = np.array([0.5, 1.5, 1.0, 5.0])
     strata = (np.array(["x", "x", "x", "y"]), np.array(["x", "x", "x", "y"]))
