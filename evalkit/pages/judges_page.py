@@ -2,11 +2,11 @@
 oracle, its bias, and how many labels would be needed.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import tables
@@ -59,7 +59,7 @@ def verdict(study: JudgedOutputs) -> Html:
 
 def _enough(row: Mapping[Any, Any], units: str) -> str:
     """The labels for a wished width, in words."""
-    if np.isnan(row["needed"]):
+    if math.isnan(row["needed"]):
         return f"more than labels of all {row['units']:,} {units}"
     return f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
 
@@ -93,7 +93,7 @@ def _needed(study: JudgedOutputs) -> Html:
     most = f"more than all {int(study.corrections['units'].max()):,}"
 
     def labels(row: Mapping[str, Any], name: str) -> Cell:
-        if np.isnan(row[name]):
+        if math.isnan(row[name]):
             return Cell(most)
         return Cell(f"{row[name]:,.0f}", numbers=(row[name],))
 
@@ -108,7 +108,7 @@ def _bias(study: JudgedOutputs) -> Html:
     """The bias by system and by score."""
 
     def place(row: Mapping[str, Any]) -> Cell:
-        if np.isnan(row["score_low"]):
+        if math.isnan(row["score_low"]):
             return Cell(row["system"])
         ends = dict.fromkeys((number(row["score_low"]), number(row["score_high"])))
         return Cell(f"score {' to '.join(ends)}")
@@ -131,7 +131,7 @@ def _agreement(study: JudgedOutputs) -> Html:
     wide = wide.loc[study.order].reset_index()
     wide["n"] = frame.groupby("system")["n"].first().loc[study.order].to_numpy()
     cut = ""
-    if not np.isnan(study.cut):
+    if not math.isnan(study.cut):
         cut = texts.said("judges.cut", study)
     elif "kappa" not in {*frame["coefficient"]}:
         cut = texts.said("judges.no_cut")
@@ -155,9 +155,8 @@ def findings(study: object) -> Iterator[Finding]:
     if not isinstance(study, JudgedOutputs):
         return
     units = plural(study.unit_name, 2)
-    labels = int(study.corrections["labels"].sum())
     yield kinds.JUDGED_VALUES.note(
-        labels, "labels", labels=_labels(study), oracle=study.oracle, units=units
+        study.label_count, "labels", labels=_labels(study), oracle=study.oracle, units=units
     )
     yield from _rare(study)
     yield from _favoured(study)
@@ -181,7 +180,8 @@ def _with_p(rows: Iterable[Any]) -> str:
 
 def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
     """The pairs of which the judge rates one too high compared with the other."""
-    if not len(favoured := study.favoured):
+    favoured = study.favoured
+    if favoured.empty:
         return
     pairs = [_favour(row) for row in favoured.head(NAMED).to_dict("records")]
     yield kinds.FAVOURED_SYSTEM.warning(
@@ -190,18 +190,13 @@ def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
 
 
 def _favour(row: Mapping[Any, Any]) -> str:
-    """A pair, the favoured system first."""
-    names = [row["first"], row["second"]]
-    gap = [abs(row["bias_difference"]), row["bias_difference_low"], row["bias_difference_high"]]
-    sign = 1
-    if row["bias_difference"] < 0:
-        names.reverse()
-        gap[1:] = [-gap[2], -gap[1]]
-        sign = -1
-    judge, corrected = (signed(sign * row[name]) for name in ("judge_difference", "difference"))
+    """A pair of `favoured` in words."""
+    limits = interval(row["bias_difference_low"], row["bias_difference_high"])
+    judge = signed(row["judge_difference"])
+    corrected = signed(row["difference"])
     return (
-        f"{names[0]} by {number(gap[0])} {interval(gap[1], gap[2])} compared with {names[1]} "
-        f"(difference by the judge {judge}, corrected {corrected})"
+        f"{row['first']} by {number(row['bias_difference'])} {limits} compared with "
+        f"{row['second']} (difference by the judge {judge}, corrected {corrected})"
     )
 
 

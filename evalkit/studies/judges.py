@@ -269,9 +269,19 @@ class JudgedOutputs(Significance):
 
     @property
     def favoured(self) -> pd.DataFrame:
-        """The pairs of `favours` whose biases differ statistically significantly."""
+        """The pairs of `favours` whose biases differ statistically significantly, the favoured
+        system first.
+        """
         table = self.favours
-        return table[table["adjusted"] < alpha(self)] if len(table) else table
+        if table.empty:
+            return table
+        rows = table[table["adjusted"] < alpha(self)].to_dict("records")
+        return pd.DataFrame([_favoured_first(row) for row in rows], columns=table.columns)
+
+    @property
+    def label_count(self) -> int:
+        """The number of labels, of all systems together."""
+        return int(self.corrections["labels"].sum())
 
     @frame
     def labels_needed(self) -> Iterator[Row]:
@@ -324,3 +334,18 @@ OF_NUMBERS = {
     "weighted_kappa": agreement.weighted_kappa,
     "alpha_interval": agreement.interval_alpha,
 }
+
+
+def _favoured_first(row: Row) -> Row:
+    """A pair of `favours`, turned round if the judge favours its second system."""
+    if row["bias_difference"] >= 0:
+        return row
+    return row | {
+        "first": row["second"],
+        "second": row["first"],
+        "bias_difference": -row["bias_difference"],
+        "bias_difference_low": -row["bias_difference_high"],
+        "bias_difference_high": -row["bias_difference_low"],
+        "judge_difference": -row["judge_difference"],
+        "difference": -row["difference"],
+    }

@@ -139,7 +139,7 @@ class TimedOutcomes(NamedTuple):
             series = np.zeros(len(actual), np.int64) if order is None else order.series
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
-            raise ParameterError(self._why_no_naive(reference))
+            raise self._no_naive(reference)
         season = season_of(reference)
         scales = order.naive_scales(actual, season)
         return {
@@ -148,14 +148,16 @@ class TimedOutcomes(NamedTuple):
             NAIVE_MSE: scales.squared,
         }
 
-    def _why_no_naive(self, reference: str) -> str:
-        """Why there is no naive forecast: rows have no order in time."""
-        needs = f"reference: {reference} needs a column of several times, such as ds or date, in "
-        needs += "which each row of a series and horizon has its own"
+    def _no_naive(self, reference: str) -> ParameterError:
+        """The refusal of a naive forecast of rows that have no order in time."""
         order = None if self.timing is None else self.timing.order
+        advice = "reference=mean needs none"
         if isinstance(order, Unordered) and order.form == "shared":
-            return f"{needs}; some share values of {order.column}"
-        return f"{needs}; reference=mean needs none"
+            advice = f"some share values of {order.column}"
+        return ParameterError(
+            f"reference: {reference} needs a column of several times, such as ds or date, in "
+            f"which each row of a series and horizon has its own; {advice}"
+        )
 
 
 class Autocorrelation(NamedTuple):
