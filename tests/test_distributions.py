@@ -473,7 +473,7 @@ def test_draws_beside_quantiles_of_another_system_are_named(study):
     drawn = {name.replace("_", "_sample_"): values for name, values in DRAWN.items()}
     result = study(SYSTEMS | drawn | bounds("B_q0.1", "B_q0.9", around=OTHER))
     assert result.stated.roles == []
-    assert "(A: 6 draws, B: quantiles of 10%, 90%)" in sentences(result)["EK354"]
+    assert "(A: 6 draws; B: quantiles of 10%, 90%)" in sentences(result)["EK354"]
 
 
 def test_medians_with_the_level_first_are_the_systems(study):

@@ -934,7 +934,8 @@ def without_distributions(
     stating = {name for distribution in stated.values() for name in distribution.columns}
     names = [column.name for column in table.columns]
     stating |= leveled(names)
-    stating -= {columns.point for columns in stated.values() if is_ensemble(columns.roles)}
+    # a system's own column that its draws lie around is its point forecast
+    stating -= {own.point for own in stated.values() if own.point == own.system}
     # bounds without a level are no forecasts either: with any level they are found as bounds
     for distribution in distributions(names, interval_level=PROPHET).values():
         stating |= distribution.columns - {distribution.point}
