@@ -58,8 +58,8 @@ def test_every_link_leads_to_a_page_and_its_heading(path):
 def test_a_page_says_when_to_use_a_metric_and_shows_what_it_cannot_see(path):
     assert path.stem in metric_pages.metrics_by_page() or path.stem in NOT_IN_CATALOGUE
     text = path.read_text(encoding="utf-8")
-    assert re.search(r"^## When to use (it|them)$", text, re.MULTILINE)
-    blind = re.split(r"^## What (?:it|they) cannot see$", text, flags=re.MULTILINE)[1]
+    assert re.search(r"^###? When to use (it|them)$", text, re.MULTILINE)
+    blind = re.split(r"^###? What (?:it|they) cannot see$", text, flags=re.MULTILINE)[1]
     assert EXAMPLES.search(blind)
 
 
