@@ -357,3 +357,18 @@ def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, 
         better(less),
         [f for f in experiment_page.of_users(less) if f.kind is NO_DIRECTION],
     ) == ("a", [])
+
+
+@pytest.mark.parametrize(
+    ("grades", "metrics", "orders"),
+    [
+        (["bad", "ok", "good"], "accuracy,kappa_quadratic", ["bad, good, ok"]),
+        (["2", "10", "none"], "kappa_quadratic", ["2, 10, none"]),
+        (["1", "2", "10"], "kappa_quadratic", []),
+        (["bad", "ok", "good"], "accuracy,kappa", []),
+    ],
+)
+def test_grades_in_alphabetical_order_are_warned_of_with_the_order(grades, metrics, orders):
+    ratings = {"label": grades * 4, "predicted": grades[::-1] * 4}
+    found = ek.classification(ratings, metrics=metrics).findings.query("code == 'EK134'")
+    assert [re.findall("the order (.*):", message)[0] for message in found["message"]] == orders

@@ -40,7 +40,8 @@ class Metric:
     number above 0 behind the @, such as 0.5, of a metric that has one instead of a cut-off.
     missing: the value of a query with relevant items that is missing from the run, None if it is
     undefined. roughness: the share by which the width of an interval may differ from that of
-    resamples, which is more where the metric has steps or a long tail.
+    resamples, which is more where the metric has steps or a long tail. orders_classes: True if the
+    value depends on the order of the classes.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Metric:
     kind_at: Callable[[float], Kind] | None = None
     missing: float | None = 0.0
     roughness: float = 0.2
+    orders_classes: bool = False
 
     def __hash__(self) -> int:
         """The hash of its name alone, which is quick: results are stored by metric for each pair of

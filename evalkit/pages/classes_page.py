@@ -246,6 +246,11 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     yield from weights(study)
     if absent := [name for name, n in rows.items() if n == 0]:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
+    if metrics := classes.ordered_alphabetically(study):
+        found = kinds.CLASS_ORDER.warning(
+            len(rows), metrics=listed(metrics), order=listed(study.names)
+        )
+        yield found.about(metrics, study.primary.label)
 
 
 def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:

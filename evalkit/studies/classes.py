@@ -37,7 +37,7 @@ from evalkit.metrics import calibration, counts, influence, labels
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import ClassificationParameters
-from evalkit.reading.inputs.outcomes import Outcomes
+from evalkit.reading.inputs.outcomes import Outcomes, is_number
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
 from evalkit.statistics.statistic import Statistic, layout_of
@@ -619,6 +619,15 @@ def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     return {
         name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()
     }
+
+
+def ordered_alphabetically(study: ClassesStudy) -> list[str]:
+    """The metrics that depend on the order of more than two classes, where the names of some of
+    these are no numbers and so stand in alphabetical order.
+    """
+    if len(study.names) < 3 or all(map(is_number, study.names)):
+        return []
+    return [chosen.label for chosen in study.settings.metrics if chosen.metric.orders_classes]
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:

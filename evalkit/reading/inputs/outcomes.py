@@ -778,10 +778,20 @@ def _in_order(names: set[str]) -> list[str]:
 
 def _order_of_class(name: str) -> tuple[int, float, str]:
     """What a class is sorted by."""
+    return (0, float(name), name) if is_number(name) else (1, 0.0, name)
+
+
+def is_number(name: str) -> bool:
+    """True if a class is named by a number.
+
+    >>> is_number("-1.5"), is_number("good")
+    (True, False)
+    """
     try:
-        return 0, float(name), name
+        float(name)
     except ValueError:
-        return 1, 0.0, name
+        return False
+    return True
 
 
 def _multi_label(rows: Aligned) -> Outcomes:
