@@ -28,6 +28,7 @@ ELSEWHERE = {
     "inputs",
     "parameters",
     "versions",
+    "answer",  # has rounded numbers
     "columns",
 }  # of the published: where the numbers come from
 LIKENESS = ("unjudged", "likeness")  # of ranked lists: they need the lists themselves
