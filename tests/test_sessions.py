@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evalkit.arrays import ParameterError, codes
+from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.metrics.rows import Sums, session_wins, user_share
 from evalkit.online import interleaving, sessions, simulation
 from evalkit.reading.tables.table import Coded
@@ -184,6 +184,32 @@ def test_every_draft_shows_no_item_twice_and_fills_what_it_can(rankings, k, whic
         assert (row[items.size :] == -1).all()
         for item, team in zip(row, shown.team[user], strict=True):
             assert team < 0 or item in rankings[team, user]
+
+
+DRAFTS = (interleaving.team_draft, interleaving.alternate, interleaving.probabilistic)
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_lists_are_drafted_like_arrays(draft):
+    rankings = [[[1, 2, 3], [4, 5, -1]], [[2, 3, 1], [5, 6, 4]]]
+    of_lists = draft(rankings, 3, rng=np.random.default_rng(1))
+    of_arrays = draft(np.array(rankings), 3, rng=np.random.default_rng(1))
+    assert np.array_equal(of_lists.item, of_arrays.item)
+    assert np.array_equal(of_lists.team, of_arrays.team)
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize(
+    ("rankings", "message"),
+    [
+        ([[[1, 2, 3]], [[2, 3]]], "rankings must be of one length: fill short ones with −1"),
+        ([[["a"]], [["b"]]], "rankings must be integers"),
+        ([[1, 2], [2, 1]], r"rankings must be integers .*, got int64 \(2, 2\)"),
+    ],
+)
+def test_what_is_no_stack_of_rankings_is_refused(draft, rankings, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        draft(rankings, 2, rng=np.random.default_rng(1))
 
 
 @settings(max_examples=150, deadline=None)

@@ -29,7 +29,7 @@ class Draft:
     team: Ints
 
 
-def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
+def team_draft(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draft:
     """Draft by teams: in each round the rankers, in a new random order, pick their best item not
     yet in the list.
 
@@ -38,61 +38,68 @@ def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
     doi:10.1145/2661829.2661952.
 
     >>> a, b = [1, 2, 3], [2, 3, 1]
-    >>> drafted = team_draft(np.array([[a], [b]]), 3, rng=np.random.default_rng(1))
+    >>> drafted = team_draft([[a], [b]], 3, rng=np.random.default_rng(1))
     >>> drafted.item, drafted.team
     (array([[1, 2, 3]]), array([[0, 1, 1]]))
     """
-    teams, users, _ = _checked_shape(rankings, k)
+    stack = _checked_stack(rankings, k)
+    teams, users, _ = stack.shape
     orders = np.array(list(permutations(range(teams))))
     rounds = -(-k // teams)  # rounded up
     drawn = rng.integers(len(orders), size=(users, rounds))  # an order for each round
     turns = orders[drawn].reshape(users, -1)[:, :k]
-    return draft(rankings, turns)
+    return draft(stack, turns)
 
 
-def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
+def alternate(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draft:
     """Draft in turns: the rankers pick in a fixed order, and a coin toss decides who is first.
 
     Items already in the list are skipped (Netflix 2017).
     """
-    teams, users, _ = _checked_shape(rankings, k)
+    stack = _checked_stack(rankings, k)
+    teams, users, _ = stack.shape
     first = rng.integers(teams, size=(users, 1))
-    return draft(rankings, (first + np.arange(k)) % teams)
+    return draft(stack, (first + np.arange(k)) % teams)
 
 
-def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
+def probabilistic(
+    rankings: ArrayLike, k: int, *, rng: np.random.Generator, tau: float = 3.0
+) -> Draft:
     """Draft by a coin toss per position: the winner draws an item not yet in the list with
     probability ∝ rank^−tau.
 
     Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
-    teams, users, depth = _checked_shape(rankings, k)
+    stack = _checked_stack(rankings, k)
+    teams, users, depth = stack.shape
     # Drawing without replacement equals a race of exponential clocks, whose rates are rank^−tau: so
     # each ranking is shuffled only once, before the draft.
     rank = np.arange(1, depth + 1)
-    clock = rng.exponential(size=rankings.shape) * rank**tau
-    order = np.argsort(np.where(rankings < 0, np.inf, clock), axis=2)  # ends of lists come last
-    shuffled = np.take_along_axis(rankings, order, axis=2)
+    clock = rng.exponential(size=stack.shape) * rank**tau
+    order = np.argsort(np.where(stack < 0, np.inf, clock), axis=2)  # ends of lists come last
+    shuffled = np.take_along_axis(stack, order, axis=2)
     winners = rng.integers(teams, size=(users, k))
     return draft(shuffled, winners)
 
 
-def draft(rankings: Ints, turns: Ints) -> Draft:
+def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     """Draft the lists: at each position the ranker whose turn it is picks its best item not yet in
     the list; one without such an item passes its turn to the next.
 
     turns: the index of a ranker, shape (users, positions).
 
-    >>> draft(np.array([[[1, 2, 3]], [[2, 3, 1]]]), np.array([[1, 0, 0]])).item
+    >>> draft([[[1, 2, 3]], [[2, 3, 1]]], [[1, 0, 0]]).item
     array([[2, 1, 3]])
     """
-    _, users, _ = _checked_shape(rankings, turns.shape[1])
-    item = np.empty(turns.shape, dtype=np.int64)
-    team = np.empty(turns.shape, dtype=np.int64)
+    pickers = np.asarray(turns)
+    stack = _checked_stack(rankings, pickers.shape[1])
+    _, users, _ = stack.shape
+    item = np.empty(pickers.shape, dtype=np.int64)
+    team = np.empty(pickers.shape, dtype=np.int64)
     for start in range(0, users, BLOCK):
         block = slice(start, start + BLOCK)
         # transposed, so that all users at one position lie together
-        _draft_block(rankings[:, block], turns[block].T, item[block].T, team[block].T)
+        _draft_block(stack[:, block], pickers[block].T, item[block].T, team[block].T)
     return Draft(item, team)
 
 
@@ -152,19 +159,20 @@ def _same_item(lists: Ints, bit: NDArray) -> NDArray:
     return same
 
 
-def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
+def without_shared_start(drafted: Draft, rankings: ArrayLike) -> Draft:
     """The draft without a team for the first items on which all rankers agree: there the coin
     decides nothing but the team. rankings: that were drafted from.
 
     If two rankings are equal, no item has a team, so that their preference is exactly 0, not only
     on average.
 
-    >>> twice = np.array([[[1, 2, 3]], [[1, 3, 2]]])
-    >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
+    >>> twice = [[[1, 2, 3]], [[1, 3, 2]]]
+    >>> without_shared_start(draft(twice, [[0, 1, 0]]), twice).team
     array([[-1,  1,  0]])
     """
     positions = drafted.item.shape[1]
-    is_same = (rankings == rankings[:1]).all(axis=0)[:, :positions]  # by user and rank
+    stack = np.asarray(rankings)
+    is_same = (stack == stack[:1]).all(axis=0)[:, :positions]  # by user and rank
     # rankings may be shorter than the lists
     is_shared = np.zeros(drafted.item.shape, dtype=np.bool_)
     is_shared[:, : is_same.shape[1]] = np.logical_and.accumulate(is_same, axis=1)
@@ -183,17 +191,20 @@ def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _checked_shape(rankings: Ints, k: int) -> tuple[int, int, int]:
-    """The numbers of rankers, users and items of a stack of rankings. Raises InputError if it is
-    no such stack, and ParameterError for a k that no draft may have.
+def _checked_stack(rankings: ArrayLike, k: int) -> Ints:
+    """A stack of rankings as an array. Raises InputError if it is no such stack, and ParameterError
+    for a k that no draft may have.
     """
-    if rankings.ndim != 3 or not np.issubdtype(rankings.dtype, np.integer):
+    try:
+        stack = np.asarray(rankings)
+    except ValueError:
+        raise InputError("rankings must be of one length: fill short ones with −1") from None
+    if stack.ndim != 3 or not np.issubdtype(stack.dtype, np.integer):
         raise InputError(
-            f"rankings must be integers (rankers, users, items), got {rankings.dtype} "
-            f"{rankings.shape}"
+            f"rankings must be integers (rankers, users, items), got {stack.dtype} {stack.shape}"
         )
-    if not 2 <= rankings.shape[0] <= MOST:
-        raise InputError(f"rankings must come from 2 to {MOST} rankers, got {rankings.shape[0]}")
+    if not 2 <= len(stack) <= MOST:
+        raise InputError(f"rankings must come from 2 to {MOST} rankers, got {len(stack)}")
     if not 1 <= k <= LONGEST:
         raise ParameterError(f"k must be 1 to {LONGEST}, got {k}")
-    return rankings.shape
+    return stack
