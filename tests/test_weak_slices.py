@@ -352,6 +352,18 @@ def test_page_json_and_finding_say_the_same() -> None:
     assert codes.count("EK229") == 2
 
 
+def test_several_finds_of_a_system_stand_in_one_table() -> None:
+    frame = planted_rows(3000)[["shop", "region", "y_true"]]
+    weak = 0.1 + 0.3 * (frame["shop"] == "b") + 0.3 * (frame["region"] == "north")
+    wrong = np.random.default_rng(3).random(len(frame)) < weak
+    frame["y_score"] = np.where(wrong, 1 - frame["y_true"], frame["y_true"])
+    study = ek.classification(frame, metrics="accuracy", slices="shop,region")
+    assert {"shop=b", "region=north"} <= {*study.weak_slices()["slice"]}
+    text = classification_page.weak_slices(study).text
+    assert "shop=b" in text
+    assert "region=north" in text
+
+
 def test_a_page_without_finds_says_what_would_have_been_found() -> None:
     frame = planted_rows(2000)[["shop", "y_true", "score_old"]]
     study = ek.classification(frame, metrics="accuracy", slices="shop")

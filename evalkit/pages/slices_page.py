@@ -123,7 +123,7 @@ def _power(study: Study) -> str:
 
 def _rows(frame: pd.DataFrame) -> Iterator[list[Cell]]:
     """A row of cells for each find."""
-    places = decimals(frame["value"], frame["rest"])
+    places = decimals([*frame["value"], *frame["rest"]])
     gap_places = decimals(frame["difference"], frame["low"], frame["high"])
     for row in frame.to_dict("records"):
         merged: tuple[str, ...] = ()
