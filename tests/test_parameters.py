@@ -125,7 +125,13 @@ def test_keeps_text_where_the_default_is_text():
     assert typed("[1,5]", declared("x = 'a'")["x"]) == "[1,5]"
     assert typed("7", declared("x: str = None")["x"]) == "7"
     assert typed("7", declared("x: 'str | None' = None")["x"]) == "7"
+    assert typed("7", declared("x: None | str = None")["x"]) == "7"
+    assert typed("7", declared("x: Optional[str] = None")["x"]) == "7"
     assert typed("7", declared("x = None")["x"]) == 7
+
+
+def test_a_default_that_is_no_literal_is_unknown():
+    assert declared("x = {[1]: 2}")["x"].default is None
 
 
 LISTS = (

@@ -74,7 +74,8 @@ def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | Non
     if not isinstance(target, ast.Name) or node.value is None:
         return None
     default = _literal(node.value)
-    is_text = isinstance(default, str) or annotation.strip("'\"").split("|")[0].strip() == "str"
+    types = {*re.findall(r"\w+", annotation)} - {"None", "Optional"}
+    is_text = isinstance(default, str) or types == {"str"}
     help_line = comments.get(node.end_lineno or node.lineno, "")
     return Parameter(target.id, default, WRITTEN if is_text else VALUE, help_line)
 
@@ -82,7 +83,7 @@ def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | Non
 def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError: a key of a dict that is a list
         return None  # computed in the cell: there is no default to show
 
 
