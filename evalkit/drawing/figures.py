@@ -738,7 +738,7 @@ def _cut_apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
     document.
     """
     head, *groups = re.split(r'(?=<g class="axes")', svg)
-    definitions = head[head.index(">") + 1 :]  # behind the tag <svg …>; it ends in an open <g>
+    definitions = head[head.index(">") + 1 :]  # behind the tag <svg …>
     points_per_pixel = POINTS_PER_INCH / figure.dpi
     last = len(groups) - 1
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
@@ -750,8 +750,8 @@ def _cut_apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
             f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} '
             f'{height:.1f}"'
         )
-        before = definitions if i == 0 else "<g>"
-        end = "" if i == last else "</g></svg>"  # the last group has the end of the figure
+        before = definitions if i == 0 else ""
+        end = "" if i == last else "</svg>"  # the last group has the end of the figure
         yield f"<svg {window}>{before}{group}{end}"
 
 
@@ -766,8 +766,8 @@ FREQUENT = {  # the styles that many elements of a figure have, by the class tha
 }
 FREQUENT_RULES = "".join(f".{name}{{{style}}}" for name, style in FREQUENT.items())
 RULES = (  # of the style sheet, in place of what matplotlib writes at each element
-    "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: "
-    f".6}}{FREQUENT_RULES}"
+    "text{font-family: 'DejaVu Sans', sans-serif; font-size: 9px}"
+    f"path.grid{{fill: none; stroke: #ddd; stroke-width: .6}}{FREQUENT_RULES}"
 )
 FONT_FAMILY = re.compile(r";? font-family: [^;\"]*(?=;|\")")
 GRID_STYLE = re.compile(
@@ -776,7 +776,13 @@ GRID_STYLE = re.compile(
 )
 NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
 TICK_STYLE = re.compile(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"')
-SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
+GROUP_TAG = re.compile(r"<g\b[^>]*(?<!/)>\s*|</g>\s*")
+UNSEEN = re.compile(r'<path d="[^"]*" style="fill: none"/>\s*')
+# paths one after another that differ in their points alone, and the mark that they belong to
+LIKE_PATHS = re.compile(
+    r'(?P<mark><g id="mark-[^>]*>\s*)?<path d="[^"]*"(?P<look>[^>]*)/>\n'
+    r'(?:<path d="[^"]*"(?P=look)/>\n)+'
+)
 METADATA = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", re.S)
 ID = re.compile(r' id="([^"]*)"')
 USED_ID = re.compile(r"#([\w.-]+)")  # such as url(#clip) and href="#tick"
@@ -788,17 +794,15 @@ NAMESPACE = re.compile(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"')
 
 def _with_shared_styles(svg: str) -> str:
     """The SVG with the styles that texts, grid lines and ticks have in common in its style sheet
-    alone, and without groups of one element.
+    alone.
     """
-    svg = FONT_FAMILY.sub("", svg)
+    svg = FONT_FAMILY.sub("", svg).replace(' style="font-size: 9px"', "")
     svg = svg.replace("*{stroke", f"{RULES}*{{stroke", 1)  # before matplotlib's only rule
     for name, style in FREQUENT.items():
         svg = svg.replace(f' style="{style}"', f' class="{name}"')
     svg = GRID_STYLE.sub(' class="grid"', svg)
     svg = NO_ROTATION.sub("", svg)
-    svg = TICK_STYLE.sub(r"\1", svg)  # the mark that is used has this style already
-    svg = SINGLE.sub(r"\1", svg)
-    return SINGLE.sub(r"\1", svg)  # groups of one group
+    return TICK_STYLE.sub(r"\1", svg)  # the mark that is used has this style already
 
 
 def _embedded(svg: str) -> str:
@@ -815,7 +819,54 @@ def _embedded(svg: str) -> str:
     svg = NAMESPACE.sub("", svg, count=3)  # HTML does without
     svg = svg.replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
+    svg = UNSEEN.sub("", without_plain_groups(svg))
+    svg = with_like_paths_joined(svg)
     return _with_lasting_names(svg).strip()
+
+
+def without_plain_groups(svg: str) -> str:
+    """The SVG without the tags of groups that have no attribute, as they change nothing.
+
+    >>> without_plain_groups('<g class="axes"><g><g><path/></g></g></g>')
+    '<g class="axes"><path/></g>'
+    """
+    are_plain = list[bool]()  # of each group that is open, the outermost first
+
+    def unless_plain(tag: re.Match[str]) -> str:
+        """The tag; "" for that of a group without an attribute."""
+        if tag[0].startswith("</"):
+            is_plain = are_plain.pop()
+        else:
+            is_plain = tag[0].startswith("<g>")
+            are_plain.append(is_plain)
+        return "" if is_plain else tag[0]
+
+    return GROUP_TAG.sub(unless_plain, svg)
+
+
+def with_like_paths_joined(svg: str) -> str:
+    """The SVG with one path in place of several that look alike, such as the bars of a histogram.
+
+    Several stay where one would look otherwise: those that let what is below show through, and
+    outlines of filled shapes. Those of a mark stay as well: the page's script reads the first.
+
+    >>> bar = '<path d="M{} 0v9h4z" style="fill: red{}"/>\\n'
+    >>> with_like_paths_joined(bar.format(0, "") + bar.format(5, ""))
+    '<path d="M0 0v9h4zM5 0v9h4z" style="fill: red"/>\\n'
+    >>> pale = bar.format(0, "; opacity: 0.5") + bar.format(5, "; opacity: 0.5")
+    >>> with_like_paths_joined(pale) == pale
+    True
+    """
+    return LIKE_PATHS.sub(_as_one_path, svg)
+
+
+def _as_one_path(paths: re.Match[str]) -> str:
+    """One path in place of several, or these where one would look otherwise."""
+    look = paths["look"]
+    is_seen_once = "opacity" not in look and ("stroke:" not in look or "fill: none" in look)
+    if paths["mark"] or not is_seen_once:
+        return paths[0]
+    return f'<path d="{"".join(PATH.findall(paths[0]))}"{look}/>\n'
 
 
 def _without_unused_ids(svg: str) -> str:

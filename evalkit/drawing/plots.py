@@ -558,8 +558,7 @@ def _rank_name(ax: Any, name: str, rank: float, y: float, *, edge: int) -> None:
     """Draw a line from a rank on the axis down to y and on to the edge of the axes, 1 or the worst
     rank, and write name and rank behind it.
     """
-    ax.plot([rank, rank], [RANK_AXIS, y], color=GREY, linewidth=0.8, clip_on=False)
-    ax.plot([rank, edge], [y, y], color=GREY, linewidth=0.8)
+    ax.plot([rank, rank, edge], [RANK_AXIS, y, y], color=GREY, linewidth=0.8, clip_on=False)
     is_left = edge == 1
     note(
         ax,

@@ -810,7 +810,8 @@ def pair(row: Mapping[str, Any]) -> Cell:
 
 def minus(first: object, second: object) -> Cell:
     """The head "first − second"; in a narrow column the sign stays with the second name."""
-    return Cell(f"{first} − {second}", markup=f"{escape(first)} −&nbsp;{escape(second)}")
+    markup = f"{escape(first)} −\N{NO-BREAK SPACE}{escape(second)}"
+    return Cell(f"{first} − {second}", markup=markup)
 
 
 def value(name: str, show: Show = number) -> Numbers:

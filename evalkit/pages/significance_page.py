@@ -566,7 +566,9 @@ def other_tests(study: Significance) -> Html:
     frame = paired.other_tests(study)
     if frame.empty:
         return Html("")
-    columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
+    columns: dict[str, Column] = {"first − second": pair}
+    if frame["metric"].nunique() > 1:
+        columns["metric"] = words("metric")
     known = {
         test: head_and_text
         for test, head_and_text in texts.DEFINITIONS["other_tests"].items()
