@@ -8,13 +8,15 @@ import math
 import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit import numbers, report, system
 from evalkit.commands import requests
@@ -36,11 +38,24 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Each:
-    """One input for each report: the parameter that takes it, and the files."""
+class InputFiles:
+    """The files of which each gets a report of its own.
+
+    parameter: the one that takes the file.
+    """
 
     parameter: str
     files: tuple[str, ...]
+
+
+class Request(NamedTuple):
+    """A report that the options ask for: the name of its files, its notebook, and parameters by
+    name that are its own.
+    """
+
+    name: str
+    notebook: Path
+    parameters: dict[str, str]
 
 
 def plan(options: Any, settings: requests.Settings) -> list[Planned]:
@@ -50,54 +65,54 @@ def plan(options: Any, settings: requests.Settings) -> list[Planned]:
     name for two reports.
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
-    inputs = None if options.each is None else each(options.each)
-    asked = list(_asked(paths, inputs))
-    names = [name for name, _, _ in asked]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise Refused(f"two reports would have the name {twice[0]!r}")
+    inputs = None if options.each is None else input_files(options.each)
+    asked = list(_requests(paths, inputs))
+    count_by_name = Counter(request.name for request in asked)
+    name, count = max(count_by_name.items(), key=itemgetter(1))
+    if count > 1:
+        raise Refused(f"two reports would have the name {name!r}")
     if options.name is not None:
         raise Refused(f"--name names one report, got {len(asked)}")
-    return [planned(name, path, more, options, settings) for name, path, more in asked]
+    return [planned(request, options, settings) for request in asked]
 
 
-def _asked(
-    paths: Sequence[Path], inputs: Each | None
-) -> Iterator[tuple[str, Path, dict[str, str]]]:
-    """Name, notebook and further parameters of every report."""
-    for path in paths:
+def _requests(notebooks: Sequence[Path], inputs: InputFiles | None) -> Iterator[Request]:
+    """A report of each notebook; with input files one of each notebook and file."""
+    for notebook in notebooks:
         if inputs is None:
-            yield path.stem, path, {}
-        else:
-            for name, file in zip(_names(inputs.files), inputs.files, strict=True):
-                yield f"{path.stem}-{name}", path, {inputs.parameter: file}
+            yield Request(notebook.stem, notebook, {})
+            continue
+        for name, file in zip(_names(inputs.files), inputs.files, strict=True):
+            yield Request(f"{notebook.stem}-{name}", notebook, {inputs.parameter: file})
 
 
-def planned(
-    name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings
-) -> Planned:
+def planned(request: Request, options: Any, settings: requests.Settings) -> Planned:
     """A checked report, or the reason why it is rejected."""
+    name, notebook, parameters = request
     try:
-        return Planned(name, requests.job(path, options, settings, name, more))
+        return Planned(name, requests.job(notebook, options, settings, name, parameters))
     except Refused as error:
         return Planned(name, None, str(error))
 
 
-def each(pattern: str) -> Each:
+def input_files(pattern: str) -> InputFiles:
     """The files of a pattern, in order; `log=PATTERN` names the parameter, otherwise it is `preds`.
 
     Raises Refused for a pattern that matches nothing.
     """
+    parameter = "preds"
     named = re.fullmatch(r"([a-z_]+)=(.+)", pattern)
-    parameter, files = (named[1], named[2]) if named else ("preds", pattern)
-    matched = tuple(sorted(glob.glob(files, recursive=True)))
+    if named:
+        parameter, pattern = named.groups()
+    matched = tuple(sorted(glob.glob(pattern, recursive=True)))
     if not matched:
-        raise Refused(f"--each: no file matches {files!r}")
-    return Each(parameter, matched)
+        raise Refused(f"--each: no file matches {pattern!r}")
+    return InputFiles(parameter, matched)
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """A name for each file: its own without ending, with its folders where two files have the
-    same.
+    """A name for each file: its own without ending; where two files have the same, each has its
+    folders in front, "runs-a-scores.csv".
     """
     paths = [Path(file) for file in files]
     stems = [path.name.split(".")[0] for path in paths]
@@ -107,6 +122,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def _name_with_folders(path: Path) -> str:
+    """The path with hyphens between its parts, without the root and parent folders ("..")."""
     return "-".join(part for part in path.parts if part not in (path.anchor, ".."))
 
 
@@ -115,21 +131,27 @@ def _name_with_folders(path: Path) -> str:
 
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
     """Make the reports, in `workers` processes at once; print the outcome of each as it ends."""
-    jobs = {i: p.job for i, p in enumerate(planned) if p.job is not None}
-    outcomes = {
-        i: _said(p.name, Outcome(REFUSED, messages=(p.refused,)))
-        for i, p in enumerate(planned)
-        if not p.job
-    }
+    jobs = dict[int, Job]()
+    outcomes = dict[int, Outcome]()
+    for i, report_planned in enumerate(planned):
+        if report_planned.job is not None:
+            jobs[i] = report_planned.job
+        else:
+            outcomes[i] = Outcome(REFUSED, messages=(report_planned.refused,))
+            _print_outcome(report_planned.name, outcomes[i])
     if workers == 1 or len(jobs) == 1:
-        outcomes |= {i: _said(job.name, _made(job)) for i, job in jobs.items()}
+        for i, job in jobs.items():
+            outcomes[i] = _made(job)
+            _print_outcome(job.name, outcomes[i])
         return [outcomes[i] for i in range(len(planned))]
     pool = ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn"), initializer=_start)
     try:
         tasks = {pool.submit(_made, job): i for i, job in jobs.items()}
         for task in as_completed(tasks):
-            outcomes[tasks[task]] = _said(jobs[tasks[task]].name, _outcome(task))
-    except BaseException:  # interrupted: what the processes are at is not written
+            i = tasks[task]
+            outcomes[i] = _outcome(task)
+            _print_outcome(jobs[i].name, outcomes[i])
+    except BaseException:  # interrupted: the reports that the processes are making are not written
         system.end_processes()
         raise
     finally:
@@ -138,7 +160,7 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
 
 
 def _start() -> None:
-    """At the start of a process: an interrupt of the command ends it by way of the command."""
+    """At the start of a process: leave interrupts to the command, which ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests.quiet()
 
@@ -156,18 +178,19 @@ def _made(job: Job) -> Outcome:
 
 
 def _outcome(task: Future[Outcome]) -> Outcome:
+    """The outcome of a task that has ended; that of a failed run if its process was killed."""
     try:
         return task.result()
     except BrokenProcessPool:
         return Outcome(FAILED, messages=("run failed: its process was ended",))
 
 
-def _said(name: str, outcome: Outcome) -> Outcome:
+def _print_outcome(name: str, outcome: Outcome) -> None:
+    """Print the path of a page that was made on stdout, and the messages on stderr."""
     if outcome.page and outcome.status != FAILED:
         system.show(outcome.page)
     for message in outcome.messages:
         requests.say(f"{name}: {message}", outcome.status)
-    return outcome
 
 
 # The table at the end -----------------------------------------------------------------------------
@@ -183,15 +206,18 @@ def status(outcomes: Sequence[Outcome]) -> int:
 
 def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
     """One line per report: its name, how it ended, and its first comparison."""
-    rows = [("report", "status", "verdict")]
-    rows += [(p.name, ENDED[o.status], _said_of(o)) for p, o in zip(planned, outcomes, strict=True)]
-    wide = [max(len(row[i]) for row in rows) for i in range(2)]
-    return "\n".join(
-        f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows
-    )
+    names = ["report", *(report_planned.name for report_planned in planned)]
+    statuses = ["status", *(STATUS_NAMES[outcome.status] for outcome in outcomes)]
+    verdicts = ["verdict", *(_verdict_or_message(outcome) for outcome in outcomes)]
+    name_width = max(map(len, names))
+    status_width = max(map(len, statuses))
+    lines = []
+    for name, ended, reached in zip(names, statuses, verdicts, strict=True):
+        lines.append(f"{name:<{name_width}}  {ended:<{status_width}}  {reached}".rstrip())
+    return "\n".join(lines)
 
 
-ROW = (
+COMPARISON_COLUMNS = (
     "report",
     "status",
     "page",
@@ -205,31 +231,45 @@ ROW = (
     "p",
     "adjusted",
 )
-OF_SYSTEM = ("system", "metric", "value", "low", "high")
+ESTIMATE_COLUMNS = ("system", "metric", "value", "low", "high")
 
 
 def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """The table unrounded, a row for each report and comparison of its headline; one system has its
     first estimate.
     """
-    return [row for p, o in zip(planned, outcomes, strict=True) for row in _records(p.name, o)]
+    rows = []
+    for report_planned, outcome in zip(planned, outcomes, strict=True):
+        rows += _records(report_planned.name, outcome)
+    return rows
 
 
 def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
+    """The rows of a report, by column; one row for a report without comparisons and estimates."""
     results = outcome.results or {}
-    of = {
+    shared_columns = {
         "report": name,
-        "status": ENDED[outcome.status],
+        "status": STATUS_NAMES[outcome.status],
         "page": outcome.page and outcome.page.name,
     }
-    of |= {"verdict": results["verdict"]["word"]} if "verdict" in results else {}
-    of |= {"message": " ".join(outcome.messages)} if outcome.messages else {}
-    said: list[tuple[Any, Sequence[str]]]
-    said = [(row, ROW) for part in parts(results) for row in part.get("headline") or []]
-    said = said or [
-        (row, OF_SYSTEM) for part in parts(results) for row in (part.get("estimates") or [])[:1]
-    ]
-    return [of | {name: row[name] for name in names if name in row} for row, names in said] or [of]
+    if "verdict" in results:
+        shared_columns["verdict"] = results["verdict"]["word"]
+    if outcome.messages:
+        shared_columns["message"] = " ".join(outcome.messages)
+    rows = []
+    for part in parts(results):
+        for comparison in part.get("headline") or []:
+            rows.append(_chosen(comparison, COMPARISON_COLUMNS))
+    if not rows:
+        for part in parts(results):
+            for estimate in (part.get("estimates") or [])[:1]:
+                rows.append(_chosen(estimate, ESTIMATE_COLUMNS))
+    return [shared_columns | row for row in rows or [{}]]
+
+
+def _chosen(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The columns of these names, as far as the row has them."""
+    return {name: row[name] for name in names if name in row}
 
 
 def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
@@ -238,18 +278,20 @@ def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
 
     from evalkit.drawing import tables
 
-    names = [*ROW, "system", "value", "message"]
-    frame = pd.DataFrame(rows, columns=[name for name in names if any(name in row for row in rows)])
+    frame = pd.DataFrame(rows)
+    order = [*COMPARISON_COLUMNS, "system", "value", "message"]
+    frame = frame[[name for name in order if name in frame]]
     tables.spreadsheet(frame).to_csv(folder / "each.csv", index=False)
     frame.to_json(
         folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
     )
 
 
-ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
+STATUS_NAMES = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
 
 
-def _said_of(outcome: Outcome) -> str:
+def _verdict_or_message(outcome: Outcome) -> str:
+    """The verdict of a report that has results, else the start of its messages."""
     if outcome.results is None:
         return numbers.cut(" ".join(outcome.messages), WIDEST)
     return " ".join(verdict(outcome.results).split())  # names may hold line breaks
@@ -259,7 +301,8 @@ def verdict(results: Mapping[str, Any]) -> str:
     """The results of a report in one line: its verdict, its first comparisons, or its first
     number.
     """
-    if trust := results.get("verdict"):
+    trust = results.get("verdict")  # of a validation report
+    if trust:
         return f"{trust['word']}: {trust['because']}"
     headlines = [part["headline"] for part in parts(results) if part.get("headline")]
     return "; ".join(_comparison(rows[0]) for rows in headlines) or _value(results)
@@ -269,11 +312,8 @@ def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The parts with a headline of their own: the report, or the log and the users of an
     interleaving report.
     """
-    return [
-        part
-        for part in (results, results.get("log"), results.get("users"))
-        if isinstance(part, Mapping)
-    ]
+    possible = (results, results.get("log"), results.get("users"))
+    return [part for part in possible if isinstance(part, Mapping)]
 
 
 def _comparison(row: dict[str, Any]) -> str:
@@ -301,7 +341,9 @@ def main(options: Any) -> int:
     try:
         outcomes = run(planned, options.workers)
     finally:
-        for spill in {p.job.parameters.get("spill") for p in planned if p.job} or {None}:
+        jobs = [report_planned.job for report_planned in planned if report_planned.job]
+        spill_folders = {job.parameters.get("spill") for job in jobs}
+        for spill in spill_folders or {None}:
             system.clean(spill)
     if options.each is not None and any(outcome.page for outcome in outcomes):
         write(records(planned, outcomes), options.folder)
@@ -321,13 +363,13 @@ def main(options: Any) -> int:
 def diff(options: Any) -> int:
     """Make the diffs and print the table of each; return the exit status."""
     requests.quiet()
-    every = diffs(options)
-    outcomes = run(every, options.workers)
+    all_diffs = diffs(options)
+    outcomes = run(all_diffs, options.workers)
     for outcome in outcomes:
         if outcome.results is not None:
             system.show(f"\n{account(outcome.results)}")
-    if len(every) > 1:
-        system.show(f"\n{table(every, outcomes)}", sys.stderr)
+    if len(all_diffs) > 1:
+        system.show(f"\n{table(all_diffs, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -338,53 +380,64 @@ def diffs(options: Any) -> list[Planned]:
     given = [Path(path) for path in options.reports]
     if len(given) < 2:
         raise Refused("diff needs two reports, OLD and NEW, got one")
-    every = {"diff": given}
+    reports_by_name = {"diff": given}
     if all(path.is_dir() for path in given[-2:]):
         names = shared(*given[-2:])
         if options.name is not None and len(names) > 1:
             raise Refused(f"--name names one report, got {len(names)}")
-        every = {
-            f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names
-        }
-    path = requests.find("diff", options.folder_of_notebooks)
+        reports_by_name = {}
+        for name in names:
+            reports_by_name[f"diff-{name}"] = [path / f"{name}{report.UNITS}" for path in given]
+    notebook = requests.find("diff", options.folder_of_notebooks)
     settings = requests.settings(options.file)
-    return [
-        planned(options.name or name, path, of_diff(paths), options, settings)
-        for name, paths in every.items()
-    ]
+    all_diffs = []
+    for name, paths in reports_by_name.items():
+        request = Request(options.name or name, notebook, diff_parameters(paths))
+        all_diffs.append(planned(request, options, settings))
+    return all_diffs
 
 
-def of_diff(reports: Sequence[Path]) -> dict[str, str]:
+def diff_parameters(reports: Sequence[Path]) -> dict[str, str]:
     """The parameters of a diff as text; of earlier folders those that have the report."""
     *earlier, old, new = map(str, reports)
     there = [path for path in earlier if Path(path).exists() or not path.endswith(report.UNITS)]
-    return {"old": old, "new": new} | ({"earlier": json.dumps(there)} if there else {})
+    parameters = {"old": old, "new": new}
+    if there:
+        parameters["earlier"] = json.dumps(there)
+    return parameters
 
 
 def shared(old: Path, new: Path) -> list[str]:
     """The reports of both folders; says which are only in one. Raises Refused where there are
     none.
     """
-    names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
-    both = sorted(names[0] & names[1])
-    alone = ", ".join(sorted(names[0] ^ names[1]))
-    if not both:
-        have = f"have {alone}" if alone else "have none"
+    old_names = _report_names(old)
+    new_names = _report_names(new)
+    in_both = sorted(old_names & new_names)
+    in_one = ", ".join(sorted(old_names ^ new_names))
+    if not in_both:
         raise Refused(
-            f"{old} and {new} must share a report with units (NAME{report.UNITS}); they {have}"
+            f"{old} and {new} must share a report with units (NAME{report.UNITS}); they have "
+            f"{in_one or 'none'}"
         )
-    if alone:
-        system.show(f"evalkit: note: only in one of the folders: {alone}", sys.stderr)
-    return both
+    if in_one:
+        system.show(f"evalkit: note: only in one of the folders: {in_one}", sys.stderr)
+    return in_both
+
+
+def _report_names(folder: Path) -> set[str]:
+    """The names of the reports with units in a folder."""
+    return {report.stem(file) for file in folder.glob(f"*{report.UNITS}")}
 
 
 def _limits(row: Mapping[str, Any]) -> dict[str, float]:
-    """The limits of a row of the account."""
-    return {
-        name: limit
-        for ends in (("low", "high"), ("change_low", "change_high"))
-        for name, limit in zip(ends, numbers.limits_from_json(*map(row.get, ends)), strict=True)
-    }
+    """The limits of a row of the account: of the difference and of the change, by column."""
+    limits = {}
+    for low_name, high_name in (("low", "high"), ("change_low", "change_high")):
+        low, high = numbers.limits_from_json(row.get(low_name), row.get(high_name))
+        limits[low_name] = low
+        limits[high_name] = high
+    return limits
 
 
 def account(results: Mapping[str, Any]) -> str:
