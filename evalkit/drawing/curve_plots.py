@@ -214,6 +214,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         texts = zip(x, estimate_texts(deciles, signed), strict=True)
         says = [f"{panel.system}, decile {tenth}: {text}" for tenth, text in texts]
         marks.series(points, panel.system, says)
+        ax.locator_params("x", integer=True)  # there is no decile between two others
     return axes
 
 
