@@ -408,7 +408,7 @@ FAULTS = (
         "the lowest is the mean",
     ),
     Fault(
-        "studies/score_curves.py",
+        "studies/decision_curves.py",
         "study.costs.fp / (study.costs.fp + study.costs.fn)",
         "study.costs.fn / (study.costs.fp + study.costs.fn)",
         "threshold of the other cost",

@@ -350,7 +350,8 @@ def test_distances_equal_scipy(study):
 
 def test_histograms_have_common_bins_and_hold_every_row(study):
     frame = score_curves.histogram(
-        study.counts_by_system, score_curves.edges(study, study.counts_by_system)
+        study.counts_by_system,
+        score_curves.edges(study.counts_by_system, probabilities=study.probabilities),
     )
     for _, part in frame.groupby("system"):
         assert part[["positive", "negative"]].sum().tolist() == pytest.approx([1, 1])

@@ -16,7 +16,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.pages import binary_page, page
 from evalkit.studies import classification, score_curves
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.score_curves import differences
+from evalkit.studies.decision_curves import difference
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
 
@@ -227,7 +227,7 @@ def test_equals_dcurves_formula():
 
 def test_differences_equal_the_mean_over_rows_and_its_error():
     label, first, second = rows(500, RNG)
-    d = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
+    d = difference(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
     for i, t in enumerate(CHANCE):
         cost = t / (1 - t)
         each = ((first >= t) * 1.0 - (second >= t)) * np.where(label == 1, 1, -cost)

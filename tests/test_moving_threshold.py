@@ -18,7 +18,7 @@ from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics import intervals
 from evalkit.statistics.class_cells import MovingDecisions
 from evalkit.statistics.closed_forms import ranged_t
-from evalkit.studies import binary_diagnostics, classification, score_curves as moving
+from evalkit.studies import binary_diagnostics, classification, threshold_slider
 
 
 def frame(n=600, seed=3, **more):
@@ -71,7 +71,7 @@ def test_no_other_threshold_costs_less_whatever_the_errors_cost(fp, fn):
 
 WHOLE_STUDY = study_of(frame())
 WHOLE = {name: WHOLE_STUDY.table(name) for name in ("a", "b")}
-STUDY = moving.moving(WHOLE_STUDY)
+STUDY = threshold_slider.slider_counts(WHOLE_STUDY)
 
 
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
@@ -87,7 +87,7 @@ def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
         frame(), metrics="precision,recall,f1,predicted_rate", threshold=0.4, costs="fp=1,fn=4"
     )
     for row in study.estimates.to_dict("records"):
-        e = moving.Plain(0.95).estimates(
+        e = threshold_slider.ClosedFormIntervals(0.95).estimates(
             "", counts.at(study.table(row["system"]), 0.4), Costs(1, 4)
         )[row["metric"]]
         assert (e.value, e.low, e.high) == pytest.approx(
@@ -95,7 +95,7 @@ def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
         )
     for row in study.decisions.to_dict("records"):
         c = counts.at(study.table(row["system"]), 0.4)
-        cost = moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"]
+        cost = threshold_slider.ClosedFormIntervals(0.95).estimates("", c, Costs(1, 4))["cost"]
         assert cost.value == pytest.approx(row["cost"])
 
 
@@ -110,13 +110,15 @@ VARIED = {
 def test_rows_that_cluster_or_weigh_have_the_intervals_of_the_study(more, asked):
     asked = {"metrics": "precision,recall,f1,predicted_rate", **asked}
     study = study_of(frame(**more), **asked)
-    moves = moving.moving(study)
-    limits = moving.intervals(study, moves)
+    moves = threshold_slider.slider_counts(study)
+    limits = threshold_slider.intervals(study, moves)
     for place in (0, 20, len(moves.threshold) // 2, moves.last):
         threshold = float(min(moves.threshold[place], 2.0))
         there = study_of(frame(**more), threshold=threshold, **asked)
         for row in there.estimates.to_dict("records"):
-            e = limits.limits[row["system"]][place][moving.METRICS.index(row["metric"])]
+            e = limits.estimates_by_system[row["system"]][place][
+                threshold_slider.METRICS.index(row["metric"])
+            ]
             expected = (row["value"], row["low"], row["high"])
             assert (e.value, e.low, e.high) == pytest.approx(expected, abs=1e-10, nan_ok=True)
 
@@ -125,7 +127,7 @@ def test_rows_that_cluster_or_weigh_have_the_intervals_of_the_study(more, asked)
 def test_the_spread_of_costs_is_that_of_units(more, asked):
     table = frame(**more)
     study = study_of(table, **asked)
-    moves = moving.moving(study)
+    moves = threshold_slider.slider_counts(study)
     place = len(moves.threshold) // 3
     threshold = moves.threshold[place]
     cut = MovingDecisions.of_rows(study.measured.rows["a"], moves.tables["a"])
@@ -143,9 +145,11 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     assert cut.error_variance[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
     e = ranged_t(mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, 7))
     assert 0 < e.low < e.value == mean < e.high < 7
-    assert moving.Varied(moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95).estimates(
-        "a", counts.at(study.table("a"), threshold), Costs(2, 7)
-    )["cost"].high == pytest.approx(e.high)
+    assert threshold_slider.OwnIntervals(
+        moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95
+    ).estimates("a", counts.at(study.table("a"), threshold), Costs(2, 7))[
+        "cost"
+    ].high == pytest.approx(e.high)
 
 
 def test_the_page_has_the_limits_of_units_as_they_are_shown():
@@ -153,7 +157,9 @@ def test_the_page_has_the_limits_of_units_as_they_are_shown():
     data = data_of(study)
     html = threshold_page.moving_threshold_table(study).html
     place = data["named"].split().index("0.4")
-    metric = 0  # the first of moving.METRICS, whose digits follow those of the four counts
+    metric = (
+        0  # the first of threshold_slider.METRICS, whose digits follow those of the four counts
+    )
     digits = data["places"][4 + metric]
     for name, system in zip(study.order, data["systems"], strict=True):
         assert len(system["limits"]) == len(system["spread"]) == len(system["tp"])
@@ -165,7 +171,10 @@ def test_the_page_has_the_limits_of_units_as_they_are_shown():
 def test_a_metric_without_predicted_rows_has_no_limits_on_the_page():
     study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
     limits_at_the_highest = data_of(study)["systems"][0]["limits"][-1]
-    assert limits_at_the_highest[0] == [moving.UNDEFINED, moving.UNDEFINED]
+    assert limits_at_the_highest[0] == [
+        threshold_slider.UNDEFINED_LIMIT,
+        threshold_slider.UNDEFINED_LIMIT,
+    ]
 
 
 def test_sums_of_units_have_no_intervals():

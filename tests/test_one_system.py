@@ -17,7 +17,7 @@ from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
 from evalkit.pages import binary_page, classes_page, first_screen, labels_page, rating_page
 from evalkit.statistics.consistency import perfect
-from evalkit.studies import reliability, score_curves
+from evalkit.studies import decision_curves, reliability
 
 RNG = np.random.default_rng(33)
 LABEL = RNG.permutation(np.repeat([1, 0], [60, 340]))
@@ -317,7 +317,7 @@ def test_a_costly_false_positive_raises_the_threshold_of_the_decision_curve():
     study = ek.classification(
         pd.DataFrame({"id": range(N), "label": TRUTH, "score": SCORE}), costs="fp=3,fn=1"
     )
-    assert score_curves.at_costs(study)["threshold"].unique().tolist() == [0.75]
+    assert decision_curves.at_costs(study)["threshold"].unique().tolist() == [0.75]
 
 
 def test_a_score_on_the_border_of_two_bars_of_the_histogram_stands_in_the_upper():

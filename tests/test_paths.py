@@ -17,7 +17,7 @@ from evalkit.metrics.curves import net_benefit
 from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
-from evalkit.studies import reliability, score_curves
+from evalkit.studies import decision_curves, reliability, score_curves
 
 STEP = re.compile(r"([MmLlHhVvz])([^MmLlHhVvz]*)")
 NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
@@ -208,15 +208,15 @@ def test_distribution_functions(c):
 
 @tables
 def test_decision_curve(c):
-    frame = score_curves.decision_curves({"a": c})
+    frame = decision_curves.decision_curves({"a": c})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
     options = {"caption": "c", "height": 3.3, "panels": (1, 1)}
     svg = figures.picture(curve_plots.panels, [panel], **options).svg
-    low, high = score_curves.CHANCES[[0, -1]]
+    low, high = decision_curves.FINE_PROBABILITIES[[0, -1]]
     inside = c.threshold[(c.threshold > low) & (c.threshold < high)]
     t = np.unique(np.r_[np.linspace(low, high, 20_001), inside, np.nextafter(inside, 1)])
     y = net_benefit(c, t)
-    below = np.append(np.flatnonzero(y < score_curves.LOWEST * c.positives / c.total), len(y))[0]
+    below = np.append(np.flatnonzero(y < decision_curves.LOWEST * c.positives / c.total), len(y))[0]
     assert t[below - 1] > 0.9
     assert off(svg, plots.COLOURS[0], t[:below], y[:below]) < HALF
 

@@ -19,13 +19,13 @@ from evalkit.studies import (
     beyond_relevance,
     binary_diagnostics,
     classification,
+    decision_curves,
     diagnostics,
     diff,
     interleaving,
     paired,
     ranking,
     rating,
-    score_curves,
     significance,
     validation,
 )
@@ -432,7 +432,7 @@ def _reliability(of: Any) -> Iterator[Number]:
 
 def _benefits(of: Any) -> Iterator[Number]:
     """Differences in net benefit at some of the thresholds that are drawn."""
-    frame = score_curves.apart(of)
+    frame = decision_curves.first_differences(of)
     for row in frame[frame["x"].round(6).isin(THRESHOLDS)].itertuples():
         sides = (
             (row.value, row.low, row.high)

@@ -52,7 +52,7 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.report import Results
-from evalkit.studies import binary_diagnostics, diagnostics, score_curves
+from evalkit.studies import binary_diagnostics, decision_curves, diagnostics, score_curves
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.binary_diagnostics import Miscalibration
 from evalkit.studies.classes import ClassesStudy
@@ -176,7 +176,7 @@ def results(study: BinaryStudy) -> Results:
             **as_json.records(thresholds=study.choices),
             "scores_by_class": {
                 "histogram": score_curves.histogram(
-                    of_systems, score_curves.edges(study, of_systems)
+                    of_systems, score_curves.edges(of_systems, probabilities=study.probabilities)
                 ).to_dict("list"),
                 "distances": score_curves.distances(of_systems).to_dict("records"),
             },
@@ -204,9 +204,11 @@ def _binning(system: str, table: Binned) -> dict[str, Any]:
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
     if not study.both_classes:
         return {}
-    curve = score_curves.benefits(study.counts_by_system, score_curves.COARSE).to_dict("list")
-    differences = score_curves.apart(study).to_dict("list")
-    at_costs = score_curves.at_costs(study).to_dict("records")
+    curve = decision_curves.benefits(study.counts_by_system, decision_curves.PROBABILITIES).to_dict(
+        "list"
+    )
+    differences = decision_curves.first_differences(study).to_dict("list")
+    at_costs = decision_curves.at_costs(study).to_dict("records")
     return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
 
 
@@ -745,7 +747,8 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     c = study.table(study.order[0])
     tables = study.counts_by_system
     frame = score_curves.histogram(
-        {name: tables[name] for name in names}, score_curves.edges(study, tables)
+        {name: tables[name] for name in names},
+        score_curves.edges(tables, probabilities=study.probabilities),
     )
     caption = texts.said(
         "binary.score_plot",

@@ -40,7 +40,7 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.report import Results
-from evalkit.studies import classes, diagnostics, score_curves
+from evalkit.studies import classes, decision_curves, diagnostics, score_curves
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
@@ -300,7 +300,9 @@ SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion
 @with_class_tables
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
-    edges = score_curves.edges(study, study.one_by_one, classes.BARS)
+    edges = score_curves.edges(
+        study.one_by_one, probabilities=study.probabilities, bins=classes.BARS
+    )
     frame = score_curves.histogram(study.one_by_one, edges)
     distances = _distances(study)
     bins = f"{classes.BARS} equal bins of the score"
@@ -360,7 +362,7 @@ def decision_curve(study: Either) -> Figure | Html:
 
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
-    frame = score_curves.decision_curves({leader: c}, classes.SMALL.curve)
+    frame = decision_curves.decision_curves({leader: c}, classes.SMALL.curve)
     return Panel(
         frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0))
     )
@@ -420,7 +422,7 @@ def recorded(study: Either) -> dict[str, Any]:
     tables = study.one_by_one
     if not tables:
         return {}
-    edges = score_curves.edges(study, tables, classes.BARS)
+    edges = score_curves.edges(tables, probabilities=study.probabilities, bins=classes.BARS)
     numbers: dict[str, Any] = {
         "scores": {
             "histogram": score_curves.histogram(tables, edges).to_dict("list"),
@@ -430,9 +432,10 @@ def recorded(study: Either) -> dict[str, Any]:
     if study.probabilities:
         numbers["isotonic"] = study.each_reliability.recorded()
         benefit = [
-            score_curves.benefits({name: c}, score_curves.COARSE) for name, c in tables.items()
+            decision_curves.benefits({name: c}, decision_curves.PROBABILITIES)
+            for name, c in tables.items()
         ]
-        named = [frame[frame["system"] != score_curves.ALL] for frame in benefit]
+        named = [frame[frame["system"] != decision_curves.ALL] for frame in benefit]
         numbers["net_benefit"] = pd.concat(named).to_dict("list")
     return {"one_by_one": numbers}
 

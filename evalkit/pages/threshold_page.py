@@ -11,23 +11,24 @@ from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
-from evalkit.studies import binary_diagnostics, score_curves as net_benefit
+from evalkit.statistics.intervals import Estimate
+from evalkit.studies import binary_diagnostics, decision_curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.score_curves import (
+from evalkit.studies.threshold_slider import (
     METRICS as TARGETS,
-    Moving,
-    Plain,
-    Varied,
+    ClosedFormIntervals,
+    OwnIntervals,
+    SliderCounts,
+    counts_in_use,
     intervals,
-    moving,
-    used,
+    slider_counts,
 )
 
 THRESHOLD = "threshold probability"
 both_classes = pieces.where(lambda study: study.both_classes)
 
 
-LOW = f" Values below −{-net_benefit.LOWEST:g} times the base rate are not drawn."
+LOW = f" Values below −{-decision_curves.LOWEST:g} times the base rate are not drawn."
 
 
 NO_BANDS = "Without intervals, as the rows are not in memory."
@@ -114,10 +115,10 @@ def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
 @pieces.where(lambda study: study.probabilities and study.both_classes)
 def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
-    frame = net_benefit.decision_curves(
+    frame = decision_curves.decision_curves(
         {name: study.table(name) for name in study.order[: page.CURVES]}
     )
-    at = net_benefit.at_costs(study)
+    at = decision_curves.at_costs(study)
     values = listed(
         (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
     )
@@ -138,7 +139,7 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
 def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
     """Differences in net benefit of the pairs of the first screen, with intervals."""
     if not (study.probabilities and study.both_classes) or not len(
-        frame := net_benefit.apart(study)
+        frame := decision_curves.first_differences(study)
     ):
         return Html("")
     frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
@@ -164,9 +165,9 @@ def decision_difference(study: BinaryStudy) -> figures.Figure | Html:
 
 def _excluding_zero(frame: pd.DataFrame) -> str:
     """How many thresholds each pair's interval excludes 0 at."""
-    counts = net_benefit.excluding(frame).itertuples()
+    counts = decision_curves.thresholds_with_difference(frame).itertuples()
     words = (
-        f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}"
+        f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.all}"
         for row in counts
     )
     return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
@@ -177,37 +178,30 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     """Counts, and metrics of counts, of every system at its threshold; on the page at any other
     one.
     """
-    moves = moving(study)
-    decided = {
-        name: c
-        for name, c in zip(moves.tables, used(study, moves.tables), strict=True)
-        if c is not None
+    slider = slider_counts(study)
+    in_use = dict(zip(slider.tables, counts_in_use(study, slider.tables), strict=True))
+    decided = {name: counts for name, counts in in_use.items() if counts is not None}
+    limits = intervals(study, slider)
+    estimates = {
+        name: limits.estimates(name, counts, study.costs) for name, counts in decided.items()
     }
-    limits = intervals(study, moves)
-    cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
-    sides = ("value", "low", "high")
     places = [
-        decimals(*([getattr(of[metric], side) for of in cells.values()] for side in sides))
-        for metric in METRICS
+        _places([of_system[metric] for of_system in estimates.values()]) for metric in METRICS
     ]
-    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[
-        ["threshold", "cost"]
-    ]
-    rows: list[list[Cell | str]] = [
-        [
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")
+    rows = []
+    for name, counts in decided.items():
+        threshold = float(counts.threshold)
+        cells: list[Cell | str] = [
             Cell(name),
-            Cell(moves.named(float(c.threshold)), numbers=(float(c.threshold),)),
-            *(_count_cell(float(getattr(c, cell))) for cell in CELLS),
-            *(
-                _cell(cells[name][metric], same)
-                for metric, same in zip(METRICS, places, strict=True)
-            ),
-            f"{moves.named(best)} ({number(cost, places[-1])})",
+            Cell(slider.named(threshold), numbers=(threshold,)),
         ]
-        for (name, c), (best, cost) in zip(
-            decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True
-        )
-    ]
+        cells += [_count_cell(float(getattr(counts, cell))) for cell in CELLS]
+        for metric, metric_places in zip(METRICS, places, strict=True):
+            cells.append(_estimate_cell(estimates[name][metric], metric_places))
+        best = cheapest.loc[name]
+        cells.append(f"{slider.named(best['threshold'])} ({number(best['cost'], places[-1])})")
+        rows.append(cells)
     heads = [
         "system",
         "threshold",
@@ -215,16 +209,24 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
         *METRICS.values(),
         "least cost at (cost)",
     ]
-    caption = (
-        f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
-    )
-    piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
-    controls = _controls(
-        study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()}
-    )
-    data = escape(_data(moves, limits, [2 if study.weighted else 0 for _ in CELLS], places))
+    caption = "What a threshold decides"
+    if limits.level:
+        caption += f", with {limits.level:.0%} intervals"
+    piece = tables.table(caption, heads, rows, _slider_note(study, limits, len(slider.tables)))
+    names_in_use = {slider.named(float(counts.threshold)) for counts in decided.values()}
+    controls = _controls(study, slider.last, names_in_use)
+    count_places = [2 if study.weighted else 0 for _ in CELLS]
+    data = escape(_data(slider, limits, count_places, places))
     whole = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables, (piece,))
+
+
+def _places(estimates: Sequence[Estimate]) -> int:
+    """The decimals with which estimates of one metric are printed."""
+    values = [e.value for e in estimates]
+    lows = [e.low for e in estimates]
+    highs = [e.high for e in estimates]
+    return decimals(values, lows, highs)
 
 
 def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
@@ -246,45 +248,49 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     return f'<div class="tools sweep" hidden>{threshold}{moves}{fields}{target}</div>'
 
 
-def _cell(e: Any, places: int) -> Cell:
-    return with_interval(e.value, e.low, e.high, places=places)
+def _estimate_cell(estimate: Estimate, places: int) -> Cell:
+    return with_interval(estimate.value, estimate.low, estimate.high, places=places)
 
 
 def _count_cell(weight: float) -> Cell:
     return tables.number_cell(weight, 0 if weight.is_integer() else 2)
 
 
-def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
-    first = (
-        f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
-    )
+def _slider_note(
+    study: BinaryStudy, limits: ClosedFormIntervals | OwnIntervals, systems: int
+) -> str:
+    """The note of the table of the slider. systems: how many it holds."""
+    first = ""
+    if systems < len(study.order):
+        first = f" The first {systems} of {len(study.order)} systems."
     none = "" if limits.level else texts.said("threshold.no_intervals")
     return texts.said("threshold.moving_note", study, none=none, first=first)
 
 
 def _data(
-    moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]
+    slider: SliderCounts,
+    limits: ClosedFormIntervals | OwnIntervals,
+    count_places: Sequence[int],
+    metric_places: Sequence[int],
 ) -> str:
-    """What the script of the page computes from: the counts at each threshold, and what their
-    intervals need.
+    """What the script of the page computes from, as JSON: the counts at each threshold, and what
+    their intervals need. Thresholds rise, from left to right.
 
-    counts, places: the decimals of the counts and of the metrics.
+    count_places, metric_places: the decimals of the counts and of the metrics.
     """
-    columns = {
-        name: {"tp": _column(c.tp), "fp": _column(c.fp)} | limits.of_system(name, places)
-        for name, c in moves.tables.items()
+    systems = []
+    for name, table in slider.tables.items():
+        columns = {"tp": _column(table.tp), "fp": _column(table.fp)}
+        columns |= limits.of_system(name, metric_places)
+        rising = {key: column[::-1] for key, column in columns.items()}
+        systems.append({"P": table.positives, "N": table.negatives} | rising)
+    data: dict[str, Any] = {
+        "named": " ".join(map(slider.named, slider.threshold[::-1])),
+        "places": [*count_places, *metric_places],
+        "systems": systems,
     }
-    systems = [  # thresholds rise to the right
-        {"P": c.positives, "N": c.negatives}
-        | {key: column[::-1] for key, column in columns[name].items()}
-        for name, c in moves.tables.items()
-    ]
-    whole: dict[str, Any] = {
-        "named": " ".join(map(moves.named, moves.threshold[::-1])),
-        "places": [*counts, *places],
-    }
-    whole |= {"systems": systems} | limits.quantiles()
-    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
+    data |= limits.quantiles()
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
 
 
 def _column(column: Any) -> list[float]:

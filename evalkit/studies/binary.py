@@ -457,7 +457,7 @@ class BinaryStudy(row_study.RowStudy):
         """
         drawn = self.resample(name)
         level = self.settings.level
-        kinds = score_curves.READ if drawn else ()
+        kinds = score_curves.HEIGHTS_ON_GRID if drawn else ()
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
@@ -483,7 +483,7 @@ class BinaryStudy(row_study.RowStudy):
         """Points of a kind of curve for each system; all are exact, and neighbours differ by at
         most 1/40.
         """
-        return score_curves.curve(self.counts_by_system, kind, score_curves.RECORDED)
+        return score_curves.curve(self.counts_by_system, kind, score_curves.JSON_CELLS)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve on a grid; None if there was no resampling.

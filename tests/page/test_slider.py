@@ -15,7 +15,7 @@ from evalkit.page import ReportExporter
 from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.intervals import mean
-from evalkit.studies import classification, score_curves as studied
+from evalkit.studies import classification, threshold_slider
 
 SLIDE = """
 const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};
@@ -190,8 +190,8 @@ def test_the_slider_shows_the_intervals_of_units(tmp_path):
         new_notebook(cells=[new_code_cell("", outputs=[output])])
     )[0]
     seen = quiet(ask(whole, SLIDE % [5, 40, 80], tmp_path))
-    moves = studied.moving(study)
-    limits = studied.intervals(study, moves)
+    moves = threshold_slider.slider_counts(study)
+    limits = threshold_slider.intervals(study, moves)
     for place in (5, 40, 80):
         there = classification.read(
             table, unit="user", metrics=metrics, threshold=moves.threshold[moves.last - place]

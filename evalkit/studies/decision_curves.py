@@ -1,0 +1,177 @@
+"""Decision curves: net benefit by threshold probability, and differences of two systems in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.measured.rows import RowsInMemory
+from evalkit.metrics import counts, curves
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.curves import decision_curve, net_benefit, odds, treat_all
+from evalkit.metrics.rows import Rows
+from evalkit.statistics.class_cells import units_of
+from evalkit.statistics.spread import kish
+from evalkit.system import cached
+
+if TYPE_CHECKING:
+    from evalkit.studies.binary import BinaryStudy
+
+ALL = "predict all positive"
+# threshold probabilities of the picture, more of them near 1, where t / (1 − t) bends
+FINE_PROBABILITIES = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))
+PROBABILITIES = np.arange(1, 50) / 50  # of differences and of the JSON
+CELLS = 600  # of a side of the picture
+LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
+MOST_PAIRS = 3  # differences that one picture holds
+
+
+def benefits(tables: Mapping[str, Counts], probabilities: Floats) -> pd.DataFrame:
+    """Net benefit of every table and of predicting all rows positive at these threshold
+    probabilities: system, x, y.
+    """
+    heights = {name: net_benefit(table, probabilities) for name, table in tables.items()}
+    heights[ALL] = treat_all(next(iter(tables.values())), probabilities)
+    frames = [
+        pd.DataFrame({"system": name, "x": probabilities, "y": y}) for name, y in heights.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.DataFrame:
+    """The points of the decision curves of these tables, and of predicting all rows positive, that
+    a picture needs: system, x, y.
+
+    Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
+    """
+    first = next(iter(tables.values()))
+    lines = {name: decision_curve(table, FINE_PROBABILITIES) for name, table in tables.items()}
+    lines[ALL] = (FINE_PROBABILITIES, treat_all(first, FINE_PROBABILITIES))
+    lowest = LOWEST * counts.base_rate(first)
+    frames = []
+    for name, (x, y) in lines.items():
+        frames.append(_drawn_above(lowest, x, y, cells).assign(system=name))
+    return pd.concat(frames)
+
+
+def _drawn_above(lowest: float, x: Floats, y: Floats, cells: int) -> pd.DataFrame:
+    """The points of a line that a picture needs, down to the lowest height: x, y. y is NaN at one
+    point of each stretch below it, where the line breaks.
+    """
+    # a point is added wherever the line crosses the lowest height, found by interpolation
+    crossing = np.flatnonzero(np.diff(y < lowest)) + 1
+    share = (lowest - y[crossing - 1]) / (y[crossing] - y[crossing - 1])
+    x = np.insert(x, crossing, x[crossing - 1] + share * (x[crossing] - x[crossing - 1]))
+    y = np.insert(y, crossing, lowest)
+    is_below = y < lowest
+    is_further_below = is_below & np.append(False, is_below[:-1])
+    x = x[~is_further_below]
+    y = np.where(is_below, np.nan, y)[~is_further_below]
+    is_drawn = curves.drawn(x, y, cells)
+    return pd.DataFrame({"x": x[is_drawn], "y": y[is_drawn]})
+
+
+def at_costs(study: BinaryStudy) -> pd.DataFrame:
+    """Net benefit of each line at the threshold probability that the costs imply, the cost of a
+    false positive / that of both errors: system, threshold, value.
+    """
+    probability = study.costs.fp / (study.costs.fp + study.costs.fn)
+    frame = benefits(study.counts_by_system, np.array([probability]))
+    return frame.rename(columns={"x": "threshold", "y": "value"})
+
+
+@cached
+def first_differences(study: BinaryStudy) -> pd.DataFrame:
+    """Differences in net benefit of the first pairs of the first screen: first, second, x, value,
+    low, high.
+
+    Limits are NaN if the rows are not in memory.
+    """
+    frames = []
+    for pair in study.headline[:MOST_PAIRS].itertuples():
+        difference = _difference(study, pair.first, pair.second)
+        columns = {"first": pair.first, "second": pair.second, "x": PROBABILITIES}
+        frames.append(pd.DataFrame(columns | vars(difference)))
+    if not frames:
+        return pd.DataFrame(columns=["first", "second", "x", "value", "low", "high"])
+    return pd.concat(frames, ignore_index=True)
+
+
+def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
+    """For each pair, in order: at how many thresholds the interval lies above 0 (`above`) and below
+    0 (`below`), and of how many (`all`).
+    """
+    sides = differences.assign(
+        above=differences["low"] > 0, below=differences["high"] < 0, all=True
+    )
+    by_pair = sides.groupby(["first", "second"], sort=False)
+    return by_pair[["above", "below", "all"]].sum().reset_index()
+
+
+def _difference(study: BinaryStudy, first: str, second: str) -> Difference:
+    """The difference of two systems in net benefit, without limits for rows read in blocks."""
+    match study.measured:
+        case RowsInMemory(rows):
+            return difference(rows[first], rows[second], PROBABILITIES, level=study.settings.level)
+    first_benefit = net_benefit(study.table(first), PROBABILITIES)
+    value = first_benefit - net_benefit(study.table(second), PROBABILITIES)
+    unknown = np.full_like(value, np.nan)
+    return Difference(value, low=unknown, high=unknown)
+
+
+ADDED_ROWS = 1.0  # of each class, on which the two systems differ
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The difference first − second at each threshold probability, with pointwise limits."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def difference(first: Rows, second: Rows, probabilities: Floats, *, level: float) -> Difference:
+    """Net benefit of the first minus that of the second at each threshold probability, with t
+    limits from the paired rows.
+
+    Clustered by unit if rows have units, weighted if they have weights; the degrees of freedom are
+    Kish's number of units − 1. In each class one more row on which the decisions differ is added to
+    the variance, so that a few such rows do not give intervals without width (after Agresti and Min
+    2005, doi:10.1002/sim.1781).
+
+    >>> first = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.2, 0.8, 0.1]))
+    >>> second = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.6, 0.2, 0.1]))
+    >>> d = difference(first, second, np.array([0.5]), level=0.95)
+    >>> float(d.value[0]), bool(d.low[0] < 0 < d.high[0])
+    (0.5, True)
+    """
+    from scipy.special import stdtrit
+
+    weight = first.weights
+    total = weight.sum()
+    mean_weight = total / len(weight)
+    unit_of_row, weight_of_unit = units_of(first)
+    freedom = max(kish(weight_of_unit) - 1, 1.0)
+    value = np.empty(len(probabilities))
+    error = np.empty(len(probabilities))
+    for i, (probability, cost) in enumerate(zip(probabilities, odds(probabilities), strict=True)):
+        # 1: only the first predicts the row positive, −1: only the second; most rows have 0
+        decision_difference = (first.scores >= probability).astype(np.int8)
+        decision_difference -= second.scores >= probability
+        row = np.flatnonzero(decision_difference)
+        benefit = np.where(first.actual[row] == 1, 1.0, -cost)
+        gain = weight[row] * decision_difference[row] * benefit
+        value[i] = gain.sum() / total
+        gain_of_unit = np.bincount(unit_of_row[row], gain, len(weight_of_unit))
+        residual = gain_of_unit - value[i] * weight_of_unit
+        added = ADDED_ROWS * (1 + cost**2) * mean_weight**2
+        variance_of_sum = (np.sum(residual**2) + added) * (freedom + 1) / freedom
+        error[i] = np.sqrt(variance_of_sum) / total
+    reach = stdtrit(freedom, (1 + level) / 2) * error
+    return Difference(value, low=value - reach, high=value + reach)

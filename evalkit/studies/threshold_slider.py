@@ -1,0 +1,288 @@
+"""The slider of the page that moves the threshold: the counts of each system at its thresholds, and
+what their intervals need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.catalogue import lookup
+from evalkit.measured.rows import RowsInMemory
+from evalkit.metrics import calibration, counts, curves
+from evalkit.metrics.counts import Counts
+from evalkit.parameters.kinds import Costs
+from evalkit.statistics import closed_forms, inference
+from evalkit.statistics.class_cells import MovingDecisions, cell_statistic
+from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
+
+if TYPE_CHECKING:
+    from evalkit.studies.binary import BinaryStudy
+
+MOST_THRESHOLDS = 240  # of all systems together, beside those of least cost
+# thresholds times systems, where each of them has intervals of its own in the page
+MOST_OWN_INTERVALS = 240
+MOST_SYSTEMS = 8  # more than a reader compares while a slider moves
+MOST_SYSTEMS_OWN_INTERVALS = 4  # of those that have intervals of their own at each threshold
+
+
+@dataclass(frozen=True, eq=False)
+class SliderCounts:
+    """The counts of all systems at the thresholds of the slider; at the first, no row is predicted
+    positive.
+
+    threshold: descending; each is the shortest decimal number that gives the same decisions as the
+    lowest score that is not below it.
+    """
+
+    threshold: Floats
+    tables: Mapping[str, Counts]
+
+    @property
+    def last(self) -> int:
+        """The index of the lowest threshold."""
+        return len(self.threshold) - 1
+
+    def named(self, threshold: float) -> str:
+        """The shortest number that gives the same decisions as a threshold chosen on these
+        scores.
+        """
+        place = self.place(threshold)
+        if place == len(self.threshold):
+            return "–"
+        number = float(self.threshold[place])
+        if math.isinf(number):
+            return "∞"
+        return repr(number).removesuffix(".0").replace("-", "−")
+
+    def place(self, threshold: float) -> int:
+        """The index of the threshold that gives the same decisions as one chosen on these
+        scores: the highest that is not above it. The number of thresholds if there is none, as for
+        NaN.
+        """
+        return int(np.sum(~(self.threshold <= threshold)))
+
+
+def systems(study: BinaryStudy) -> list[str]:
+    """The first systems of a study, whose decisions the slider moves."""
+    most = MOST_SYSTEMS if study.plain else MOST_SYSTEMS_OWN_INTERVALS
+    return study.order[:most]
+
+
+def slider_counts(study: BinaryStudy) -> SliderCounts:
+    """The first systems of a study at about a hundred thresholds.
+
+    Among them are those in use, and all that are cheapest for any costs of the two errors.
+    """
+    tables = {name: study.table(name) for name in systems(study)}
+    most = MOST_THRESHOLDS if study.plain else MOST_OWN_INTERVALS // len(tables)
+    in_use = [*study.thresholds.values(), *study.choices["threshold"]]
+    of_systems = [_thresholds(table, most // len(tables)) for table in tables.values()]
+    ascending = np.unique(np.concatenate([*of_systems, in_use]))
+    ascending = ascending[np.isfinite(ascending)]
+    scores = np.unique(np.concatenate([table.threshold for table in tables.values()]))
+    threshold = np.append(np.inf, _shortened(ascending, scores)[::-1])
+    at_thresholds = {name: counts.at(table, threshold) for name, table in tables.items()}
+    return SliderCounts(threshold, at_thresholds)
+
+
+def _thresholds(table: Counts, most: int) -> Floats:
+    """The thresholds of a system that are cheapest for some costs, and about `most` others."""
+    return np.concatenate([table.threshold[corners(table)], curves.thin(table, most).threshold])
+
+
+def corners(table: Counts) -> Ints:
+    """The indices of the thresholds that are cheapest for some pair of costs: the corners of the
+    ROC curve's hull.
+
+    >>> from evalkit.metrics.counts import count
+    >>> corners(count([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
+    array([0, 3, 4])
+    """
+    # along an edge of the hull the recalibrated score, its slope, is the same
+    slope = calibration.recalibrate(table).threshold
+    ends_edge = np.append(np.diff(slope) != 0, True)
+    return np.flatnonzero(ends_edge)
+
+
+def _shortened(thresholds: Floats, scores: Floats) -> Floats:
+    """For each threshold the shortest number above the next lower score, which gives the same
+    decisions. scores: ascending.
+    """
+    next_lower = np.append(-np.inf, scores)[np.searchsorted(scores, thresholds)]
+    return np.array([shortest(low, high) for low, high in zip(next_lower, thresholds, strict=True)])
+
+
+def shortest(low: float, high: float) -> float:
+    """The number with the fewest digits above `low` and at most `high`.
+
+    >>> (
+    ...     shortest(0.7311, 0.73549),
+    ...     shortest(-2.0, -1.25),
+    ...     shortest(0.2, 0.2000001),
+    ...     shortest(-0.5, 0.0),
+    ... )
+    (0.735, -1.3, 0.2000001, 0.0)
+    >>> shortest(0.0, 3e-310)
+    3e-310
+    """
+    if high == 0:
+        return 0.0
+    exponent = math.floor(math.log10(abs(high)))
+    most_places = min(17 - exponent, 309)  # 10.0**309 is infinite: tiny numbers keep all digits
+    for places in range(-exponent, most_places):
+        rounded_down = math.floor(high * 10.0**places) / 10.0**places
+        number = float(f"{rounded_down:.{max(places, 0)}f}")  # without an error in the last bit
+        if low < number <= high:
+            return number
+    return high
+
+
+METRICS = ("precision", "recall", "f1", "predicted_rate")
+NO_QUANTILE = "none"  # in place of the number z: the page computes no intervals
+UNDEFINED_LIMIT = -1  # the limits of what has no value
+SPREAD_UNITS = 1e6  # variances are whole numbers of so many parts of the largest
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedFormIntervals:
+    """Closed-form intervals for independent, unweighted rows, or no intervals (level: None)."""
+
+    level: float | None
+
+    def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
+        """The metrics at one threshold, from the counts there. The mean cost is a mean of 0 and the
+        costs of the two errors.
+        """
+        tp, fp, fn, tn = (float(cell) for cell in (table.tp, table.fp, table.fn, table.tn))
+        level = self.level or 0.95  # of limits that are dropped below
+        estimates = {
+            "precision": wilson(tp, tp + fp, level=level),
+            "recall": wilson(tp, tp + fn, level=level),
+            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=level),
+            "predicted_rate": wilson(tp + fp, float(table.total), level=level),
+            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=level),
+        }
+        if self.level:
+            return estimates
+        return {name: replace(e, low=np.nan, high=np.nan) for name, e in estimates.items()}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """The quantile z of the normal distribution, from which the page computes intervals at any
+        threshold, or none.
+        """
+        if not self.level:
+            return {"z": NO_QUANTILE}
+        return {"z": normal_quantile(self.level)}
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """What a system adds to the quantiles: nothing."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnIntervals:
+    """Intervals for clustered or weighted rows, by the study's own methods at each threshold.
+
+    decisions: by system. estimates_by_system: for each threshold the estimate of each of `METRICS`.
+    """
+
+    slider: SliderCounts
+    decisions: Mapping[str, MovingDecisions]
+    estimates_by_system: Mapping[str, Sequence[Sequence[Estimate]]]
+    level: float
+
+    @property
+    def units(self) -> float:
+        """Kish's number of units, the same for all systems."""
+        return next(iter(self.decisions.values())).units
+
+    def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
+        """The metrics of a system at one of the thresholds, from its counts there."""
+        place = self.slider.place(float(table.threshold))
+        products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
+        variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
+        cost = closed_forms.ranged_t(
+            float(curves.cost(table, costs.fp, costs.fn)),
+            variance**0.5,
+            freedom=self.units - 1,
+            n=int(self.units),
+            level=self.level,
+            ends=(0, max(costs.fp, costs.fn)),
+        )
+        estimates = dict(zip(METRICS, self.estimates_by_system[name][place], strict=True))
+        return estimates | {"cost": cost}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """What the page computes the intervals of costs from: z, the quantile of the normal
+        distribution; q, that of t times the unit of each `spread`; units, their number.
+        """
+        from scipy.special import stdtrit
+
+        t_quantile = float(stdtrit(self.units - 1, (1 + self.level) / 2))
+        return {
+            "z": normal_quantile(self.level),
+            "q": t_quantile * (self._largest_variance / SPREAD_UNITS) ** 0.5,
+            "units": self.units,
+        }
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """What the page computes the intervals of a system from: by threshold the limits of each of
+        `METRICS`, rounded to as many decimals as `places` says, and the variances of costs.
+        """
+        share_of_largest = self.decisions[name].error_variance / self._largest_variance
+        spread = np.rint(share_of_largest * SPREAD_UNITS).astype(int).tolist()
+        limits = []
+        for estimates in self.estimates_by_system[name]:
+            limits.append([_limits(e, n) for e, n in zip(estimates, places, strict=False)])
+        return {"spread": spread, "limits": limits}
+
+    @property
+    def _largest_variance(self) -> float:
+        """The largest variance, in absolute value, of the products of costs; 1 if all are 0."""
+        largest = max(float(np.abs(one.error_variance).max()) for one in self.decisions.values())
+        return largest or 1.0
+
+
+def _limits(estimate: Estimate, places: int) -> list[float]:
+    """The limits rounded to so many decimals."""
+    return [
+        UNDEFINED_LIMIT if math.isnan(limit) else float(f"{limit:.{places}f}")
+        for limit in (estimate.low, estimate.high)
+    ]
+
+
+def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals | OwnIntervals:
+    """The intervals of the decisions of a study; none where rows vary by unit or weight and are
+    read in blocks.
+    """
+    if study.plain:
+        return ClosedFormIntervals(study.settings.level)
+    if not isinstance(study.measured, RowsInMemory):
+        return ClosedFormIntervals(None)
+    options = study.inference_options(1)
+    metrics = [lookup.find_metric(name, "counts") for name in METRICS]
+    decisions = {}
+    estimates_by_system = {}
+    for name, table in slider.tables.items():
+        moving = MovingDecisions.of_rows(study.measured.rows[name], table)
+        decisions[name] = moving
+        estimates_by_system[name] = [
+            [inference.estimate(cell_statistic(metric, cells, 0), options) for metric in metrics]
+            for cells in moving.by_threshold
+        ]
+    return OwnIntervals(slider, decisions, estimates_by_system, study.settings.level)
+
+
+def counts_in_use(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
+    """The counts of systems at the threshold that each uses; None without a threshold."""
+    in_use: list[Counts | None] = []
+    for name in systems:
+        threshold = study.thresholds[name]
+        in_use.append(None if math.isnan(threshold) else counts.at(study.table(name), threshold))
+    return in_use
