@@ -17,6 +17,7 @@ from evalkit.metrics.hashes import Hashes
 from evalkit.metrics.rows import Rows
 
 STEP = 2**14  # rows that are processed together: their columns stay in the cache
+ALL_ROWS_GROUP = 0  # the number of the group of all rows; those of slices are above it
 
 
 class BlockSlice(NamedTuple):

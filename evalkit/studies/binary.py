@@ -36,6 +36,7 @@ from evalkit.measured.readings import (
     BinaryFirstReading,
     GroupMetric,
     MeanInfluence,
+    OddScores,
     ScoreInfluence,
     SecondReading,
     odd_scores,
@@ -43,7 +44,7 @@ from evalkit.measured.readings import (
 )
 from evalkit.measured.rows import RowsInMemory, TermAdder
 from evalkit.metrics import calibration, counts, curves, influence, rows
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import (
@@ -59,6 +60,7 @@ from evalkit.parameters.kinds import (
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes, named_as_decisions
 from evalkit.reading.reductions import scores
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import (
@@ -401,22 +403,27 @@ class BinaryStudy(row_study.RowStudy):
         """
         frames = []
         for name in self.order:
-            c = curves.from_none(self.table(name))
-            columns = {"system": name, "threshold": c.threshold} | self._decided(c)
-            frames.append(pd.DataFrame(columns)[self._swept(name, columns)])
+            table = curves.from_none(self.table(name))
+            metrics = self._decision_metrics(table)
+            frame = pd.DataFrame({"system": name, "threshold": table.threshold} | metrics)
+            frames.append(frame[self._in_sweep(name, table.threshold, metrics)])
         return pd.concat(frames, ignore_index=True)
 
-    def _swept(self, name: str, columns: Mapping[str, Any]) -> Bools:
-        """Which thresholds of a system the lines of the sweep need, with those that were chosen."""
-        threshold = columns["threshold"]
-        predicted = columns["predicted"]
-        keep = curves.drawn(predicted, columns["cost"])
+    def _in_sweep(self, name: str, threshold: Floats, metrics: Mapping[str, Floats]) -> Bools:
+        """Which thresholds of a system the lines of the sweep need, with those that were chosen.
+
+        threshold: descending. metrics: their values at each threshold.
+        """
+        is_needed = curves.drawn(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
-            keep |= curves.drawn(threshold, columns[metric])
-        marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
-        decided = np.searchsorted(-threshold, -np.array(marked), side="right") - 1
-        keep[decided[~np.isnan(marked)]] = True
-        return keep
+            is_needed |= curves.drawn(threshold, metrics[metric])
+        is_of_system = self.choices["system"] == name
+        chosen = np.array([self.thresholds[name], *self.choices["threshold"][is_of_system]])
+        chosen = chosen[~np.isnan(chosen)]
+        # the lowest threshold of the table that is not below it decides as the chosen one does
+        place = np.searchsorted(-threshold, -chosen, side="right") - 1
+        is_needed[place] = True
+        return is_needed
 
     @frame
     def choices(self) -> Iterator[Row]:
@@ -428,24 +435,24 @@ class BinaryStudy(row_study.RowStudy):
             rule_of(ReachRecall(0.9)),
         ]
         for name in self.order:
-            c = self.table(name)
-            chosen = {rule.text: rule.choose(c) for rule in rules}
-            for rule, t in {f"used: {self.rule.text}": self.thresholds[name], **chosen}.items():
-                of = {
-                    metric: float(value) for metric, value in self._decided(counts.at(c, t)).items()
-                }
-                yield {"system": name, "rule": rule, "threshold": t} | of
+            table = self.table(name)
+            threshold_by_rule = {f"used: {self.rule.text}": self.thresholds[name]}
+            threshold_by_rule |= {rule.text: rule.choose(table) for rule in rules}
+            for rule, threshold in threshold_by_rule.items():
+                metrics = self._decision_metrics(counts.at(table, threshold))
+                numbers = {metric: float(value) for metric, value in metrics.items()}
+                yield {"system": name, "rule": rule, "threshold": threshold} | numbers
 
-    def _decided(self, d: Counts) -> dict[str, Floats]:
-        """What decisions give, at each threshold of a table."""
-        shares = {
-            "predicted": counts.predicted_rate(d),
-            "precision": counts.precision(d),
-            "recall": counts.recall(d),
-        }
-        return shares | {
-            "f1": counts.f_score(d),
-            "cost": curves.cost(d, self.costs.fp, self.costs.fn),
+    def _decision_metrics(self, table: Counts) -> dict[str, Floats]:
+        """Share predicted positive, precision, recall, F1 and mean cost at each threshold of a
+        table, by name.
+        """
+        return {
+            "predicted": counts.predicted_rate(table),
+            "precision": counts.precision(table),
+            "recall": counts.recall(table),
+            "f1": counts.f_score(table),
+            "cost": curves.cost(table, self.costs.fp, self.costs.fn),
         }
 
     # Curves
@@ -513,27 +520,25 @@ class BinaryStudy(row_study.RowStudy):
         base rate.
         """
         for name in self.order:
-            for own, moved in CHANGED_BY_BASE_RATE:
-                for rate, of in ((self.base_rate, own), (self.other_rate, moved(self.other_rate))):
-                    yield {"system": name, "base_rate": rate, "metric": own.name} | self.number_of(
-                        of, name
-                    )
+            for metric, metric_at in CHANGED_BY_BASE_RATE:
+                row = {"system": name, "base_rate": self.base_rate, "metric": metric.name}
+                yield row | self.number_of(metric, name)
+                row["base_rate"] = self.other_rate
+                yield row | self.number_of(metric_at(self.other_rate), name)
 
     @frame
     def gains(self) -> Iterator[Row]:
         """Recall, lift and precision among the highest scores; a tie at the cut-off is split in
-        proportion.
+        proportion. depth: the share of rows.
         """
         for name in self.order:
+            table = self.table(name)
             for depth in DEPTHS:
-                top = curves.at_depth(self.table(name), depth * self.table(name).total)
-                shares = {
-                    "recall": float(counts.recall(top)),
-                    "precision": float(counts.precision(top)),
-                }
-                yield (
-                    {"system": name, "depth": depth} | self.number_of(lift_at(depth), name) | shares
-                )
+                top = curves.at_depth(table, depth * table.total)
+                row = {"system": name, "depth": depth} | self.number_of(lift_at(depth), name)
+                row["recall"] = float(counts.recall(top))
+                row["precision"] = float(counts.precision(top))
+                yield row
 
     # Probabilities
 
@@ -561,36 +566,40 @@ class BinaryStudy(row_study.RowStudy):
         expected under perfect calibration and the p-value of a test of it. Discrimination is
         overestimated likewise and has neither.
         """
-        errors: Errors = {
+        error_of: Errors = {
             "miscalibration": calibration.miscalibration,
             "ece_10": calibration.ece_10,
         }
         for name in self.order:
-            c = self.chances(name)
-            base = self.number_of(BASE_RATE, name)
-            parts = calibration.decompose(c)
-            alone = {part: _alone(of(c)) for part, of in errors.items()}
-            spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
-            numbers = {
-                "brier": self.loss(BRIER, name),
-                "miscalibration": alone["miscalibration"],
-                "discrimination": _alone(parts.discrimination),
-                "uncertainty": spread,
-                "ece_10": alone["ece_10"],
-            }
-            if self.plain:
-                numbers["ece_10_debiased"] = _alone(
-                    calibration.ece_debiased(calibration.bins_uniform(c))
-                )
-            numbers |= {"bias": self.loss(BIAS, name)}
-            numbers |= {part: self.number_of(metric, name) for part, metric in FITTED.items()}
-            for part, row in numbers.items():
-                perfect = self.perfect(c, errors[part]) if part in errors else consistency.UNKNOWN
-                yield (
-                    {"system": name, "part": part}
-                    | row
-                    | {"expected": perfect.expected, "p": perfect.p}
-                )
+            table = self.chances(name)
+            for part, number in self._calibration_numbers(name, table, error_of).items():
+                perfect = consistency.UNKNOWN
+                if part in error_of:
+                    perfect = self.perfect(table, error_of[part])
+                row = {"system": name, "part": part} | number
+                yield row | {"expected": perfect.expected, "p": perfect.p}
+
+    def _calibration_numbers(
+        self, name: str, table: Counts, error_of: Errors
+    ) -> dict[str, dict[str, float]]:
+        """Value and limits of each part of the table of calibration, for one system."""
+        parts = calibration.decompose(table)
+        base_rate = self.number_of(BASE_RATE, name)
+        uncertainty_limits = _limits_of_uncertainty(base_rate["low"], base_rate["high"])
+        numbers = {
+            "brier": self.loss(BRIER, name),
+            "miscalibration": _without_limits(error_of["miscalibration"](table)),
+            "discrimination": _without_limits(parts.discrimination),
+            "uncertainty": {"value": parts.uncertainty} | uncertainty_limits,
+            "ece_10": _without_limits(error_of["ece_10"](table)),
+        }
+        if self.plain:
+            debiased = calibration.ece_debiased(calibration.bins_uniform(table))
+            numbers["ece_10_debiased"] = _without_limits(debiased)
+        numbers["bias"] = self.loss(BIAS, name)
+        for part, metric in FITTED.items():
+            numbers[part] = self.number_of(metric, name)
+        return numbers
 
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
         """A mean loss with its limits.
@@ -598,55 +607,66 @@ class BinaryStudy(row_study.RowStudy):
         A loss that is no metric of the report is computed from the table of scores; it has no
         limits if rows are clustered or weighted.
         """
-        if self.data or chosen in self.settings.metrics:
+        is_in_report = chosen in self.settings.metrics
+        if self.data or is_in_report:
             e = self.estimate(chosen, name)
         else:
-            e = interval_methods.mean_of_table(
-                chosen, self.chances(name), level=self.settings.level
-            )
-        low, high = (
-            (e.low, e.high) if self.banded or chosen in self.settings.metrics else (np.nan, np.nan)
-        )
-        return {"value": e.value, "low": low, "high": high}
+            table = self.chances(name)
+            e = interval_methods.mean_of_table(chosen, table, level=self.settings.level)
+        if not (self.banded or is_in_report):
+            return _without_limits(e.value)
+        return {"value": e.value, "low": e.low, "high": e.high}
 
     def constant(self, chosen: MetricAtK) -> float:
         """The metric of a constant score (the base rate); at a threshold, of always predicting the
         larger class.
         """
-        c = self.table(self.systems[0])
-        score = self.base_rate
-        threshold = -np.inf if c.positives > c.negatives else np.inf
-        if not chosen.base.metric.needs_table_only and self.data is None:
+        table = self.table(self.systems[0])
+        threshold = -np.inf if table.positives > table.negatives else np.inf
+        if not chosen.base.metric.needs_table_only:
+            return self._constant_of_rows(chosen, threshold)
+        if chosen.uses_decisions:
+            return chosen.value_at(table, threshold)
+        one_score = Counts(
+            np.array([self.base_rate]),
+            np.array([table.positives]),
+            np.array([table.negatives]),
+            table.positives,
+            table.negatives,
+        )
+        return chosen.value_at(one_score)
+
+    def _constant_of_rows(self, chosen: MetricAtK, threshold: float) -> float:
+        """`constant` for a metric that needs the rows. threshold: that of always predicting the
+        larger class.
+        """
+        first_system = self.systems[0]
+        if self.data is None:
             # An order within units: a constant score ties all rows of a unit. The rows themselves
             # are not held, so that the metric of the system says whether it is defined.
-            within: Any = self.measure(chosen, self.systems[0])
+            within: Any = self.measure(chosen, first_system)
             return 0.5 if np.isfinite(within.value) else np.nan
-        if (
-            not chosen.base.metric.needs_table_only
-        ):  # it follows from the rows, not from the table of scores
-            sample: Any = self.measured
-            changed = (
-                {"threshold": threshold, "decision": None}
-                if chosen.uses_decisions
-                else {"score": np.full(len(self.account), score)}
-            )
-            return chosen.value(replace(sample.rows[self.systems[0]], **changed))
+        measured: Any = self.measured
+        rows = measured.rows[first_system]
         if chosen.uses_decisions:
-            return chosen.value_at(c, threshold)
-        one, positives, negatives = (
-            np.array([value]) for value in (score, c.positives, c.negatives)
-        )
-        return chosen.value_at(Counts(one, positives, negatives, c.positives, c.negatives))
+            return chosen.value(replace(rows, threshold=threshold, decision=None))
+        constant_score = np.full(len(self.account), self.base_rate)
+        return chosen.value(replace(rows, score=constant_score))
 
 
-def _alone(value: float) -> dict[str, float]:
+def _without_limits(value: float) -> dict[str, float]:
+    """The columns of a number whose limits are not known."""
     return {"value": value, "low": np.nan, "high": np.nan}
 
 
-def _spread(low: float, high: float) -> dict[str, float]:
-    """The limits of r (1 − r), which is largest at ½, from those of r."""
-    ends = low * (1 - low), high * (1 - high)
-    return {"low": min(ends), "high": 0.25 if low < 0.5 < high else max(ends)}
+def _limits_of_uncertainty(low: float, high: float) -> dict[str, float]:
+    """The limits of the uncertainty r (1 − r), which is largest at r = ½, from those of the base
+    rate r.
+    """
+    at_low = low * (1 - low)
+    at_high = high * (1 - high)
+    largest = 0.25 if low < 0.5 < high else max(at_low, at_high)
+    return {"low": min(at_low, at_high), "high": largest}
 
 
 # From rows at hand, and from blocks ---------------------------------------------------------------
@@ -657,13 +677,16 @@ WITHIN = [MetricAtK(metric) for metric in tables.COUNTS.values() if metric.needs
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """The parameters of a binary study, checked. alone: True if there is one system."""
+class CheckedParameters:
+    """The parameters of a binary study, checked.
+
+    rule: how a threshold is chosen. is_single: True if there is one system.
+    """
 
     settings: Settings
     rule: Rule
     costs: Costs
-    alone: bool
+    is_single: bool
 
     @property
     def choice(self) -> bootstrap.ThresholdChoice | None:
@@ -681,19 +704,22 @@ class Asked:
         """
         if self.choice is None:
             return None
-        if self.alone and rows.plain:
+        if self.is_single and rows.plain:
             return cache(partial(self.choice.of_table, rows.counts))
         return cache(partial(self.choice.of_rows, rows))
 
 
-def asked(
+def checked_parameters(
     systems: tuple[str, ...], outside: str, p: ClassificationParameters, limits: Limits
-) -> Asked:
+) -> CheckedParameters:
     """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
     is none.
     """
-    lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
-    lacks |= {} if p.unit else {"scores of units": OF_UNITS}
+    lacks = {}
+    if outside:
+        lacks["probabilities"] = f"probabilities, {outside}"
+    if not p.unit:
+        lacks["scores of units"] = OF_UNITS
     chosen = lookup.find_computable(p.metrics, "counts", (*ORDER, *AT), lacks)
     settings = study.settings(
         p,
@@ -707,137 +733,154 @@ def asked(
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
     costs = rule.costs or p.costs or EqualCosts()
-    return Asked(settings, rule, costs, alone=len(systems) == 1)
+    return CheckedParameters(settings, rule, costs, is_single=len(systems) == 1)
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> BinaryStudy:
-    """The study of rows in memory."""
-    a = asked(data.rows.systems, data.outside, p, limits)
-    fields, shared = row_study.of_rows(data, a.settings, p)
-    precision = {name: own["score"] for name, own in data.rows.precision.items()}
-    decision = data.decision if p.threshold is None else {}
-    rows = {
-        name: Rows(data.actual, score, decision=decision.get(name), **shared)
-        for name, score in data.score.items()
-    }
-    thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
-    held = {}
-    for name, own in rows.items():
-        redraw = None if decision else a.redraw(own)
-        held[name] = own.at_threshold(thresholds[name], redraw)
-    decision_column = data.rows.columns["predicted"] if decision else ""
+    """The study of rows in memory.
+
+    The decisions of a column count unless a threshold is set, which then takes their place.
+    """
+    checked = checked_parameters(data.rows.systems, data.outside, p, limits)
+    fields, columns = row_study.of_rows(data, checked.settings, p)
+    precision = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
+    decisions = data.decision if p.threshold is None else {}
+    thresholds = {}
+    rows_at_threshold = {}
+    for name, score in data.score.items():
+        rows = Rows(data.actual, score, decision=decisions.get(name), **columns)
+        thresholds[name] = checked.rule.at(rows.counts, precision[name])
+        redraw = None if decisions else checked.redraw(rows)
+        rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
+    decision_column = data.rows.columns["predicted"] if decisions else ""
     unused = data.unused_decisions
-    if data.decision and not decision:  # the threshold that was asked for takes its place
+    if data.decision and not decisions:
         unused = unused or (data.rows.columns["predicted"],)
     fields |= {
         "decision_column": decision_column,
         "unused_decisions": unused,
-        "measured": RowsInMemory(held, lambda: data.rows.id),
+        "measured": RowsInMemory(rows_at_threshold, lambda: data.rows.id),
         "precision": precision,
         "thresholds": thresholds,
     }
     odd = [odd_scores(score, data.actual == 1) for score in data.score.values()]
-    return _study(fields, a, data.names, int(data.actual.sum()), odd)
+    return _study(fields, checked, data.names, int(data.actual.sum()), odd)
 
 
 def _study(
     fields: dict[str, Any],
-    a: Asked,
+    checked: CheckedParameters,
     names: Sequence[str],
     positives: int,
-    odd: Iterable[tuple[int, int]],
+    odd: Iterable[OddScores],
 ) -> BinaryStudy:
-    """The study. odd: of each system the number of scores outside 0..1, and of 0 or 1 that are
-    wrong.
-    """
-    beyond, wrong = (
-        dict(zip(fields["thresholds"], side, strict=True)) for side in zip(*odd, strict=True)
-    )
+    """The study. names: of the negative and the positive class. odd: of each system."""
+    odd_by_system = dict(zip(fields["thresholds"], odd, strict=True))
     return BinaryStudy(
         **fields,
         positive=names[1],
         negative=names[0],
         positives=positives,
-        rule=a.rule,
-        costs=a.costs,
-        outside=beyond,
-        wrong=wrong,
+        rule=checked.rule,
+        costs=checked.costs,
+        outside={name: found.outside for name, found in odd_by_system.items()},
+        wrong={name: found.certain_errors for name, found in odd_by_system.items()},
     )
 
 
 def of_blocks(
-    of: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL
+    data: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> BinaryStudy:
-    """The study of a table that is read twice: influence values depend on all scores."""
-    t = of.table
-    a = asked(t.systems, of.outside, p, limits)
-    within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
-    for chosen in a.settings.metrics:
+    """The study of a table that is read twice: influence values depend on all scores.
+
+    Raises ParameterError for a metric that needs all rows in memory, and for one of units with more
+    than `UNITS` of them.
+    """
+    table = data.table
+    checked = checked_parameters(table.systems, data.outside, p, limits)
+    settings = checked.settings
+    within = [chosen for chosen in settings.metrics if chosen in WITHIN]
+    for chosen in settings.metrics:
         if not (chosen.base.metric.needs_table_only or chosen in within):
-            why = (
-                f"computed from the column {' and '.join(chosen.metric.columns)}, which needs all "
-                f"rows in memory"
+            columns = " and ".join(chosen.metric.columns)
+            raise ParameterError(
+                f"metrics: {chosen.label} is computed from the column {columns}, which needs all "
+                f"rows in memory, got {table.rows:,} rows"
             )
-            raise ParameterError(f"metrics: {chosen.label} is {why}, got {t.rows:,} rows")
     if within:  # the rows of a unit must meet
-        t = replace(t, schema=replace(t.schema, units_split=False))
-    nameless = row_study.nameless(t)
-    first = _first(of, a, within, limits)
-    scored = row_study.counted(t, first)
-    rows = scored.rows
-    if within and (n := scored.further.within[0].n) > UNITS:
-        of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
-        raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
-    design = statistic.layout_of(units=t.schema.unit, weights=of.scale is not None)
-    precision = {name: of.precision(name)[0] for name in t.systems}
+        table = replace(table, schema=replace(table.schema, units_split=False))
+    first = _first_reading(data, checked, within, limits)
+    summary = row_study.counted(table, first)
+    if within:
+        units = summary.further.within[0].n
+        if units > UNITS:
+            raise ParameterError(
+                f"metrics: {within[0].label} needs the value of each {settings.unit}, of "
+                f"{UNITS:,} at most, got {units:,}"
+            )
+    precision = {name: data.precision(name)[0] for name in table.systems}
     measured = SummedBinary(
-        systems=t.systems,
+        systems=table.systems,
         first=first,
-        summary=scored,
-        layout=design,
-        threshold_of=lambda name, c: a.rule.at(c, precision[name]),
-        choice=a.choice,
+        summary=summary,
+        layout=statistic.layout_of(units=table.schema.unit, weights=data.scale is not None),
+        threshold_of=lambda name, counts: checked.rule.at(counts, precision[name]),
+        choice=checked.choice,
     )
     measured.refuse_partial_losses()
-    if not t.paired:
-        nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    if second := _second_reading(of, a, measured):
-        if second.candidates and not t.paired:  # each row goes to a part
-            numbered = t.engine.dialect.row_number is not None
-            again = replace(nameless.schema, numbered=numbered, drawn=not numbered)
-            nameless = replace(nameless, schema=again)
-        measured = replace(measured, second=second, second_summary=nameless.total(second))
-    fields = row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None)
+    second = _second_reading(data, checked, measured)
+    if second:
+        second_summary = _table_of_second_reading(table, second).total(second)
+        measured = replace(measured, second=second, second_summary=second_summary)
+    fields = row_study.of_blocks(table, summary.rows, settings, p, weighted=data.scale is not None)
     fields |= {
         "measured": measured,
         "precision": precision,
         "thresholds": measured.thresholds,
-        "unused_decisions": named_as_decisions(t.others),
+        "unused_decisions": named_as_decisions(table.others),
     }
-    odd = scored.further.outside.sums.tolist(), scored.further.certain_errors.sums.tolist()
-    return _study(fields, a, of.names, scored.further.positives, zip(*odd, strict=True))
+    outside = summary.further.outside.sums.tolist()
+    certain_errors = summary.further.certain_errors.sums.tolist()
+    odd = map(OddScores, outside, certain_errors)
+    return _study(fields, checked, data.names, summary.further.positives, odd)
 
 
-def _first(
-    of: scores.Predictions, a: Asked, within: Sequence[MetricAtK], limits: Limits
+def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
+    """The table without what the first reading alone needs: names of rows, and ids if each row has
+    all systems.
+    """
+    table = row_study.nameless(table)
+    if not table.paired:
+        table = replace(table, schema=replace(table.schema, id=None))
+        if second.candidates:  # each row goes to a part of the sample, by its number if it has one
+            numbered = table.engine.dialect.row_number is not None
+            schema = replace(table.schema, numbered=numbered, drawn=not numbered)
+            table = replace(table, schema=schema)
+    return table
+
+
+def _first_reading(
+    data: scores.Predictions,
+    checked: CheckedParameters,
+    within: Sequence[MetricAtK],
+    limits: Limits,
 ) -> BinaryFirstReading:
-    systems = of.table.systems
-    primary = a.settings.metrics[0]
-    few = row_study.few_units(of.table, limits)
-    counting = class_cells.CellCounter(2, of.scale, of.squares, labels_study.FEW, few)
-    asked = [c for c in a.settings.metrics if c not in within and not c.uses_decisions]
-    losses = dict.fromkeys(c.base for c in asked if isinstance(c.base.metric.kind, TermsKind))
-    cuts = (
-        None
-        if a.rule.fixed is None
-        else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
-    )
+    """What is counted and added up at the first reading. within: the metrics of units."""
+    systems = data.table.systems
+    metrics = checked.settings.metrics
+    primary = metrics[0]
+    few = row_study.few_units(data.table, limits)
+    of_scores = [c.base for c in metrics if c not in within and not c.uses_decisions]
+    losses = dict.fromkeys(c for c in of_scores if isinstance(c.metric.kind, TermsKind))
+    exact_thresholds = None
+    if checked.rule.fixed is not None:
+        exact_thresholds = [checked.rule.at(NOTHING, data.precision(name)[0]) for name in systems]
     return BinaryFirstReading(
-        counting=counting,
+        counting=class_cells.CellCounter(2, data.scale, data.squares, labels_study.FEW, few),
         loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
-        max_ids=of.table.ids_held,
-        exact_thresholds=cuts,
+        max_ids=data.table.ids_held,
+        exact_thresholds=exact_thresholds,
         within=within,
         slices_losses=primary.base in losses,
         within_slices=primary in within,
@@ -845,42 +888,52 @@ def _first(
 
 
 def _second_reading(
-    of: scores.Predictions, a: Asked, measured: SummedBinary
+    data: scores.Predictions, checked: CheckedParameters, measured: SummedBinary
 ) -> SecondReading | None:
-    """The second reading; None if tables and losses suffice."""
+    """What is added up at the second reading: influence values, and decisions at thresholds that
+    only the first reading tells. None if tables and losses suffice.
+    """
+    if measured.plain and checked.is_single:
+        return None
+    choice = checked.choice
     systems = range(len(measured.systems))
     means = dict[GroupMetric, MeanInfluence]()
-    decided = []
-    choice = a.choice
-    if measured.plain and a.alone:
-        return None
+    decision_groups = []
     for group in sorted(measured.groups):
-        asked = a.settings.metrics[:1] if group else a.settings.metrics
-        read = [
-            c.base
-            for c in asked
-            if c.base.metric.needs_table_only
-            and (c.uses_decisions or not isinstance(c.base.metric.kind, TermsKind))
-        ]
-        decided += [group] if read or (choice and not group) else []
-        for chosen in (chosen for chosen in read if not chosen.uses_decisions):
+        is_whole = group == ALL_ROWS_GROUP
+        metrics = checked.settings.metrics if is_whole else checked.settings.metrics[:1]
+        read_again = [chosen.base for chosen in metrics if _needs_second_reading(chosen)]
+        if read_again or (choice and is_whole):
+            decision_groups.append(group)
+        for chosen in read_again:
+            if chosen.uses_decisions:
+                continue
             influence_tables = [
                 [ScoreInfluence.from_table(chosen, measured.scores(group, i, 0))] for i in systems
             ]
-            means[GroupMetric(group, chosen.label)] = MeanInfluence(
-                influence_tables, np.ones(1), strata=2
-            )
-    if not decided:
+            mean = MeanInfluence(influence_tables, np.ones(1), strata=2)
+            means[GroupMetric(group, chosen.label)] = mean
+    if not decision_groups:
         return None
     second = SecondReading(
         first=measured.first,
         plain=measured.plain,
         means=means,
-        thresholds=[np.array([t]) for t in measured.thresholds.values()],
-        decision_groups=decided,
+        thresholds=[np.array([threshold]) for threshold in measured.thresholds.values()],
+        decision_groups=decision_groups,
     )
     if choice is None:
         return second
-    units = of.table.schema.units or measured.summary.rows
-    candidates = [choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems]
+    units = data.table.schema.units or measured.summary.rows
+    candidates = []
+    for i in systems:
+        table = measured.scores(ALL_ROWS_GROUP, i, 0).counts
+        candidates.append(choice.candidates(table, units=units))
     return replace(second, candidates=candidates, parts=bootstrap.PARTS)
+
+
+def _needs_second_reading(chosen: MetricAtK) -> bool:
+    """True for a metric of decisions, and for one of the table of scores that is no mean loss."""
+    metric = chosen.base.metric
+    is_mean_loss = isinstance(metric.kind, TermsKind)
+    return metric.needs_table_only and (chosen.base.uses_decisions or not is_mean_loss)
