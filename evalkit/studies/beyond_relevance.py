@@ -2,30 +2,30 @@
 coverage.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.study import estimate_columns, limits
+from evalkit.studies.study import Row, estimate_columns, limits
 from evalkit.system import cached
 
-BOUNDS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
-ARRANGED = 5_000_000  # rows that all arrangements of one system may have together
+BOUNDS_COLUMNS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
+MOST_ROWS = 5_000_000  # that all ways to judge the lists of one system may have together
 
 
 @cached
 def bounds(study: Ranking) -> pd.DataFrame:
     """The bounds of each system's metrics with unjudged items in its first `study.depth` ranks:
-    `BOUNDS`.
+    `BOUNDS_COLUMNS`.
 
     Each of these items may be relevant, with the highest grade of the judgements, or not relevant.
     unjudged: their number in all lists. value, low, high: means over the n queries on which the
@@ -33,77 +33,83 @@ def bounds(study: Ranking) -> pd.DataFrame:
     there are too many.
     """
     if not study.runs.rankings:
-        return pd.DataFrame(columns=BOUNDS)
-    every = (
-        (name, *row) for name in study.order for row in _of_system(study, study.runs.rankings[name])
-    )
-    rows = [{"metric": chosen.label, "system": name} | limits for name, chosen, limits in every]
-    frame = pd.DataFrame(rows, columns=BOUNDS)
+        return pd.DataFrame(columns=BOUNDS_COLUMNS)
+    rows = list[Row]()
+    for name in study.order:
+        rows += _bounds_of_system(study, name, study.runs.rankings[name])
+    frame = pd.DataFrame(rows, columns=BOUNDS_COLUMNS)
     place = {chosen.label: i for i, chosen in enumerate(study.settings.metrics)}
     return frame.sort_values(
         "metric", key=lambda labels: labels.map(place), kind="stable", ignore_index=True
     )
 
 
-def _of_system(
-    study: Ranking, r: rankings.Rankings
-) -> Iterator[tuple[MetricAtK, dict[str, float]]]:
-    """The limits of each metric that is a mean over queries; nothing for a system without an
-    unjudged item.
+def _bounds_of_system(study: Ranking, name: str, lists: rankings.Rankings) -> Iterator[Row]:
+    """The bounds of each metric that is a mean over queries; nothing for a system without an
+    unjudged item, and for one with too many.
     """
-    unknown = Unknown.of(r, study.depth)
-    if not unknown.most or unknown.most * 2 * len(r.retrieved.grade) > ARRANGED:
+    unjudged = UnjudgedRows.find(lists, study.depth)
+    if not unjudged.most or unjudged.most * 2 * len(lists.retrieved.grade) > MOST_ROWS:
         return
-    worlds = [r, *unknown.worlds(max(study.relevance_level, study.runs.top_grade))]
+    highest_grade = max(study.relevance_level, study.runs.top_grade)
+    ways_to_judge = [lists, *unjudged.extreme_judgements(highest_grade)]
     for chosen in study.settings.metrics:
-        values = [chosen.sums(world, study.relevance_level) for world in worlds]
-        if values[0].denominator is None and values[0].defined.any():
-            limits = _limits(np.array([sums.numerator for sums in values]))
-            yield chosen, limits | {"unjudged": int(unknown.count.sum())}
+        sums = [chosen.sums(judged, study.relevance_level) for judged in ways_to_judge]
+        is_mean = sums[0].denominator is None
+        if is_mean and sums[0].defined.any():
+            row: Row = {"metric": chosen.label, "system": name}
+            row |= _means_of_extremes(np.array([one.numerator for one in sums]))
+            yield row | {"unjudged": int(unjudged.count.sum())}
 
 
-def _limits(values: Floats) -> dict[str, float]:
-    """The mean of the first row's values that exist, and those of the lowest and the highest of
-    each column.
+def _means_of_extremes(values: Floats) -> dict[str, float]:
+    """The mean over queries as the lists are judged now, and with the lowest and the highest value
+    of each query.
+
+    values: one row for each way to judge, the first that of now; one column for each query. Queries
+    without a value now are left out.
     """
     values = values[:, ~np.isnan(values[0])]
-    means = (
-        row.mean() for row in (values[0], np.nanmin(values, axis=0), np.nanmax(values, axis=0))
-    )
-    return dict(zip(("value", "low", "high"), map(float, means), strict=True)) | {
-        "n": values.shape[1]
+    return {
+        "value": float(values[0].mean()),
+        "low": float(np.nanmin(values, axis=0).mean()),
+        "high": float(np.nanmax(values, axis=0).mean()),
+        "n": values.shape[1],
     }
 
 
 @dataclass(frozen=True, eq=False)
-class Unknown:
-    """The unjudged rows near the top of each list: row, list, number from the top. count: unjudged
-    rows per list.
+class UnjudgedRows:
+    """The unjudged rows near the top of each list.
+
+    judged_lists: of one system. row, owner, nth: of each unjudged row its place among all rows, its
+    list, and its number among the unjudged ones of its list, from 1 at the top. count: unjudged
+    rows of each list.
     """
 
-    r: rankings.Rankings
+    judged_lists: rankings.Rankings
     row: Ints
     owner: Ints
     nth: Ints
     count: Ints
 
     @classmethod
-    def of(cls, r: rankings.Rankings, depth: int) -> "Unknown":
+    def find(cls, system: rankings.Rankings, depth: int) -> "UnjudgedRows":
         """The unjudged rows in the first `depth` ranks."""
-        lists = r.retrieved
+        lists = system.retrieved
         row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
         owner = lists.owner[row]
         count = np.bincount(owner, minlength=len(lists))
-        return cls(
-            r, row, owner, np.arange(1, len(row) + 1) - (np.cumsum(count) - count)[owner], count
-        )
+        in_earlier_lists = np.cumsum(count) - count
+        nth = np.arange(1, len(row) + 1) - in_earlier_lists[owner]
+        return cls(system, row, owner, nth, count)
 
     @property
     def most(self) -> int:
         """The largest number of unjudged rows in a list."""
         return int(self.count.max(initial=0))
 
-    def worlds(self, grade: float) -> Iterator[rankings.Rankings]:
+    def extreme_judgements(self, grade: float) -> Iterator[rankings.Rankings]:
         """For each j, the rankings in which the first j, or the last j, of each list's unjudged
         items are relevant.
 
@@ -111,30 +117,36 @@ class Unknown:
         for j relevant items.
         """
         for j in range(self.most + 1):
-            relevant = np.minimum(j, self.count)
-            yield self._judged(self.nth <= relevant[self.owner], grade)
-            yield self._judged(self.nth > (self.count - relevant)[self.owner], grade)
+            n_relevant = np.minimum(j, self.count)
+            yield self._judged(self.nth <= n_relevant[self.owner], grade)
+            yield self._judged(self.nth > (self.count - n_relevant)[self.owner], grade)
 
-    def _judged(self, relevant: Bools, grade: float) -> rankings.Rankings:
+    def _judged(self, is_relevant: Bools, grade: float) -> rankings.Rankings:
         """The rankings if these of the unjudged items are relevant, with this grade, and the others
-        are not.
+        are not. The ideal lists get the items too.
         """
-        grades = self.r.retrieved.grade.copy()
-        ideal = self.r.ideal
-        grades[self.row] = np.where(relevant, grade, 0.0)
-        every = np.concatenate([ideal.grade, grades[self.row]])
+        added_grade = np.where(is_relevant, grade, 0.0)
+        retrieved_grade = self.judged_lists.retrieved.grade.copy()
+        retrieved_grade[self.row] = added_grade
+        ideal = self.judged_lists.ideal
+        ideal_grade = np.concatenate([ideal.grade, added_grade])
         owner = np.concatenate([ideal.owner, self.owner])
-        order = np.lexsort((-every, owner))
-        offset = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(ideal)))])
-        best = rankings.Lists(every[order], np.zeros(len(every), bool), offset)
-        return replace(self.r, retrieved=replace(self.r.retrieved, grade=grades), ideal=best)
+        best_first = np.lexsort((-ideal_grade, owner))
+        list_ends = np.cumsum(np.bincount(owner, minlength=len(ideal)))
+        new_ideal = rankings.Lists(
+            ideal_grade[best_first],
+            np.zeros(len(ideal_grade), bool),
+            np.concatenate([[0], list_ends]),
+        )
+        retrieved = replace(self.judged_lists.retrieved, grade=retrieved_grade)
+        return replace(self.judged_lists, retrieved=retrieved, ideal=new_ideal)
 
 
 # Diversity, novelty and coverage ------------------------------------------------------------------
 
 
 OPPOSITE = 2.0  # the cosine distance of opposite directions
-DIFFERENCES = [
+DIFFERENCE_COLUMNS = [
     "metric",
     "first",
     "second",
@@ -147,88 +159,96 @@ DIFFERENCES = [
     "n",
     "method",
 ]
-MEASURES = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
+MEASURE_COLUMNS = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 
 @cached
 def measures(study: Ranking) -> pd.DataFrame:
-    """Every measure of each system at `study.depth`: `MEASURES`; empty without `items` or if lists
-    are not in memory.
+    """Every measure of each system at `study.depth`: `MEASURE_COLUMNS`; empty without `items` or if
+    lists are not in memory.
 
     n: number of lists with a value. left_out: number of items among the first k that the table
     lacks, or that lack what the measure needs.
     """
     rows = []
-    for name, measure in (
-        (name, one) for name, every in _by_system(study).items() for one in every.values()
-    ):
-        unknown = diversity.unknown_items(measure.lists, measure.has, study.depth).sum()
-        place = {"metric": measure.name, "system": name, "k": study.depth}
-        rows.append(place | estimate_columns(measure.estimate) | {"left_out": int(unknown)})
-    return pd.DataFrame(rows, columns=MEASURES)
+    for name, measures_of_system in _by_system(study).items():
+        for measure in measures_of_system.values():
+            left_out = diversity.unknown_items(measure.lists, measure.is_usable, study.depth)
+            row = {"metric": measure.name, "system": name, "k": study.depth}
+            row |= estimate_columns(measure.estimate)
+            rows.append(row | {"left_out": int(left_out.sum())})
+    return pd.DataFrame(rows, columns=MEASURE_COLUMNS)
 
 
 @cached
 def differences(study: Ranking) -> pd.DataFrame:
-    """The differences of every measure between pairs of systems: `DIFFERENCES`; p adjusted by Holm
-    within a measure.
+    """The differences of every measure between pairs of systems: `DIFFERENCE_COLUMNS`; p adjusted
+    by Holm within a measure.
 
     Means over lists are compared by sign flips over the lists (or their units) with a value of both
     systems; measures of all lists together by the paired t-test of jackknife values.
     """
-    every = _by_system(study)
+    by_system = _by_system(study)
+    names = next(iter(by_system.values()), {})  # the same for all systems
     rows = []
-    for metric in next(iter(every.values()), {}):
+    for metric in names:
         tests = [
-            _compared(study, every[first][metric], every[second][metric])
+            _comparison(study, by_system[first][metric], by_system[second][metric])
             for first, second in study.pairs
         ]
-        for (first, second), c in zip(study.pairs, significance.adjust(tests), strict=True):
-            pair = {"metric": metric, "first": first, "second": second, "k": study.depth}
-            tested = {
-                "p": c.p_value,
-                "adjusted": c.adjusted,
-                "n": c.difference.n,
-                "method": c.method,
+        for (first, second), comparison in zip(
+            study.pairs, significance.adjust(tests), strict=True
+        ):
+            row = {"metric": metric, "first": first, "second": second, "k": study.depth}
+            row |= limits(comparison.difference, "difference")
+            row |= {
+                "p": comparison.p_value,
+                "adjusted": comparison.adjusted,
+                "n": comparison.difference.n,
+                "method": comparison.method,
             }
-            rows.append(pair | limits(c.difference, "difference") | tested)
-    return pd.DataFrame(rows, columns=DIFFERENCES)
+            rows.append(row)
+    return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS)
 
 
-def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
-    return study.asked_comparison(lambda level: _compared_at(study, first, second, level))
+def _comparison(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
+    """Compare two systems in a measure, as the study's question asks."""
+    return study.asked_comparison(lambda level: _comparison_at(study, first, second, level))
 
 
-def _compared_at(
+def _comparison_at(
     study: Ranking, first: "_Measure", second: "_Measure", level: float
 ) -> significance.Comparison:
-    o = replace(study.inference_options(2), level=level)
-    d = first.moved - second.moved
-    if np.isnan(d).all() or (
-        first.whole and not np.ptp(d)
-    ):  # no list alone moves the number: its error is unknown
-        return inference.undefined(o.level, o.unit)
-    if first.whole:
-        return significance.paired_t(d, level=o.level, unit=o.unit)
-    of_unit = Sums(d).summed_by_unit(~np.isnan(d), study.unit)  # Σ difference, and lists
+    """The two-sided comparison of two systems with limits at a level."""
+    options = replace(study.inference_options(2), level=level)
+    d = first.values - second.values
+    # where no list alone changes the number of all lists, its error is unknown
+    is_error_unknown = first.is_of_all_lists and not np.ptp(d)
+    if np.isnan(d).all() or is_error_unknown:
+        return inference.undefined(options.level, options.unit)
+    if first.is_of_all_lists:
+        return significance.paired_t(d, level=options.level, unit=options.unit)
+    units = Sums(d).summed_by_unit(~np.isnan(d), study.unit)
     return significance.sign_flip(
-        of_unit.numerator, of_unit.size, rng=o.rng, level=o.level, unit=o.unit
+        units.numerator, units.size, rng=options.rng, level=options.level, unit=options.unit
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """A measure of the lists of one system. has: True for each item that it can use.
+    """A measure of the lists of one system.
 
-    moved: of each list, or of a number of all lists (whole) the jackknife's values.
+    is_usable: True for each item of the catalogue that has what the measure needs. values: of each
+    list, NaN if it has none; of a measure of all lists together the jackknife's values of the lists
+    or units.
     """
 
     name: str
     estimate: intervals.Estimate
-    has: Bools
+    is_usable: Bools
     lists: diversity.Items
-    moved: Floats
-    whole: bool = False
+    values: Floats
+    is_of_all_lists: bool = False
 
 
 @cached
@@ -236,23 +256,24 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
     """Every measure of every system; nothing without `items` and without lists in memory."""
     if study.catalogue is None or study.runs.retrieved is None:
         return {}
-    stock = study.catalogue
     lists = study.catalogue.listed(study.runs.retrieved)
-    return {
-        name: {one.name: one for one in _measures(study, stock, lists[name])}
-        for name in study.order
-    }
+    by_system = {}
+    for name in study.order:
+        of_system = _measures(study, study.catalogue, lists[name])
+        by_system[name] = {measure.name: measure for measure in of_system}
+    return by_system
 
 
 def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[_Measure]:
     """Each measure that the table allows."""
     k = study.depth
 
-    def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
-        known = ~np.isnan(values)
-        arm = independent.ratio_of(Sums(values).summed_by_unit(known, study.unit))
-        e = interval_methods.arm_within(arm, 0.0, high, level=study.settings.level)
-        return _Measure(name, replace(e, n=int(known.sum())), has, lists, values)
+    def mean(name: str, values: Floats, is_usable: Bools, highest: float = 1.0) -> _Measure:
+        """The mean over lists of a measure of each list, from 0 to the highest value."""
+        has_value = ~np.isnan(values)
+        arm = independent.ratio_of(Sums(values).summed_by_unit(has_value, study.unit))
+        e = interval_methods.arm_within(arm, 0.0, highest, level=study.settings.level)
+        return _Measure(name, replace(e, n=int(has_value.sum())), is_usable, lists, values)
 
     if stock.category is not None:
         values = diversity.intra_list_diversity_category(lists, stock.category, k)
@@ -262,26 +283,35 @@ def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[
         yield mean("diversity by features", values, diversity.described(stock.features), OPPOSITE)
     for name, share in novelty_shares(stock):
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
-    for name, (of, by_list) in WHOLE.items():
-        moved = (
-            by_list(lists, k)
-            if study.unit is None
-            else diversity.jackknife_by_unit(lists, study.unit, of, k)
-        )
-        e = jackknifed(of(diversity.exposure(lists, k)), moved, level=study.settings.level)
-        yield _Measure(
-            name, replace(e, n=len(lists)), np.ones(len(stock), bool), lists, moved, whole=True
-        )
+    all_items = np.ones(len(stock), bool)
+    for name, measure in MEASURES_OF_ALL_LISTS.items():
+        value = measure.of_exposure(diversity.exposure(lists, k))
+        if study.unit is None:
+            jackknife = measure.jackknife(lists, k)
+        else:
+            jackknife = diversity.jackknife_by_unit(lists, study.unit, measure.of_exposure, k)
+        e = replace(jackknifed(value, jackknife, level=study.settings.level), n=len(lists))
+        yield _Measure(name, e, all_items, lists, jackknife, is_of_all_lists=True)
 
 
-# of all lists together: from how many lists show each item, and the jackknife's values of the lists
-WHOLE = {
-    "coverage": (diversity.share_exposed, diversity.catalogue_coverage_by_list),
-    "Gini of exposure": (diversity.gini, diversity.exposure_gini_by_list),
+class MeasureOfAllLists(NamedTuple):
+    """A measure of all lists together.
+
+    of_exposure: its value from how many lists show each item. jackknife: the values of each list by
+    the jackknife, from the lists and the depth.
+    """
+
+    of_exposure: Callable[[Ints], float]
+    jackknife: Callable[[diversity.Items, int], Floats]
+
+
+MEASURES_OF_ALL_LISTS = {
+    "coverage": MeasureOfAllLists(diversity.share_exposed, diversity.catalogue_coverage_by_list),
+    "Gini of exposure": MeasureOfAllLists(diversity.gini, diversity.exposure_gini_by_list),
 }
 
 
-def jackknifed(value: float, moved: Floats, *, level: float) -> intervals.Estimate:
+def jackknifed(value: float, jackknife: Floats, *, level: float) -> intervals.Estimate:
     """A measure of all lists together, in 0..1, with t limits from the units' jackknife values, cut
     at 0 and 1.
 
@@ -293,17 +323,15 @@ def jackknifed(value: float, moved: Floats, *, level: float) -> intervals.Estima
     >>> jackknifed(0.9, np.array([1.0, 0.8]), level=0.95).high
     1.0
     """
-    error = float(np.sqrt(independent.arm_of(value, moved - value).variance)) or np.nan
-    e = intervals.t_interval(value, error, n=len(moved), level=level, method="jackknife t")
+    error = float(np.sqrt(independent.arm_of(value, jackknife - value).variance)) or np.nan
+    e = intervals.t_interval(value, error, n=len(jackknife), level=level, method="jackknife t")
     return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))
 
 
 def novelty_shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
     """The novelty measures that the table allows, each with the probability p of every item."""
     if stock.popularity is not None:
-        yield (
-            "novelty by interactions",
-            diversity.interaction_share(np.nan_to_num(stock.popularity)),
-        )
+        interactions = np.nan_to_num(stock.popularity)
+        yield "novelty by interactions", diversity.interaction_share(interactions)
     if stock.user_share is not None:
         yield "novelty by users", stock.user_share

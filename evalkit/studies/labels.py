@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,11 +44,18 @@ from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among
 from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, with_limits
 
+
+class BestThreshold(NamedTuple):
+    """A common threshold, and micro F1 there."""
+
+    threshold: float
+    micro_f1: float
+
+
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
-BESIDE_LABELS = (
-    7  # numbers at a threshold: a weight, and both terms of three metrics over all labels
-)
+# numbers at a threshold beside those of labels: a weight, and both terms of three metrics of all
+BESIDE_LABELS = 7
 FEW = 16  # cells of a label by what two systems predict
 
 
@@ -104,21 +111,16 @@ class LabelsStudy(EachStudy):
             "average_precision": tables.AVERAGE_PRECISION,
         }
         for name, (j, label) in product(self.order, enumerate(self.names)):
-            counted = self.measured.outcomes(name, j)._asdict()
-            of = {
-                metric: self.measured.derived(SHARE, name, change, j)
-                for metric, change in shares.items()
-            }
-            of |= {
-                metric: self.measured.problem_metric(one, name, j)
-                for metric, one in several.items()
-            }
+            estimates = {}
+            for column, change in shares.items():
+                share = self.measured.derived(SHARE, name, change, j)
+                estimates[column] = self.estimated(share)
+            for column, metric in several.items():
+                statistic = self.measured.problem_metric(metric, name, j)
+                estimates[column] = self.estimated(statistic)
             row = {"system": name, "label": label, "n": int(self.sizes[j])}
-            yield (
-                row
-                | counted
-                | with_limits({metric: self.estimated(one) for metric, one in of.items()})
-            )
+            row |= self.measured.outcomes(name, j)._asdict()
+            yield row | with_limits(estimates)
 
     @property
     def weakest(self) -> Weakest | None:
@@ -150,18 +152,22 @@ class LabelsStudy(EachStudy):
 
     def at_step(self, chosen: MetricAtK, number: int) -> Statistic:
         """A metric of the leader at one of the common thresholds."""
-        of: Statistic = self.measured.at_common_threshold(
-            chosen, self.leader, number, float(self.thresholds[number])
+        threshold = float(self.thresholds[number])
+        statistic: Statistic = self.measured.at_common_threshold(
+            chosen, self.leader, number, threshold
         )
-        return of
+        return statistic
 
     @cached_property
-    def best(self) -> tuple[float, float]:
+    def best(self) -> BestThreshold:
         """The leader's common threshold with the highest micro F1 among all its scores, and that
-        F1.
+        F1, NaN if no row is then predicted positive.
         """
-        at = curves.best_f(self.pooled)
-        return at, float(counts.f_score(counts.at(self.pooled, at))) if np.isfinite(at) else np.nan
+        threshold = curves.best_f(self.pooled)
+        if not np.isfinite(threshold):
+            return BestThreshold(threshold, np.nan)
+        micro_f1 = counts.f_score(counts.at(self.pooled, threshold))
+        return BestThreshold(threshold, float(micro_f1))
 
     @frame
     def tops(self) -> Iterator[Row]:
@@ -175,22 +181,25 @@ class LabelsStudy(EachStudy):
         difference with limits.
         """
         for j, label in enumerate(self.names):
-            e = self.estimated(self.measured.score_excess(self.leader, j))
-            score = float(e.value + self.shares[j])
-            yield {"label": label, "score": score, "share": self.shares[j]} | limits(
-                e, "difference"
-            )
+            excess = self.estimated(self.measured.score_excess(self.leader, j))
+            share = self.shares[j]
+            row = {"label": label, "score": float(excess.value + share), "share": share}
+            yield row | limits(excess, "difference")
 
 
 def _true(rows: Rows) -> np.ndarray:
+    """Whether the label is true, of each row."""
     return rows.actual == 1
 
 
 def _predicted(rows: Rows) -> np.ndarray:
+    """Whether the label is predicted, of each row."""
     return rows.predicted == 1
 
 
-def asked(p: ClassificationParameters, systems: tuple[str, ...], limits: Limits) -> Settings:
+def checked_settings(
+    p: ClassificationParameters, systems: tuple[str, ...], limits: Limits
+) -> Settings:
     """The parameters, checked."""
     chosen = lookup.find_metrics(p.metrics, "labels", METRICS)
     settings = study.settings(
@@ -220,9 +229,9 @@ def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
     return 0.5
 
 
-def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
+def label_thresholds(threshold: float, precisions: Sequence[rules.Precision]) -> Floats:
     """The threshold of each label, rounded to the precision of its scores."""
-    return np.array([rules.rounded(threshold, to) for to in stored])
+    return np.array([rules.rounded(threshold, precision) for precision in precisions])
 
 
 # Rows at hand -------------------------------------------------------------------------------------
@@ -230,110 +239,110 @@ def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
-    rows = data.rows
-    settings = asked(p, data.rows.systems, limits)
-    sure = data.sure
-    stored = {
-        name: [rows.precision[name][f"p {label}"] for label in data.names] for name in rows.systems
-    }
-    threshold = threshold_of(p, probabilities=sure)
-    cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
-    fields, shared = row_study.of_rows(data, settings, p)
+    table = data.rows
+    settings = checked_settings(p, table.systems, limits)
+    threshold = threshold_of(p, probabilities=data.sure)
+    fields, columns = row_study.of_rows(data, settings, p)
+    precision = {}
+    rows = {}
+    for name, score in data.score.items():
+        precision[name] = [table.precision[name][f"p {label}"] for label in data.names]
+        thresholds = label_thresholds(threshold, precision[name])
+        rows[name] = Rows(data.actual, score, thresholds, **columns)
     fields |= {
         "names": data.names,
-        "probabilities": sure,
+        "probabilities": data.sure,
         "threshold": threshold,
-        "precision": stored,
+        "precision": precision,
     }
-    held = {
-        name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()
-    }
-    return LabelsStudy(**fields, measured=LabelsInMemory(held, lambda: rows.id))
+    return LabelsStudy(**fields, measured=LabelsInMemory(rows, lambda: table.id))
 
 
 # Blocks -------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
+def of_blocks(
+    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
+) -> LabelsStudy:
     """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in
     memory.
     """
-    t = of.table
-    settings = asked(p, t.systems, limits)
+    table = data.table
+    systems = table.systems
+    settings = checked_settings(p, systems, limits)
     for chosen in settings.metrics:
-        if not _summed(chosen):
+        if not _is_of_sums(chosen):
             raise ParameterError(
-                f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows"
+                f"metrics: {chosen.label} needs all rows in memory, got {table.rows:,} rows"
             )
-    sure = not of.outside
-    threshold = threshold_of(p, probabilities=sure)
-    each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
-    if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
-        t = replace(t, schema=replace(t.schema, units_split=False))
-    first = _first(of, settings, threshold)
-    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
-    counted = row_study.counted(t, first)
-    rows = counted.rows
-    measured = SummedLabels(t.systems, first, counted, design)
-    metrics = settings.metrics
+    has_probabilities = not data.outside
+    threshold = threshold_of(p, probabilities=has_probabilities)
+    numbers = _numbers_of_unit(labels=len(data.names), systems=len(systems))
+    if table.schema.units * numbers > BESIDE:  # too many to keep those of each unit side by side
+        table = replace(table, schema=replace(table.schema, units_split=False))
+    first = _first_reading(data, settings, threshold)
+    design = layout_of(units=table.schema.unit, weights=data.scale is not None)
+    summary = row_study.counted(table, first)
+    measured = SummedLabels(systems, first, summary, design)
     primary = settings.metrics[0]
-    every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
-    leader = study.leading(
-        study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline
-    )
-    asked_again = second_reading(measured, metrics, leader, probabilities=sure)
-    measured = replace(
-        measured, second=asked_again, second_summary=row_study.nameless(t).total(asked_again)
-    )
-    stored = {name: of.precision(name) for name in t.systems}
-    fields = row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None)
+    values = {name: measured.measure(primary, name, EVERY).value for name in systems}
+    leader = study.leading(study.ranked(values, primary), settings.baseline)
+    second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
+    second_summary = row_study.nameless(table).total(second)
+    measured = replace(measured, second=second, second_summary=second_summary)
+    fields = row_study.of_blocks(table, summary.rows, settings, p, weighted=data.scale is not None)
     fields |= {
-        "names": of.names,
-        "probabilities": sure,
+        "names": data.names,
+        "probabilities": has_probabilities,
         "threshold": threshold,
-        "precision": stored,
+        "precision": {name: data.precision(name) for name in systems},
     }
     return LabelsStudy(**fields, measured=measured)
 
 
-def _summed(chosen: MetricAtK) -> bool:
-    """True if a metric can be computed from sums over rows."""
+def _numbers_of_unit(labels: int, systems: int) -> int:
+    """How many numbers both readings add up for a unit: those of each label and system, and at each
+    step of the common threshold those of each label and of all labels together.
+    """
+    return labels * (8 * systems + 1) + (STEPS + 1) * (labels + BESIDE_LABELS)
+
+
+def _is_of_sums(chosen: MetricAtK) -> bool:
+    """True if a metric can be computed from sums over all rows, of the predictions alone."""
     metric = chosen.base.metric
-    known = isinstance(metric.kind, (TermsKind, Combined, Share))
-    return (
-        known
-        and not metric.columns
-        and not (isinstance(metric.kind, Share) and metric.kind.selects_rows)
+    if metric.columns:
+        return False
+    if isinstance(metric.kind, Share):
+        return not metric.kind.selects_rows
+    return isinstance(metric.kind, (TermsKind, Combined))
+
+
+def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
+    """What is counted and added up at the first reading."""
+    systems = data.table.systems
+    thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
+    few = row_study.few_units(data.table, settings.limits)
+    losses = dict.fromkeys(
+        chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
     )
-
-
-def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
-    k = len(of.names)
-    s = len(of.table.systems)
-    limits = settings.limits
+    hits: dict[str, HitsOfRows] = {}
+    for chosen in settings.metrics:
+        if isinstance(chosen.metric.kind, Share):
+            hits[chosen.label] = chosen.metric.kind.hits
     primary = settings.metrics[0].base
-    cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
-    few = row_study.few_units(of.table, limits)
-    losses = tuple(
-        dict.fromkeys(c.base for c in settings.metrics if isinstance(c.base.metric.kind, TermsKind))
-    )
-    kinds: dict[str, Any] = {chosen.label: chosen.metric.kind for chosen in settings.metrics}
-    hits: dict[str, HitsOfRows] = {
-        name: kind.hits for name, kind in kinds.items() if isinstance(kind, Share)
-    }
     kind = primary.metric.kind
     return LabelFirstReading(
-        thresholds=cuts,
-        counting=CellCounter(2, of.scale, of.squares, FEW, few),
-        loss_adder=label_term_adder(losses, s, few, cuts),
+        thresholds=thresholds,
+        counting=CellCounter(2, data.scale, data.squares, FEW, few),
+        loss_adder=label_term_adder(tuple(losses), len(systems), few, thresholds),
         hits=hits | {TOP: top_hits},
-        slice_hits={name: own for name, own in hits.items() if name == primary.label},
+        slice_hits={name: hit for name, hit in hits.items() if name == primary.label},
         slices_losses=isinstance(kind, TermsKind),
         slices_cells=isinstance(kind, Combined),
         slices_scores=isinstance(kind, Combined) and not kind.uses_decisions,
-        limits=limits,
-        problems=k,
-        max_ids=of.table.ids_held,
+        limits=settings.limits,
+        problems=len(data.names),
+        max_ids=data.table.ids_held,
     )
 
 
@@ -341,9 +350,14 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
 
 
 def stored(study: LabelsStudy) -> dict[str, rules.Precision]:
-    """The precision of each system's scores; of each of its labels if these differ."""
-    named: dict[str, rules.Precision] = {}
-    for name, some in study.precision.items():
-        several = [f"{name}: {label}" for label in study.names] if len(set(some)) > 1 else [name]
-        named |= dict(zip(several, some, strict=False))
-    return named
+    """The precision of each system's scores, by "system"; by "system: label" if those of its labels
+    differ.
+    """
+    by_name: dict[str, rules.Precision] = {}
+    for system, precisions in study.precision.items():
+        if len(set(precisions)) == 1:
+            by_name[system] = precisions[0]
+            continue
+        for label, precision in zip(study.names, precisions, strict=True):
+            by_name[f"{system}: {label}"] = precision
+    return by_name

@@ -4,13 +4,13 @@ methods.
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, stdtr
 
-from evalkit.arrays import Bools, Floats
+from evalkit.arrays import Bools, Floats, Ints
 from evalkit.statistics import intervals, multiplicity, proportions, significance
 from evalkit.studies.study import Row, framed, limits
 
@@ -22,7 +22,9 @@ FEW = 5  # values a sample: where z with s goes visibly wrong
 RUNS = 300
 FEWER_RUNS = RUNS // 10  # of the slower test, which is never in doubt
 USERS = 1_000
-SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chances, mean 0
+SKEWED_VALUES = [0.0, -0.1, 1.0]
+SKEWED_SHARES = [0.7, 0.3 * 10 / 11, 0.3 / 11]  # of the values, whose mean is 0
+FOLDS = 10
 
 
 @framed
@@ -63,9 +65,10 @@ def coverage() -> pd.DataFrame:
     [0.878, 0.918, 0.94]
     """
     z = intervals.normal_quantile(0.95)
-    return pd.DataFrame(
-        {"n": [5, 10, 30], "z_with_s": [1 - 2 * stdtr(n - 1, -z) for n in (5, 10, 30)]}
-    )
+    sizes = [5, 10, 30]
+    # (mean − true mean) / (s/√n) has the t distribution with n − 1 degrees of freedom
+    probabilities = [1 - 2 * stdtr(n - 1, -z) for n in sizes]
+    return pd.DataFrame({"n": sizes, "z_with_s": probabilities})
 
 
 def replicate() -> float:
@@ -112,22 +115,38 @@ def wrong() -> pd.DataFrame:
     """Simulated error rates at a nominal 5%: setting, wrong method, its rate, right method, its
     rate.
     """
-    return pd.DataFrame(
-        _measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"]
-    )
+    return pd.DataFrame(_mistakes())
 
 
-Mistake = tuple[str, str, float, str, float]
+class Mistake(NamedTuple):
+    """A wrong method beside the right one, each with the rate at which it errs in simulations."""
+
+    setting: str
+    wrong: str
+    wrong_rate: float
+    right: str
+    right_rate: float
+
+
+class Errors(NamedTuple):
+    """Whether the wrong and the right method err on one sample."""
+
+    wrong: bool
+    right: bool
 
 
 @cache
-def _measured() -> list[Mistake]:
+def _mistakes() -> list[Mistake]:
+    """All mistakes; simulated once, as it takes some seconds."""
     return [_rows_of_users(), _folds(), _signed_ranks(), _sessions()]
 
 
-def _rate(errs: Callable[[], tuple[bool, bool]], runs: int = RUNS) -> tuple[float, float]:
-    errors: Bools = np.array([errs() for _ in range(runs)])
-    wrong, right = errors.mean(axis=0)
+def _error_rates(errors_of_sample: Callable[[], Errors]) -> tuple[float, float]:
+    """The shares of samples on which the wrong and the right method err. errors_of_sample: draws
+    the next sample.
+    """
+    samples: Bools = np.array([errors_of_sample() for _ in range(RUNS)])
+    wrong, right = samples.mean(axis=0)
     return float(wrong), float(right)
 
 
@@ -136,78 +155,95 @@ def _rows_of_users() -> Mistake:
     hold the rate?
     """
     rng = np.random.default_rng(SEED + 1)
-    truth = 2 / 20
+    rate = 2 / 20  # the mean of the beta distribution below
 
-    def errs() -> tuple[bool, bool]:
+    def errors_of_sample() -> Errors:
+        """Whether the intervals by rows and by users miss the rate."""
         views = np.ceil(rng.lognormal(1, 1.5, USERS)).astype(int)
         clicks = rng.binomial(views, rng.beta(2, 18, USERS))
         by_row = intervals.wilson(int(clicks.sum()), int(views.sum()))
         by_user = intervals.ratio_delta(clicks, views)
-        return not by_row.low <= truth <= by_row.high, not by_user.low <= truth <= by_user.high
+        return Errors(
+            wrong=not by_row.low <= rate <= by_row.high,
+            right=not by_user.low <= rate <= by_user.high,
+        )
 
-    wrong, right = _rate(errs)
+    wrong, right = _error_rates(errors_of_sample)
     setting = f"click-through rate, {USERS:,} users: 95% interval misses it"
-    return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
+    return Mistake(setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right)
 
 
-def _folds(n: int = 200, repeats: int = 10) -> Mistake:
+def _folds() -> Mistake:
     """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200
     rows.
     """
+    n = 200
+    repeats = 10
     rng = np.random.default_rng(SEED + 2)
 
-    def errs() -> tuple[bool, bool]:
+    def errors_of_sample() -> Errors:
+        """Whether a difference is declared, by t over all folds and by the corrected t."""
         label = rng.integers(0, 2, n)
-        fold = np.argsort(rng.random((repeats, n)), axis=1) % 10
-        scores = [_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2)]
-        d = scores[0] - scores[1]
-        naive = significance.paired_t(d).p_value
-        return naive < 0.05, significance.nadeau_bengio(d, train=9, test=1).p_value < 0.05
+        fold = np.argsort(rng.random((repeats, n)), axis=1) % FOLDS
+        first, second = (_fold_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2))
+        d = first - second
+        uncorrected = significance.paired_t(d)
+        corrected = significance.nadeau_bengio(d, train=FOLDS - 1, test=1)
+        return Errors(uncorrected.p_value < 0.05, corrected.p_value < 0.05)
 
-    wrong, right = _rate(errs)
+    wrong, right = _error_rates(errors_of_sample)
     setting = "two equal learners, 10 × 10 cross-validation: a difference is declared"
-    return setting, "t over the 100 folds", wrong, "Nadeau–Bengio corrected t", right
+    return Mistake(setting, "t over the 100 folds", wrong, "Nadeau–Bengio corrected t", right)
 
 
-def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
-    """Test accuracy of each fold of each repeat; the learner cuts one feature midway between the
-    class means.
+def _fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
+    """Test accuracy of each fold of each repeat, repeat by repeat. The learner cuts the feature x
+    midway between the two class means of its training rows.
+
+    x, label: of each row. fold: shape (repeats, rows), from 0.
     """
-    member = (
-        (fold[:, None, :] == np.arange(10)[None, :, None]).reshape(-1, label.size).astype(float)
-    )
-    means = []
-    for side in (0, 1):
-        of = (label == side).astype(float)
-        means.append(((x * of).sum() - member @ (x * of)) / (of.sum() - member @ of))
-    right = (x[None, :] > ((means[0] + means[1]) / 2)[:, None]) == (label == 1)
-    return (member * right).sum(axis=1) / member.sum(axis=1)
+    is_test = fold[:, None, :] == np.arange(FOLDS)[None, :, None]
+    is_test = is_test.reshape(-1, label.size).astype(float)  # a row for each fold of each repeat
+    class_means = []
+    for one_class in (0, 1):
+        in_class = (label == one_class).astype(float)
+        training_sum = (x * in_class).sum() - is_test @ (x * in_class)
+        training_rows = in_class.sum() - is_test @ in_class
+        class_means.append(training_sum / training_rows)
+    cut = (class_means[0] + class_means[1]) / 2
+    is_right = (x[None, :] > cut[:, None]) == (label == 1)
+    return (is_test * is_right).sum(axis=1) / is_test.sum(axis=1)
 
 
-def _signed_ranks(n: int = 500) -> Mistake:
+def _signed_ranks() -> Mistake:
     """Differences of mean 0: 70% zeros, many small losses, a few large gains."""
-
-    samples = np.random.default_rng(SEED + 3).choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
+    n = 500
+    samples = np.random.default_rng(SEED + 3).choice(SKEWED_VALUES, (RUNS, n), p=SKEWED_SHARES)
     by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     setting = f"mean difference 0, skewed, n = {n}: a difference is declared"
-    return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))
+    wrong = float(np.mean(by_ranks))
+    return Mistake(setting, "Wilcoxon", wrong, "t (a mean)", float(np.mean(by_t)))
 
 
-def _sessions(users: int = 2_000) -> Mistake:
+def _sessions() -> Mistake:
     """Interleaving without a better side: users who lean one way or the other, some with many
     sessions.
     """
+    users = 2_000
     rng = np.random.default_rng(SEED + 4)
 
-    def errs() -> tuple[bool, bool]:
+    def errors_of_sample() -> Errors:
+        """Whether a winner is declared, by sessions and by users."""
         sessions = np.ceil(rng.lognormal(1, 1.5, users)).astype(int)
         won = rng.binomial(sessions, rng.beta(3, 3, users))
-        total = int(sessions.sum())
-        share = won / sessions - 0.5
-        by_session = proportions.mcnemar_p(int(won.sum()), total - int(won.sum()))
-        return by_session < 0.05, significance.paired_t(share).p_value < 0.05
+        n_won = int(won.sum())
+        n_lost = int(sessions.sum()) - n_won
+        excess_share = won / sessions - 0.5
+        by_session = proportions.mcnemar_p(n_won, n_lost)
+        by_user = significance.paired_t(excess_share)
+        return Errors(by_session < 0.05, by_user.p_value < 0.05)
 
-    wrong, right = _rate(errs)
+    wrong, right = _error_rates(errors_of_sample)
     setting = f"interleaving {users:,} users, no better ranker: a winner is declared"
-    return setting, "sessions as units (sign test)", wrong, "share of each user (t)", right
+    return Mistake(setting, "sessions as units (sign test)", wrong, "share of each user (t)", right)
