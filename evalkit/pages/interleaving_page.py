@@ -13,7 +13,7 @@ from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, 
 from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.report import Results
 from evalkit.studies import interleaving, provenance, randomisation, units
-from evalkit.studies.interleaving import Interleaving, Online, less_even
+from evalkit.studies.interleaving import Interleaving, Online, excess_of_fair_share
 from evalkit.studies.planning import (
     BAIT,
     CANDIDATE,
@@ -120,7 +120,7 @@ def results(o: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file
     of the units.
     """
-    units.leave("interleaving", o.tables_of)
+    units.leave("interleaving", o.study_by_input)
     more = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,
@@ -183,17 +183,17 @@ def _log(study: Interleaving) -> Iterator[Finding]:
         yield kinds.NO_CREDIT.rated(
             severity, study.silent, users=counted(study.silent, study.unit_name)
         )
-    by_user, of_credit, turned = interleaving.estimands(study)
+    shares = interleaving.first_shares(study)
     yield kinds.HEAVY_USERS.rated(
-        WARNING if turned else NOTE,
+        WARNING if shares.winners_differ else NOTE,
         None,
         "log",
         units=units,
         unit=study.unit_name,
         heavy=study.heavy,
         arm=study.systems[0],
-        by_user=number(by_user),
-        of_credit=number(of_credit),
+        by_user=number(shares.mean_over_users),
+        of_credit=number(shares.of_credit),
     )
     if study.clustered:
         yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
@@ -234,7 +234,7 @@ def balance(study: Interleaving) -> figures.Figure | Html:
         f"position {r.position}{arm} (n = {r.n:,})"
         for arm, r in zip(each, shares.itertuples(), strict=True)
     ]
-    frame = less_even(study)
+    frame = excess_of_fair_share(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = texts.said(
         "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level

@@ -2,12 +2,13 @@
 either.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ SAMPLE = {
     "segments": ("device",),
 }
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
-OWN = {
+PARAMETERS_OF_INPUT = {  # which have no meaning without it
     "log": ("preference", "neutral"),
     "users": ("metrics", "best", "lower_is_better", "before", "strata", "cap", "shares", "looks"),
 }
@@ -119,24 +120,24 @@ class Interleaving(Study):
     @cached_property
     def balance(self) -> pd.DataFrame:
         """Each arm's share of the items with a team at each position; p that a fair coin drew them,
-        adjusted by Holm.
+        adjusted by Holm over the positions.
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
-        owned = self.kept.item_counts[:, :-1]
+        counts_by_position = self.kept.item_counts[:, :-1]  # the last column: items without a team
+        positions = np.flatnonzero(counts_by_position.any(axis=1))
+        p_values = [experiments.sample_ratio(counts_by_position[i]) for i in positions]
         rows = []
-        p = []
-        for position in np.flatnonzero(owned.any(axis=1)):
-            counts = owned[position]
-            p.append(experiments.sample_ratio(counts))
+        for position, p, adjusted in zip(
+            positions.tolist(), p_values, multiplicity.holm(p_values), strict=True
+        ):
+            counts = counts_by_position[position]
             for system, count in zip(self.systems, counts.tolist(), strict=True):
                 e = intervals.wilson(count, int(counts.sum()), level=self.settings.level)
-                place = {"position": int(position), "system": system, "count": count, "n": e.n}
-                rows.append(place | limits(e, "share"))
-        k = len(self.systems)
-        return pd.DataFrame(rows).assign(
-            p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k)
-        )
+                row = {"position": position, "system": system, "count": count, "n": e.n}
+                row |= limits(e, "share")
+                rows.append(row | {"p": p, "adjusted": adjusted})
+        return pd.DataFrame(rows)
 
     @property
     def coins(self) -> pd.DataFrame:
@@ -165,15 +166,17 @@ class Interleaving(Study):
 
     @cached_property
     def session_p(self) -> float:
-        """The p-value of the first pair's sign test with sessions as units: shown as a warning, not
-        for the verdict.
+        """The p-value of the first pair's sign test with sessions as units, 1 if none has a winner:
+        shown as a warning, not for the verdict.
         """
         from evalkit.statistics.signflip import fair_coin
 
         first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
         wins = int((first > second).sum())
         losses = int((first < second).sum())
-        return fair_coin(wins, wins + losses) if wins + losses else 1.0
+        if wins + losses == 0:
+            return 1.0
+        return fair_coin(wins, wins + losses)
 
     # The sessions
 
@@ -212,10 +215,10 @@ class Interleaving(Study):
         self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.UnitStatistic:
         """One value per user."""
+        # two arms divide the credit of a user: what one has, the other lacks
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
-        return statistic.UnitStatistic(
-            chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design
-        )
+        side = self.sides(member)[self.systems.index(system)]
+        return statistic.UnitStatistic(chosen, chosen.sums(side), design=design)
 
     def of_first(self, name: str) -> float:
         """A metric of the first arm, by its name."""
@@ -235,51 +238,67 @@ class Interleaving(Study):
 
     @cached_property
     def checks(self) -> pd.DataFrame:
-        """The checks to read before the verdict, one per row: check, count, of, share."""
-        count, of = self.kept.check_counts.T
-        return pd.DataFrame(
-            {"check": sessions.CHECKS, "count": count, "of": of, "share": ratio(count, of)}
-        )
+        """The checks to read before the verdict, one per row: check; count and of, the number of
+        cases and of how many; share.
+        """
+        count, total = self.kept.check_counts.T
+        columns = {"check": sessions.CHECKS, "count": count, "of": total}
+        return pd.DataFrame(columns | {"share": ratio(count, total)})
 
     @cached_property
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
         credit = np.sort(self.kept.sides[0].whole)[::-1]
-        if credit.sum():
-            return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum())
-        return float("nan")
+        if not credit.sum():
+            return float("nan")
+        n_heavy = math.ceil(credit.size / HEAVY)
+        return float(credit[:n_heavy].sum() / credit.sum())
 
 
 # What the findings are measured by ----------------------------------------------------------------
 
 
-def estimands(study: Interleaving) -> tuple[float, float, bool]:
-    """The first arm's share as a mean over users, and as a share of all credit; True if their
-    winners differ.
-    """
-    even, by_user, of_credit = (
-        1 / len(study.systems),
-        *map(study.of_first, ("user_share", "credit_share")),
-    )
-    return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
+class FirstShares(NamedTuple):
+    """The first arm's share as a mean over users, and as a share of all credit."""
+
+    mean_over_users: float
+    of_credit: float
+    winners_differ: bool
 
 
-def less_even(study: Interleaving) -> pd.DataFrame:
+def first_shares(study: Interleaving) -> FirstShares:
+    """The two shares of the first arm, and whether they see another winner."""
+    even = 1 / len(study.systems)
+    mean_over_users = study.of_first("user_share")
+    of_credit = study.of_first("credit_share")
+    are_on_both_sides = (mean_over_users - even) * (of_credit - even) < 0
+    return FirstShares(mean_over_users, of_credit, are_on_both_sides)
+
+
+def excess_of_fair_share(study: Interleaving) -> pd.DataFrame:
     """The shares of `coins` minus those of a fair coin, with limits: value, low, high."""
-    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(
-        study.systems
-    )
+    shares = study.coins[["share", "low", "high"]].rename(columns={"share": "value"})
+    return shares - 1 / len(study.systems)
 
 
-def uneven(study: Interleaving) -> tuple[int, float]:
-    """The sessions in which one team leads by more than a draft allows, and their share."""
-    n = int(study.checks.set_index("check").at[UNEVEN, "count"])
-    return n, n / study.sessions
+class UnevenSessions(NamedTuple):
+    """The sessions in which one team leads by more than a draft allows: number and share."""
+
+    number: int
+    share: float
+
+
+def uneven(study: Interleaving) -> UnevenSessions:
+    """The sessions in which one team leads by more than a draft allows."""
+    number = int(study.checks.set_index("check").at[UNEVEN, "count"])
+    return UnevenSessions(number, number / study.sessions)
 
 
 def delta_ab(study: Interleaving) -> float | None:
     """Δ_AB: the first arm's wins over all sessions, minus ½; None for more than two arms."""
-    return study.of_first("session_wins") - 0.5 if len(study.systems) == 2 else None
+    if len(study.systems) > 2:
+        return None
+    return study.of_first("session_wins") - 0.5
 
 
 # The page -----------------------------------------------------------------------------------------
@@ -303,16 +322,13 @@ class Online(Shown):
     @property
     def studies(self) -> list[Study]:
         """The studies of the log and of the table of users, as far as they exist."""
-        return [*self.tables_of.values()]
+        return [*self.study_by_input.values()]
 
     @property
-    def tables_of(self) -> dict[str, Study]:
+    def study_by_input(self) -> dict[str, Study]:
         """These studies by the name of the parameter that gives the input."""
-        return {
-            name: study
-            for name, study in (("log", self.log), ("users", self.users))
-            if study is not None
-        }
+        possible = {"log": self.log, "users": self.users}
+        return {name: study for name, study in possible.items() if study is not None}
 
     @property
     def slices(self) -> list[Slice]:
@@ -326,34 +342,35 @@ class Online(Shown):
 
     def of_systems(self, names: Sequence[str]) -> "Online":
         """The studies with these arms alone; one that has none of them stays as it is."""
-        made: dict[str, Any] = {
-            table: of.of_systems(names)
-            for table, of in self.tables_of.items()
-            if not {*names}.isdisjoint(of.systems)
-        }
-        return replace(self, **made)
+        changed = dict[str, Any]()
+        for name, one_study in self.study_by_input.items():
+            if not set(names).isdisjoint(one_study.systems):
+                changed[name] = one_study.of_systems(names)
+        return replace(self, **changed)
 
     def sliced(self, part: Slice, p: Any) -> "Online":
         """The study of a slice, from the log and the table read again if they have it."""
         budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
-        read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
-        made = dict[str, Any]()
-        for name, of in self.tables_of.items():
+        readers: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
+        studies = dict[str, Any]()
+        for name, one_study in self.study_by_input.items():
+            slice_by_name = {each.name: each for each in one_study.slices}
+            if part.name not in slice_by_name:
+                continue
             data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
-            for own in (own for own in of.slices if own.name == part.name):
-                made[name] = read[name](
-                    of.only(own, data), of.settings, replace(of.p, segment=part.name), budget
-                )
-        return Online(made.get("log"), made.get("users"), None, p)
+            rows = one_study.only(slice_by_name[part.name], data)
+            parameters = replace(one_study.p, segment=part.name)
+            studies[name] = readers[name](rows, one_study.settings, parameters, budget)
+        return Online(studies.get("log"), studies.get("users"), None, p)
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of both studies; none if there are none to write."""
-        units.write(path, self.report, self.tables_of)
+        units.write(path, self.report, self.study_by_input)
 
     @property
     def units(self) -> pd.DataFrame:
         """The data frame that all metrics of both are computed from; see docs/python.md."""
-        return units.held(self.report, self.tables_of)
+        return units.held(self.report, self.study_by_input)
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -374,7 +391,7 @@ class Online(Shown):
 
     def _of_both(self, name: str) -> pd.DataFrame:
         """The frames of this name, one below the other, after a column `table`: log or users."""
-        frames = {table: getattr(study, name) for table, study in self.tables_of.items()}
+        frames = {table: getattr(study, name) for table, study in self.study_by_input.items()}
         return pd.concat(frames, names=["table"]).reset_index("table").reset_index(drop=True)
 
     @property
@@ -405,8 +422,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     users prefer.
 
     `preds` is the log or the users, whichever its columns are; without input, the bundled log is
-    read. Raises ParameterError for an invalid
-    parameter and InputError for invalid input.
+    read. Raises ParameterError for an invalid parameter and InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {
@@ -430,42 +446,45 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         limits=limits,
     )
     budget = backends.budget_of(p, limits.reading)
-    sessions_of, users_of = (
-        sources.optional_parts(tables, p.header, limits.reading) for tables in (p.log, p.users)
-    )
-    inputs = {
-        name: parts
-        for name, parts in (("log", sessions_of), ("users", users_of))
-        if parts is not None
-    }
-    asked = list(inputs) or ["log"]
-    _check_meant(asked, p)
+    log_parts = sources.optional_parts(p.log, p.header, limits.reading)
+    user_parts = sources.optional_parts(p.users, p.header, limits.reading)
+    all_parts = [*(log_parts or ()), *(user_parts or ())]
+    is_without_input = log_parts is None and user_parts is None
+    inputs = []
+    if log_parts is not None or is_without_input:
+        inputs.append("log")
+    if user_parts is not None:
+        inputs.append("users")
+    _check_parameters(inputs, p)
     study.refuse_looks(p)
-    there = logs.column_names([part for parts in inputs.values() for part in parts])
-    logs.check_segments(shared.segments, there if inputs else {"device"})
-    by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None
-    by_user = experiment.read(users_of, shared, p, budget) if users_of is not None else None
+    column_names = {"device"} if is_without_input else logs.column_names(all_parts)
+    logs.check_segments(shared.segments, column_names)
+    of_log = _read_log(log_parts, shared, p, budget) if "log" in inputs else None
+    of_users = None
+    if user_parts is not None:
+        of_users = experiment.read(user_parts, shared, p, budget)
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
-    online = Online(by_session, by_user, plan, p)
-    shared = replace(
-        shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics)
-    )
-    shared.checked(tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
+    online = Online(of_log, of_users, plan, p)
+    metrics = [chosen for each in online.studies for chosen in each.settings.metrics]
+    replace(shared, metrics=tuple(metrics)).checked(tuple(online.system_names))
     return online
 
 
 read = reports.reader(reports.InterleavingParameters)(study_of)
 
 
-def _check_meant(asked: list[str], p: reports.InterleavingParameters) -> None:
+def _check_parameters(inputs: list[str], p: reports.InterleavingParameters) -> None:
     """Raise ParameterError for a parameter of an input that is missing, and for arms that are
-    ambiguous.
+    ambiguous. inputs: those that are read.
     """
-    for of, names in OWN.items():
-        for name in names if of not in asked else ():
-            if name in p.given:
-                raise ParameterError(f"{name}: applies to {of}, which was not given; set {of}=FILE")
-    columns.check_roles(p.columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
+    for table, names in PARAMETERS_OF_INPUT.items():
+        idle = [] if table in inputs else [name for name in names if name in p.given]
+        if idle:
+            raise ParameterError(
+                f"{idle[0]}: applies to {table}, which was not given; set {table}=FILE"
+            )
+    roles = [role for table in inputs for role in ROLES[table]]
+    columns.check_roles(p.columns, dict.fromkeys(roles))
     if len(set(p.arms)) < len(p.arms):
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
     if p.neutral in p.arms:
@@ -478,13 +497,14 @@ def _read_log(
     p: reports.InterleavingParameters,
     budget: Budget,
 ) -> Interleaving:
-    """The study of a log of sessions; of the bundled one if there is none."""
+    """The study of a log of sessions; of the bundled one if there is none. Raises InputError for a
+    log without credit for any arm.
+    """
     if data is None:
         data = sources.parts(SAMPLE["log"])
         p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
-        shared = replace(
-            shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current"
-        )
+        segments = shared.segments or ("device",)
+        shared = replace(shared, segments=segments, baseline=shared.baseline or "current")
     with backends.needed(data, budget) as engine:
         table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
     if not table.sessions.credit.any():
@@ -492,8 +512,13 @@ def _read_log(
             f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on "
             f"all"
         )
-    own = experiment.own_settings(shared, logs.column_names(data), table.sessions.arms)
-    simulated = logs.includes_file(table.sources, str(SAMPLE["log"]))
+    arms = table.sessions.arms
     return Interleaving(
-        own, table.sessions.arms, table.sessions.attributes, p, table.sources, table, simulated
+        settings=experiment.own_settings(shared, logs.column_names(data), arms),
+        systems=arms,
+        attributes=table.sessions.attributes,
+        p=p,
+        sources=table.sources,
+        table=table,
+        simulated=logs.includes_file(table.sources, str(SAMPLE["log"])),
     )
