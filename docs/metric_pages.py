@@ -34,6 +34,7 @@ REPORTS = {
 FIRST_CELL = re.compile(r"^\| (?P<code>`(?P<name>\w+\^?)[^`]*`) \|", re.MULTILINE)
 INTERVALS, TESTS = "Intervals: coverage in percent", "Tests: rejected in percent"
 EVERY_FIGURE = "[Every figure](/trust_tables.md)"
+SIMULATED = "[The tables of all simulations](/trust_tables.md) show which metrics were."
 
 
 class Term(NamedTuple):
@@ -278,7 +279,7 @@ def _measured(metric: Metric) -> str:
     coverage = [f for f in of_metric if (f.table, f.number) == (INTERVALS, "value")]
     level = [f for f in of_metric if (f.table, f.number) == (TESTS, "difference")]
     if not coverage or not level:
-        return f"not simulated under this name. {EVERY_FIGURE} of what was"
+        return f"this metric was not simulated under this name. {SIMULATED}"
     lowest = min(coverage, key=lambda figure: figure.percent)
     highest = max(level, key=lambda figure: figure.percent)
     return (

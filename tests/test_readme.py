@@ -321,7 +321,8 @@ def a_regression_is_named(said, workflow):
     before, after = said.split("## ")[1:]
     assert before.startswith("before/classification: policy.toml: 3 rules: kept")
     rules = "roc_auc.low >= 0.65, roc_auc.low >= 0.70 in every country"
-    assert after.startswith(f"after/classification: policy.toml: 3 rules: not kept: {rules}")
+    failed = f"after/classification: gate failed: policy.toml: 3 rules: not met by {rules}"
+    assert after.startswith(failed)
     results = {
         row["slice"]: row["result"]
         for row in json.loads(Path("reports/diff.json").read_text())["gate"]["rules"][1][
