@@ -29,9 +29,9 @@ class Tables(Protocol):
     @property
     def counts(self) -> Counts: ...
     @property
-    def chances(self) -> Counts: ...
+    def midpoint_counts(self) -> Counts: ...
     @property
-    def cut(self) -> Counts: ...
+    def decision_counts(self) -> Counts: ...
 
 
 class StepInfluence(NamedTuple):
@@ -70,7 +70,7 @@ class ScoreKind(TableKind):
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of a score that `function` takes: that of the whole order of the scores."""
-        return tables.chances
+        return tables.midpoint_counts
 
     def value_of_table(self, c: Counts) -> float:
         """The metric of a table from `score_table`, or of one resampled from it."""
@@ -197,7 +197,7 @@ class Decision(ScoreKind):
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""
-        return tables.cut
+        return tables.decision_counts
 
     def value_of_table(self, c: Counts) -> float:
         """The metric of a table of decisions, whose scores are 1 and 0."""
@@ -207,7 +207,7 @@ class Decision(ScoreKind):
         """The value, and the influence of each row: that of its outcome, TP, FN, FP or TN, by
         weight.
         """
-        by_outcome = self.influence_table(rows.cut).ravel()  # in the order of `Rows.outcome`
+        by_outcome = self.influence_table(rows.decision_counts).ravel()
         influence_of_rows = by_outcome.take(rows.outcome)
         if rows.weight is not None:
             influence_of_rows *= rows.weight
@@ -289,7 +289,7 @@ class LeaveOneOut(Overlap):
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
         value), which is -(n - 1) / n times the sum of the falls over all rows.
         """
-        c = rows.cut
+        c = rows.decision_counts
         return float(-ratio((c.total - 1) * np.sum(self._falls(c) * self._rows(c)), c.total))
 
 

@@ -17,10 +17,11 @@ from evalkit.metrics.hashes import Hashes
 from evalkit.metrics.rows import Rows
 
 STEP = 2**14  # rows that are processed together: their columns stay in the cache
+ALL_ROWS_GROUP = 0  # the number of the group of all rows; those of slices are above it
 
 
 class BlockSlice(NamedTuple):
-    """A group of the rows of a block: its number, 0 for all rows, else that of a slice, and the
+    """A group of the rows of a block: its number, `ALL_ROWS_GROUP` or that of a slice, and the
     rows.
     """
 
@@ -120,14 +121,16 @@ class Block:
         return self._combined([self], partial(_taken, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
-        """All rows, as group 0, and the rows of each slice that has any."""
-        yield BlockSlice(0, self)
-        for column in self.slices:
+        """The number and the rows of each group: all rows, then each slice that has any. `slices`
+        has for each column the number of every row's slice, above 0.
+        """
+        yield BlockSlice(ALL_ROWS_GROUP, self)
+        for slice_of_row in self.slices:
             # sort the rows by the number of their slice, and cut where the number changes
-            order = np.argsort(column, kind="stable")
-            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
+            order = np.argsort(slice_of_row, kind="stable")
+            starts = np.flatnonzero(np.diff(slice_of_row[order], prepend=-1))
             for rows in np.split(order, starts[1:]):
-                number = int(column[rows[0]])  # that of all these rows
+                number = int(slice_of_row[rows[0]])  # that of all these rows
                 yield BlockSlice(number, self.take(rows))
 
     def steps(self) -> Iterator[Block]:

@@ -127,12 +127,12 @@ class Rows:
         return count(self.scores, self.weight * self.actual, self.weight * (1 - self.actual))
 
     @property
-    def chances(self) -> Counts:
+    def midpoint_counts(self) -> Counts:
         """The table of counts by score, for metrics that take scores as probabilities."""
         return self.counts
 
     @cached_property
-    def cut(self) -> Counts:
+    def decision_counts(self) -> Counts:
         """The table of the decisions: score 1 for the rows predicted positive, 0 for the others."""
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))

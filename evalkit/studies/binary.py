@@ -280,7 +280,7 @@ class BinaryStudy(row_study.RowStudy):
         """The counts of a system, with bins represented by a score within them, for metrics of
         probabilities.
         """
-        return self._tables(system).chances
+        return self._tables(system).midpoint_counts
 
     @property
     def counts_by_system(self) -> dict[str, Counts]:
@@ -384,7 +384,7 @@ class BinaryStudy(row_study.RowStudy):
         for name in self.order:
             if self.decision_column:
                 t = np.nan
-                d = counts.at(self.own_rows[name].cut, 1.0)  # of a cut, 1 is what is predicted
+                d = counts.at(self.own_rows[name].decision_counts, 1.0)  # 1 is what is predicted
             else:
                 t = self.thresholds[name]
                 d = counts.at(self.table(name), t)
@@ -824,7 +824,9 @@ def _first(
     systems = of.table.systems
     primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
-    counting = class_cells.CellCounter(2, of.scale, of.squares, labels_study.FEW, few)
+    counting = class_cells.CellCounter(
+        classes=2, scale=of.scale, square_scale=of.squares, bins=labels_study.FEW, few=few
+    )
     asked = [c for c in a.settings.metrics if c not in within and not c.uses_decisions]
     losses = dict.fromkeys(c.base for c in asked if isinstance(c.base.metric.kind, TermsKind))
     cuts = (
@@ -868,7 +870,7 @@ def _second_reading(
                 [ScoreInfluence.from_table(chosen, measured.scores(group, i, 0))] for i in systems
             ]
             means[GroupMetric(group, chosen.label)] = MeanInfluence(
-                influence_tables, np.ones(1), strata=2
+                influence_tables, np.ones(1), n_strata=2
             )
     if not decided:
         return None
