@@ -185,8 +185,8 @@ def binned(code: Ints, columns: Sequence[Ints], max_bins: int, cut: int | None =
 
 
 def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
-    """The grid of the rows of all grids, in at most `max_bins` bins; all grids have the same columns
-    and cut.
+    """The grid of the rows of all grids, which have the same columns and cut, in at most `max_bins`
+    bins.
 
     >>> rows = np.array([0.8, 0.5]), np.array([True, False])
     >>> merge([reduce(*rows), reduce(*rows)]).positive
