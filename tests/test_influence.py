@@ -19,7 +19,7 @@ from evalkit.metrics.influence import (
     auc_variance,
     average_precision_bias,
     average_precision_influence,
-    place,
+    threshold_index,
     widest_gap,
 )
 from evalkit.metrics.rows import Rows
@@ -30,7 +30,7 @@ from evalkit.statistics.statistic import RowStatistic
 
 def of_rows(bins, c, label, score):
     """The values of the rows, from those of positives and negatives at each threshold."""
-    return bins[1 - np.asarray(label), place(c.threshold, np.asarray(score))]
+    return bins[1 - np.asarray(label), threshold_index(c.threshold, np.asarray(score))]
 
 
 def auc_influence_by_row(c, label, score):

@@ -103,8 +103,9 @@ class ScoreKind(TableKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and the influence of each row: that of its class and threshold, by weight."""
         table = self.influence_table(rows.counts)
-        table_row = np.where(rows.actual == 1, 0, 1)  # the first is of positives
-        return Effects(self.value(rows, k), rows.weights * table[table_row, rows.place])
+        class_index = np.where(rows.actual == 1, 0, 1)  # the first row of the table: positives
+        influence = table[class_index, rows.threshold_index]
+        return Effects(self.value(rows, k), rows.weights * influence)
 
 
 class Area(ScoreKind):

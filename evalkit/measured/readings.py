@@ -1021,7 +1021,7 @@ class SecondReading:
         weight = counted_weights(block, self.scale)
         (is_positive,) = block.truth  # two classes are one problem
         for candidates, (score,) in zip(self.candidates, block.predictions, strict=True):
-            candidate_of_row = influence.place(candidates, score)
+            candidate_of_row = influence.threshold_index(candidates, score)
             shape = (self.parts, len(candidates))
             yield Total(part_sums(part_of_row, is_positive, candidate_of_row, weight, shape))
 
