@@ -85,9 +85,9 @@ class Block:
     @cached_property
     def key_index(self) -> KeyIndex:
         """The distinct keys, and for each row the index of its key among them."""
-        if self.clustered and not self.units_split:  # equal keys are neighbours
-            sizes = np.diff(self.unit_starts, append=len(self))
-            position = np.repeat(np.arange(len(self.unit_starts)), sizes)
+        if self.clustered and not self.units_split:  # equal keys are neighbours: no sort is needed
+            unit_sizes = np.diff(self.unit_starts, append=len(self))
+            position = np.repeat(np.arange(len(self.unit_starts)), unit_sizes)
             return KeyIndex(self.key[self.unit_starts], position)
         keys, position = np.unique(self.key, return_inverse=True)
         return KeyIndex(keys, position)
@@ -101,19 +101,22 @@ class Block:
         return names.cast(pa.string())
 
     def rows(self, system: int) -> Rows:
-        """The actual values and the predictions of a system, by number."""
-        of_distributions = {
+        """The rows of one system, by number: actual values, predictions and, if it has columns
+        for them, predictive distributions.
+        """
+        predictions = self.predictions[system]
+        distribution_columns = {
             role: values[system]
             for role, values in self.system_columns.items()
             if predictive.is_role(role)
         }
         return Rows(
             self.truth,
-            self.predictions[system],
+            predictions,
             weight=self.weight,
             unit=self.key if self.clustered else None,
             columns=self.shared_columns,
-            predictive=predictive.of_roles(of_distributions, self.predictions[system]),
+            predictive=predictive.of_roles(distribution_columns, predictions),
         )
 
     def take(self, rows: Ints | slice) -> Block:
@@ -134,7 +137,9 @@ class Block:
                 yield BlockSlice(number, self.take(rows))
 
     def steps(self) -> Iterator[Block]:
-        """The block in pieces of about `STEP` rows, with whole units."""
+        """Yield the block in pieces of about `STEP` rows, so that their columns stay in the cache.
+        A unit whose rows are neighbours is not cut.
+        """
         starts = np.arange(0, len(self), STEP)
         if self.clustered and not self.units_split:
             # move each start back to the start of the unit that it lies in
@@ -152,8 +157,9 @@ class Block:
     def _combined(
         self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Block:
-        """A block without names, each of whose columns is made of this column of all the blocks.
-        combine: the arrays of a column, one of each block -> the new column.
+        """A block each of whose columns is made of the same column of all the blocks; without names
+        and ids. combine: the arrays of a column, one of each block -> the new column, such as
+        np.concatenate.
         """
         weight = None
         if self.weight is not None:
