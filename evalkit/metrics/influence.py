@@ -193,11 +193,11 @@ def ks_influence(c: Counts) -> Floats:
 
 
 class WidestGap(NamedTuple):
-    """The threshold of the largest |TPR - FPR|. index: its index, highest threshold first. sign: of
+    """The threshold of the largest |TPR - FPR|. threshold_index: highest threshold first. sign: of
     TPR - FPR there.
     """
 
-    index: int
+    threshold_index: int
     sign: float
 
 
@@ -207,7 +207,7 @@ def widest_gap(c: Counts) -> WidestGap:
 
     >>> from evalkit.metrics.counts import count
     >>> gap = widest_gap(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
-    >>> gap.index, float(gap.sign)
+    >>> gap.threshold_index, float(gap.sign)
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table

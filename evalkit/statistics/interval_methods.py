@@ -636,7 +636,7 @@ def _picked(statistic: ScoreStatistic) -> PickedRows:
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.score_table(statistic.tables)
-    picked = kind.picked(table)
+    picked = kind.selected_rows(table)
     return PickedRows(picked.hits, picked.rows, picked.border_share, table)
 
 
