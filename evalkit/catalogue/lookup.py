@@ -180,8 +180,9 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The metrics of a structure that a name may stand for, by its first spelling that any metric
-    has; empty if none has. Raises ParameterError for a wrong cut-off.
+    """The metrics, with the cut-off, that a name may stand for in a structure (kind of input, a key
+    of `TABLES`): those of the name's likeliest spelling that any metric has, several if it is an
+    alias of several; empty if none has it. Raises ParameterError for a wrong cut-off.
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
@@ -218,7 +219,7 @@ def title_of(label: str) -> str:
 
 
 def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The error that the name of a scorer of scikit-learn negates, such as log_loss of
+    """The error metric that the name of a scorer of scikit-learn negates, such as log_loss for
     neg_log_loss; empty for another name.
     """
     error = name.lower().strip().removeprefix("neg_")
@@ -229,8 +230,9 @@ def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
 
 
 def _unknown_metric(name: str, structure: str) -> str:
-    """The message for a name that no metric of the structure has, with what may have been meant: a
-    number elsewhere on the page, a metric of another structure, or a similar name.
+    """The error message for a name that no metric of the structure (kind of input, a key of
+    `TABLES`) has, with what may have been meant: a number elsewhere on the page, a metric of
+    another structure, or a similar name.
     """
     metrics = TABLES[structure]
     may_have_cut_off = any(metric.cut != "never" for metric in metrics.values())
@@ -619,7 +621,7 @@ def named(name: str, best: str | None = None) -> Metric:
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
-def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK, ...]:
+def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
     """The metrics with the directions that the parameter `lower_is_better` states: lower values of
     the metrics that it names are better; of all others whose direction is not known higher ones, if
     the user set the parameter.
@@ -635,11 +637,11 @@ def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK,
     metrics = tuple(metrics)
     lower_is_better = {
         label_of("lower_is_better", name, metrics)
-        for name in p.lower_is_better
+        for name in parameters.lower_is_better
         if name != NO_METRIC
     }
     # the user who names the metrics of which lower is better says that of no other
-    default_direction = "high" if "lower_is_better" in p.given else UNKNOWN
+    default_direction = "high" if "lower_is_better" in parameters.given else UNKNOWN
     return tuple(
         _with_direction(metric_at_k, lower_is_better, default_direction) for metric_at_k in metrics
     )
@@ -653,8 +655,9 @@ def _with_direction(
     `lower_is_better` whose definition says that higher is better.
     """
     metric = metric_at_k.metric
+    is_in_catalogue_table = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
     if metric_at_k.label in lower_is_better and metric.best != "low":
-        if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):
+        if is_in_catalogue_table:
             raise ParameterError(
                 f"lower_is_better: {metric_at_k.label} has its direction by definition, "
                 f"{metric.best} values are better"

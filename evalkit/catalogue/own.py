@@ -412,7 +412,7 @@ class ListInput(Input):
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
     """For each query its retrieved list up to rank k (all of it if k is None), as grades and ranks,
-    and all its judged grades. level: the grade from which an item is relevant, handed on.
+    and all its judged grades; with k, and `level`, the grade from which an item is relevant.
     """
     retrieved = r.retrieved
     ideal = r.ideal
@@ -797,23 +797,35 @@ def _rate(function: Function, c: counts.Counts) -> float:
 def _declare_of_decisions(
     about: About, known: tuple[str, ...], make_kind: Callable[[Function], Kind], definition: str
 ) -> Declared:
-    """A decorator for the function of a metric of the decisions on two classes. known: the
-    arguments that the function may have. make_kind: function -> the kind of the metric. definition:
-    the beginning of its definition, if the user does not state one.
+    """A decorator that makes a metric of a user's function of the decisions on two classes.
+
+    about: how the user described the metric. known: the arguments that the function may have.
+    make_kind: function -> the kind of the metric. definition: the beginning of its definition, if
+    the user does not state one.
     """
+    return partial(
+        _metric_of_decisions, about=about, known=known, make_kind=make_kind, definition=definition
+    )
 
-    def declare_of_decisions(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of the decorated function."""
-        function = _declared_function(call, known, about)
-        return _own_metric(
-            function,
-            kind=make_kind(function),
-            structures=("counts",),
-            about=about,
-            definition=definition,
-        )
 
-    return declare_of_decisions
+def _metric_of_decisions(
+    call: Callable[..., Any],
+    about: About,
+    known: tuple[str, ...],
+    make_kind: Callable[[Function], Kind],
+    definition: str,
+) -> OwnMetric:
+    """The metric of a user's function of the decisions on two classes. about, known, make_kind,
+    definition: as for `_declare_of_decisions`.
+    """
+    function = _declared_function(call, known, about)
+    return _own_metric(
+        function,
+        kind=make_kind(function),
+        structures=("counts",),
+        about=about,
+        definition=definition,
+    )
 
 
 def _declare_of_units(
@@ -934,11 +946,11 @@ def _own_metric(
 def load(
     file: str, name: str, declare_plain: Callable[[Callable[..., Any], str], OwnMetric]
 ) -> OwnMetric:
-    """The metric of this name in a Python file, which is run, with the file's name and SHA-256: a
-    declared metric, or a plain function, of which declare_plain (function, name) makes one.
+    """The metric of this name in a Python file, which is run; with the file's name and SHA-256.
 
-    Raises ParameterError for a file that cannot be read or run, and for a name that is not a metric
-    in it.
+    declare_plain: (function, name) -> the metric of a plain function, which the file did not
+    declare as one. Raises ParameterError for a file that cannot be read or run, and for a name that
+    is neither a metric nor a function in it.
     """
     path = Path(file).expanduser()
     try:

@@ -364,9 +364,10 @@ class Depth(ScoreKind):
         # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
         selected_share = np.clip(ratio(top.rows - rows_above, rows_at_score), 0, 1)
         rows_that_drop_out = selected_share - self.share(c)
-        hits_at_border = -top.border_share * rows_that_drop_out
-        hits = np.array([selected_share + hits_at_border, hits_at_border])
-        return self.influence_of_hits(c, hits, top)
+        lost_hits = top.border_share * rows_that_drop_out
+        # how many hits a positive adds, itself included, and a negative
+        added_hits = np.array([selected_share - lost_hits, -lost_hits])
+        return self.influence_of_hits(c, added_hits, top)
 
     def influence_of_hits(self, c: Counts, hits: Floats, selected_rows: SelectedRows) -> Floats:
         """The influence on the lift = hits / (P · share). hits: how many hits a row of each class
@@ -445,7 +446,7 @@ class FunctionOfMeans(TermsKind):
         the weight.
         """
         share = rows.shares
-        numbers = self.numbers(rows, self.centre(rows))
+        numbers = self.numbers(rows, self.centre(rows))  # less the centre they keep more digits
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.function(means)
         influence = np.zeros(len(rows))

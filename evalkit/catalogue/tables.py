@@ -550,10 +550,11 @@ def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
 
 
 def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
-    """cov² / (variance of the actual values · variance of the forecasts), and its derivatives by
-    the five means of `_correlation_numbers`.
+    """The squared correlation, cov² / (variance of the actual values · variance of the forecasts),
+    and its derivatives by the five means that it is a function of: those of the actual values a,
+    the forecasts b, a², b² and a b.
     """
-    a, b, aa, bb, ab = means  # of a, b, a², b², a b
+    a, b, aa, bb, ab = means
     variance_a = aa - a * a
     variance_b = bb - b * b
     covariance = ab - a * b

@@ -530,8 +530,8 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
     @cached
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
         """The confusion cells (numbers of rows by actual and predicted class) of the decisions of
-        all systems in a group of rows: as the second reading counted them, else from the counts by
-        score of each system.
+        all systems on two classes in a group of rows: as the second reading counted them, else from
+        each system's counts of positives and negatives by score.
         """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)

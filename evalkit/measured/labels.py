@@ -393,8 +393,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return self.mean_statistic(metric_at_k, ALL_ROWS_GROUP, leader, moments, columns, parts)
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
-        """A metric of the leader from sums of terms that the second reading made for this system
-        alone. number: which of `SecondReading.leader_adders` added up the terms of the metric.
+        """A metric on all rows of one system, the leader, from the sums of the metric's terms,
+        which the second reading made for this system alone. number: which of
+        `SecondReading.leader_adders` added them up.
         """
         assert self.second is not None
         assert self.second_summary is not None
@@ -514,9 +515,11 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 def second_reading(
     measured: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
-    """The second reading of labels: says, from the results of the first, what a further reading
-    must add up.
+    """The second reading of a table of labels, which says what a further reading of all rows must
+    add up: on all rows and on slices the influence of the rows on means over the labels, and the
+    losses that leave rows out; on all rows the terms of the leader.
 
+    measured: the results of the first reading.
     metrics: those of the report, of which slices have the first one only. leader: the system for
     which metrics at common thresholds are also summed. probabilities: True if scores are
     probabilities, whose excess over the share of rows with the label is then measured.

@@ -297,13 +297,14 @@ class FirstReading(ABC, Generic[Further]):
         confusion cells (numbers of rows by actual and predicted class), the terms of losses and the
         scores in bins; for all rows also further sums, and the ids that occur again.
         """
+        # with an axis for the classes or labels, and the class that each system predicts
         problem_rows = self.with_predictions(self.as_problems(block))
         cells = {}
         moments = {}
         scores = dict[ScoresKey, Tally]()
         for group, rows in problem_rows.groups():
             has_all_rows = group == ALL_ROWS_GROUP
-            weight = self.counting.weights(rows)
+            weight = self.counting.weights(rows)  # whole numbers; None for unweighted rows
             for name, actual, predicted in self.decisions(rows, group):
                 cells[CellsKey(group, name)] = self.counting.count(
                     rows, actual.astype(np.int64), predicted.astype(np.int64), weight
@@ -768,8 +769,9 @@ class MeanInfluence:
     n_strata: int = 1
 
     def with_cells(self, block: Block, known_cells: dict[CellIndexKey, Ints]) -> Block:
-        """The block with each score replaced by the row's cell: its index in the table of influence
-        values of the system and problem; shape (systems, problems, rows) as before.
+        """The block with each score, of shape (systems, problems, rows) with a problem for each
+        class or label, replaced by the row's cell: its index in the table that has the influence of
+        a row on the metric of this system and problem.
 
         known_cells: the cells that were already looked up for other metrics; new ones are added to
         it.
@@ -785,10 +787,13 @@ class MeanInfluence:
         return replace(block, predictions=cells)
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """The influence of each row, times its weight; shape (columns, rows). First comes a column
-        for each system and, in it, each problem, with the influence on the metric of the problem;
-        then, if the shares depend on the rows, one for each system, with the influence on the mean
-        through the shares. block: of `with_cells`, with cells in place of scores.
+        """The influence of each row, times its weight, on means over classes or labels
+        ("problems"); shape (columns, rows). First comes a column for each system and, in it, each
+        problem: the influence on the metric of the problem. Then, if the shares in the mean depend
+        on the rows, one for each system: the influence on its mean through the shares.
+
+        block: of `with_cells`, which has in place of each score the row's index in the table of
+        influence values.
         """
         problems = len(self.shares)
         on_problems = len(self.tables) * problems  # the number of columns of the first kind
@@ -805,9 +810,10 @@ class MeanInfluence:
 
     def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
         """The sums Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a
-        row on the difference of two systems' means; shape (pairs of systems, strata, 2).
+        row on the difference of two systems' means over classes or labels; shape (pairs of systems,
+        strata, 2). They give the variance of the difference.
 
-        columns: the `columns` of the block.
+        columns: the `columns` of the block, from which the influence on each mean follows.
         """
         on_mean = self._influence_on_means(columns)
         stratum = self._strata_of(block)
@@ -823,14 +829,16 @@ class MeanInfluence:
         return np.array(sums, float).reshape(-1, self.n_strata, 2)  # also without any pair
 
     def _influence_on_means(self, columns: Floats) -> Floats:
-        """The influence of each row on the mean of each system, shape (systems, rows): Σ share ·
-        influence on the metric of a problem, and the influence through the shares if they depend on
-        the rows. columns: those of `MeanInfluence.columns`, one for each system and problem, then
-        perhaps one for each system.
+        """The influence of each row on the mean, over classes or labels ("problems"), of each
+        system; shape (systems, rows): Σ share · influence on the metric of a problem, and the
+        influence through the shares if they depend on the rows.
+
+        columns: those of `MeanInfluence.columns`, first one for each system and problem, system by
+        system, then, if the shares depend on the rows, one for each system.
         """
         problems = len(self.shares)
         systems = len(self.tables)
-        on_problems = systems * problems
+        on_problems = systems * problems  # the number of columns of the first kind
         by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
@@ -838,12 +846,14 @@ class MeanInfluence:
         return np.asarray(on_mean)
 
     def _strata_of(self, block: Block) -> Ints:
-        """The stratum of each row: its class; 0 if rows have several labels, without a class."""
+        """The stratum of each row, the group of rows in which it is one of several alike: its class
+        number; 0 for all rows that may have several labels, and so have no class.
+        """
         if self.n_strata == 1:
             return np.zeros(len(block), np.int64)
-        if ACTUAL_CLASS in block.system_columns:  # several classes
+        if ACTUAL_CLASS in block.system_columns:  # a table of several classes
             return np.asarray(block.system_columns[ACTUAL_CLASS], np.int64)
-        is_positive = block.truth[0]  # two classes are one problem
+        is_positive = block.truth[0]  # of two classes: shape (1, rows)
         return np.asarray(is_positive, np.int64)
 
     def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
@@ -855,7 +865,8 @@ class MeanInfluence:
         for influence_by_cell, first_cell, second_cell in zip(
             self.joint_influence[i, j], block.predictions[i], block.predictions[j], strict=True
         ):
-            # indexed by 4 · true + 2 · predicted by the first + predicted by the second
+            # The influence is indexed by 4 · true + 2 · predicted by the first + predicted by the
+            # second: twice the cell of the first, and the prediction of the second.
             second_predicted = second_cell % 2
             total += influence_by_cell.take(2 * first_cell + second_predicted)
         return total
@@ -961,18 +972,19 @@ class SecondReading:
         return self.first.loss_adder.max_units
 
     def __call__(self, block: Block) -> SecondSummary:
-        """The sums of the second reading over a block of rows: of all rows and of slices, the
-        influence of the rows on each mean, the differences of losses that leave rows out, and the
-        confusion cells of decisions; of all rows, the terms of the leader, and the weights by part
-        and candidate threshold.
+        """The sums of the second reading over a block of rows. Of all rows and of slices: moments
+        of the rows' influence on each mean, with the sums of its powers; moments of the differences
+        of two systems in losses that leave rows out; and the confusion cells of decisions. Of all
+        rows: moments of the terms of one system alone, the leader, and the weights from which
+        samples choose a threshold.
         """
-        block = self.first.as_problems(block)
+        block = self.first.as_problems(block)  # with an axis for the classes or labels
         means = dict[GroupMetric, Moments | UnitSums]()
         powers = dict[GroupMetric, Total]()
         pair_sums = dict[GroupMetric, Moments | UnitSums]()
         cells = dict[int, CellCounts]()
         for group, rows in self._groups(block):
-            known_cells: dict[CellIndexKey, Ints] = {}
+            known_cells: dict[CellIndexKey, Ints] = {}  # looked up once for all means
             for key, mean in self.means.items():
                 if key.group == group:
                     sums = self._mean_sums(rows, mean, known_cells)
@@ -1011,9 +1023,9 @@ class SecondReading:
                 yield group, rows
 
     def _part_sums(self, block: Block) -> Iterator[Total]:
-        """For each system the weight of the rows of two classes by random part, class and candidate
-        threshold, from which samples choose a threshold again: see `samples.part_sums`. Nothing if
-        there are no candidates.
+        """For each system the weight of the rows by random part of the table, class (of two) and
+        candidate threshold (the highest that the score reaches), from which samples of parts choose
+        a threshold again; see `samples.part_sums`. Nothing if there are no candidates.
         """
         if not self.candidates:
             return

@@ -243,14 +243,14 @@ class TermAdder:
         return summed(block, partial(self._columns, group=group), self.max_units)
 
     def moments_of_products(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
-        """The moments of the products of each two terms of a metric, by metric and system, for
-        metrics whose confidence limits use the kurtosis of the units' influence, and so its fourth
-        powers: the influence is a linear combination of the terms, its square one of their
-        products, its fourth power one of the products' second moments.
+        """The moments of the products of each two terms of a metric (the numbers per row whose sums
+        give the metric), by metric and system; only of metrics whose confidence limits use the
+        fourth powers of the units' influence. The influence is a linear combination of the terms,
+        so that its square is one of their products.
 
         Terms are taken less the numbers near them, which keeps digits. Empty if the rows of a unit
         may be in several blocks, where no product is known. group: the number of the group of rows
-        that the block has.
+        that the block has, all rows or a slice.
         """
         if block.units_split:
             return {}
@@ -381,7 +381,7 @@ class SummedForecasts:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
             metric_at_k,
-            middle=self.middle(metric_at_k, group, i),
+            middle=self.median_estimate(metric_at_k, group, i),
             sample=self.summary.sample,
             system=i,
             member=self._sampled_rows_in(group),
@@ -409,7 +409,7 @@ class SummedForecasts:
         )
 
     @cached
-    def middle(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
+    def median_estimate(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
         """The median of the absolute errors of system i in a group of rows, with what the influence
         of a row on it needs.
         """

@@ -569,13 +569,13 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     3.5000 4.5000 4.6667
     """
-    fitted = isotonic(table)
+    isotonic_mean = isotonic(table)  # of each distinct forecast
     overall_mean = ratio(np.dot(table.weight, table.mean), table.weight.sum())
     # the variance of the rows around the mean of their forecast is missing in all three errors: it
     # cancels out of the differences
     mse = _squared_error(table, table.forecast)
-    isotonic_mse = _squared_error(table, fitted)
-    constant_mse = _squared_error(table, np.full_like(fitted, overall_mean))
+    isotonic_mse = _squared_error(table, isotonic_mean)
+    constant_mse = _squared_error(table, np.full_like(isotonic_mean, overall_mean))
     return Decomposition(
         miscalibration=mse - isotonic_mse,
         discrimination=constant_mse - isotonic_mse,

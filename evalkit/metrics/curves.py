@@ -1,6 +1,7 @@
 """Curves over the threshold, areas under them, rules that choose a threshold, and net benefit."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -431,7 +432,14 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     return ratio(decisions.tp - decisions.fp * odds(chance), c.total)
 
 
-def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
+class NetBenefitCurve(NamedTuple):
+    """Threshold probabilities, lowest first, and the net benefit at each."""
+
+    probability: Floats
+    net_benefit: Floats
+
+
+def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     """The points of the net benefit curve: threshold probabilities, lowest first, and the net
     benefit at each.
 
@@ -461,9 +469,10 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     benefit = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1).ravel()
     # insert the points of the grid between the pairs of points of the scores
     position = 2 * np.searchsorted(score, grid)
-    x = np.insert(np.repeat(score, 2), position, grid)
-    y = np.insert(benefit, position, net_benefit(c, grid))
-    return x, y
+    return NetBenefitCurve(
+        probability=np.insert(np.repeat(score, 2), position, grid),
+        net_benefit=np.insert(benefit, position, net_benefit(c, grid)),
+    )
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:

@@ -206,7 +206,7 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     array([0.3333, 1.    ,    nan])
     """
     lists = top(lists, k)
-    vector = _directions(features)
+    vector = _directions(features)  # of each item of the catalogue, with length 1
     rows = _rows_with(lists, _complete(vector))
     n = lists.total(rows)
     item = lists.item[rows]

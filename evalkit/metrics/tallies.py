@@ -41,8 +41,8 @@ class Tally:
         max_waiting: int = 0,
         cut: float | None = None,
     ) -> Tally:
-        """The tally of the rows of a block: of unweighted ones up to `max_waiting` wait to be put
-        into bins, others are in at most `max_bins` bins of the score.
+        """The positives and negatives of a block by score, in at most `max_bins` bins. Up to
+        `max_waiting` unweighted rows wait to be put into bins, which is faster for many at a time.
 
         hit: True for positive rows. weight: of each row, a whole number; None for unweighted rows.
         cut: a bin begins at this score, so that counts at it as threshold are exact.

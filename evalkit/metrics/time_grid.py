@@ -88,12 +88,13 @@ class TimeGrid:
         False
         """
         calendar = _calendar_of(times) if are_dates else _days
-        distances = np.diff(calendar(times))
-        grid = cls(calendar, float(calendar(times)[0]), float(distances.min()))
+        places = calendar(times)  # numbers that grow alike by each day, working day or month
+        distances = np.diff(places)
+        grid = cls(calendar, origin=float(places[0]), length=float(distances.min()))
         steps = distances / grid.length
-        if (np.abs(steps - np.round(steps)) <= NEARLY).all():
+        is_whole = np.abs(steps - np.round(steps)) <= NEARLY
+        if is_whole.all():
             return grid
-
         return cls(partial(_index_of_last, times), is_even=False)
 
     def steps(self, moments: Floats) -> Ints:
