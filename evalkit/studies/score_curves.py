@@ -19,7 +19,14 @@ from evalkit.catalogue import lookup
 from evalkit.measured.rows import RowsInMemory
 from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, treat_all
+from evalkit.metrics.curves import (
+    Curve,
+    NetBenefitCurve,
+    decision_curve,
+    net_benefit,
+    odds,
+    treat_all,
+)
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms, inference
@@ -216,7 +223,7 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataF
     """
     first = next(iter(tables.values()))
     lines = {name: decision_curve(c, CHANCES) for name, c in tables.items()}
-    lines[ALL] = (CHANCES, treat_all(first, CHANCES))
+    lines[ALL] = NetBenefitCurve(CHANCES, treat_all(first, CHANCES))
     lowest = LOWEST * counts.base_rate(first)
     return pd.concat(
         [_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()]
