@@ -3,6 +3,7 @@ differences.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from evalkit.catalogue.lookup import find_metric
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import auc, average_precision, count
 from evalkit.metrics.influence import (
+    WidestGap,
     auc_influence,
     auc_variance,
     average_precision_bias,
     average_precision_influence,
-    place,
+    threshold_index,
     widest_gap,
 )
 from evalkit.metrics.rows import Rows
@@ -28,17 +30,20 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import RowStatistic
 
 
-def of_rows(bins, c, label, score):
-    """The values of the rows, from those of positives and negatives at each threshold."""
-    return bins[1 - np.asarray(label), place(c.threshold, np.asarray(score))]
+def values_by_row(table, c, label, score):
+    """The values of the rows, from a table of those of positives (first row) and of negatives
+    (second row) at each threshold of c.
+    """
+    class_index = 1 - np.asarray(label)
+    return table[class_index, threshold_index(c.threshold, np.asarray(score))]
 
 
 def auc_influence_by_row(c, label, score):
-    return of_rows(auc_influence(c), c, label, score)
+    return values_by_row(auc_influence(c), c, label, score)
 
 
 def average_precision_influence_by_row(c, label, score):
-    return of_rows(average_precision_influence(c), c, label, score)
+    return values_by_row(average_precision_influence(c), c, label, score)
 
 
 INFLUENCE = (
@@ -78,11 +83,21 @@ def test_influence_makes_the_variance_of_auc(data):
     if not 1 < label.sum() < len(label) - 1:
         return
     c = count(score, label)
-    moved = auc_influence_by_row(c, label, score)
-    sides = [moved[label == side] for side in (0, 1)]
-    assert [side.sum() for side in sides] == pytest.approx([0, 0], abs=1e-12)
-    variance = sum(side @ side * side.size / (side.size - 1) for side in sides)
+    influence = auc_influence_by_row(c, label, score)
+    by_class = [influence[label == value] for value in (0, 1)]
+    variance = sum(rows @ rows * rows.size / (rows.size - 1) for rows in by_class)
     assert auc_variance(c) == pytest.approx(variance, abs=1e-14)
+
+
+@ANY_TIME
+@given(rows)
+def test_the_influence_on_auc_adds_up_to_0_in_each_class(data):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    if label.all() or not label.any():
+        return
+    influence = auc_influence_by_row(count(score, label), label, score)
+    by_class = [influence[label == value].sum() for value in (0, 1)]
+    assert by_class == pytest.approx([0, 0], abs=1e-12)
 
 
 def test_a_class_with_one_row_has_no_variance():
@@ -113,91 +128,119 @@ def test_the_bias_of_average_precision_is_that_of_leaving_out_each_row(digits):
 
 
 @pytest.mark.parametrize("name", ["average_precision", "roc_auc", "ks"])
-def test_runs_of_thresholds_move_a_metric_as_the_whole_table_does(monkeypatch, name):
+def test_the_influence_by_runs_of_thresholds_is_that_of_the_whole_table(monkeypatch, name):
     monkeypatch.setattr("evalkit.metrics.counts.STEP", 64)
     rng = np.random.default_rng(8)
     c = count(rng.normal(size=1_000), rng.random(1_000) < 0.3)
     kind = lookup.find_metric(name, "counts").metric.kind
-    runs = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))[::-1]
+    lowest_first = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))
+    runs = lowest_first[::-1]
     assert len(runs) == 16
-    np.testing.assert_array_equal(
-        np.concatenate([moved for _, moved in runs], axis=1), kind.influence_table(c)
-    )
-    np.testing.assert_array_equal(np.concatenate([step.tp for step, _ in runs]), c.tp)
+    influence = np.concatenate([run.influence for run in runs], axis=1)
+    np.testing.assert_array_equal(influence, kind.influence_table(c))
+    np.testing.assert_array_equal(np.concatenate([run.step.tp for run in runs]), c.tp)
 
 
 def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(monkeypatch):
     label = np.tile([1, 0, 1, 0, 0, 1], 30)
     c = count(-np.arange(len(label)), label)
-    gap = np.abs(c.tp * c.negatives - c.fp * c.positives)
-    for size in (1, 7, 64, 1_000):
-        monkeypatch.setattr("evalkit.metrics.counts.STEP", size)
-        index, sign = widest_gap(c)
-        assert (index, sign) == (
-            int(np.argmax(gap)),
-            np.sign((c.tp * c.negatives - c.fp * c.positives)[index]),
-        )
+    gap = c.tp * c.negatives - c.fp * c.positives
+    expected = WidestGap(int(np.argmax(np.abs(gap))), sign=np.sign(gap[np.argmax(np.abs(gap))]))
+    for run_length in (1, 7, 64, 1_000):
+        monkeypatch.setattr("evalkit.metrics.counts.STEP", run_length)
+        assert widest_gap(c) == expected
 
 
-def delong(label, first, second):
-    """AUC of the first score − AUC of the second on the same rows."""
-    a, b = (
-        RowStatistic(find_metric("roc_auc", "counts"), Rows(label, score))
-        for score in (first, second)
-    )
-    return methods.two_areas(a, b, Options(0.95, np.random.default_rng(0)))
+class Placements(NamedTuple):
+    """For each positive the share of negatives below it, for each negative that of positives above
+    it; ties count one half.
+    """
+
+    of_positives: np.ndarray
+    of_negatives: np.ndarray
 
 
-def scores(g, n=400, gain=1.0):
-    label = np.arange(n) % 3 == 0
-    shared = g.normal(size=n)
-    return label.astype(int), *(gain * label + shared + g.normal(size=n) for _ in range(2))
+def placements_by_pairs(label, score):
+    positive = score[label == 1][:, None]
+    negative = score[label == 0]
+    wins = (positive > negative) + 0.5 * (positive == negative)
+    return Placements(wins.mean(axis=1), wins.mean(axis=0))
 
 
-def by_hand(label, score):
-    """AUC and the two arrays of placements, pair by pair."""
-    x = score[label == 1]
-    y = score[label == 0]
-    wins = (x[:, None] > y) + 0.5 * (x[:, None] == y)
-    return wins.mean(), wins.mean(axis=1), wins.mean(axis=0)
-
-
-def test_paired_equals_the_definition_with_ties():
-    label, a, b = scores(np.random.default_rng(1), 120)
-    a = a.round(0)
-    b = b.round(1)
-    (area_a, xa, ya), (area_b, xb, yb) = by_hand(label, a), by_hand(label, b)
-    parts = np.array([np.var(xa - xb, ddof=1) / xa.size, np.var(ya - yb, ddof=1) / ya.size])
-    error = np.sqrt(parts.sum())
-    sizes = np.array([xa.size, ya.size])
-    # Welch's freedom: with few positives z is too sure
-    t = stats.t(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
-    c = delong(label, a, b)
-    assert c.difference.value == pytest.approx(area_a - area_b)
-    assert c.p_value == pytest.approx(2 * t.sf(abs(area_a - area_b) / error))
-    assert (c.difference.high - c.difference.low) / 2 == pytest.approx(
-        t.ppf(0.975) * error, rel=1e-6
-    )
-
-
-@pytest.mark.parametrize("name", ["r2", "r2_correlation"])
-def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
-    g = np.random.default_rng(5)
-    actual = g.normal(size=30)
-    n = 30
-    forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
-    chosen = find_metric(name, "forecasts")
-    a, b = (RowStatistic(chosen, Rows(actual, forecast)) for forecast in forecasts)
-    without = [
-        chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))
-        - chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[1], i)))
-        for i in range(n)
+def test_the_difference_of_two_areas_has_delongs_error_with_ties():
+    rng = np.random.default_rng(1)
+    label = (np.arange(120) % 3 == 0).astype(int)
+    common = label + rng.normal(size=120)
+    first_score = (common + rng.normal(size=120)).round(0)
+    second_score = (common + rng.normal(size=120)).round(1)
+    first, second = (placements_by_pairs(label, score) for score in (first_score, second_score))
+    differences = [
+        first.of_positives - second.of_positives,
+        first.of_negatives - second.of_negatives,
     ]
-    error = np.sqrt((n - 1) / n * np.sum((without - np.mean(without)) ** 2))
-    o = Options(0.95, np.random.default_rng(0))
-    c = inference.compare(a, b, o)
-    assert c.method == "jackknife t"
-    assert c.p_value == pytest.approx(2 * stats.t(n - 1).sf((a.value - b.value) / error))
-    above = inference.compare(a, b, replace(o, limits=replace(USUAL, flipped=n - 1)))
-    assert above.method == "delta method"
-    assert inference.compare(a, a, o).p_value == 1.0
+    sizes = np.array([len(by_class) for by_class in differences])
+    variances = np.array([np.var(by_class, ddof=1) for by_class in differences]) / sizes
+    error = np.sqrt(variances.sum())
+    # Welch's freedom: with few positives z is too sure
+    t = stats.t(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
+    value = differences[0].mean()  # AUC is the mean of the placements
+    roc_auc = find_metric("roc_auc", "counts")
+    comparison = methods.two_areas(
+        RowStatistic(roc_auc, Rows(label, first_score)),
+        RowStatistic(roc_auc, Rows(label, second_score)),
+        Options(0.95, rng),
+    )
+    difference = comparison.difference
+    assert difference.value == pytest.approx(value)
+    assert comparison.p_value == pytest.approx(2 * t.sf(abs(value) / error))
+    half_width = (difference.high - difference.low) / 2
+    assert half_width == pytest.approx(t.ppf(0.975) * error, rel=1e-6)
+
+
+FORECASTS = 30
+
+
+def forecast_statistic(name, noise):
+    """A metric of forecasts with errors of this standard deviation, of the same actual values."""
+    actual = np.random.default_rng(5).normal(size=FORECASTS)
+    error = np.random.default_rng(100 + int(10 * noise)).normal(size=FORECASTS) * noise
+    return RowStatistic(find_metric(name, "forecasts"), Rows(actual, actual + error))
+
+
+def values_without_each_row(statistic):
+    rows = statistic.rows
+    return np.array(
+        [
+            statistic.metric_at_k.value(rows.take(np.arange(len(rows)) != i))
+            for i in range(len(rows))
+        ]
+    )
+
+
+variance_explained = pytest.mark.parametrize("name", ["r2", "r2_correlation"])
+OPTIONS = Options(0.95, np.random.default_rng(0))
+
+
+@variance_explained
+def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
+    good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
+    without = values_without_each_row(good) - values_without_each_row(bad)
+    n = FORECASTS
+    error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    comparison = inference.compare(good, bad, OPTIONS)
+    assert comparison.method == "jackknife t"
+    expected = 2 * stats.t(n - 1).sf(abs(good.value - bad.value) / error)
+    assert comparison.p_value == pytest.approx(expected)
+
+
+@variance_explained
+def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(name):
+    few_flipped = replace(OPTIONS, limits=replace(USUAL, flipped=FORECASTS - 1))
+    good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
+    assert inference.compare(good, bad, few_flipped).method == "delta method"
+
+
+@variance_explained
+def test_a_system_does_not_differ_from_itself_in_variance_explained(name):
+    statistic = forecast_statistic(name, 0.5)
+    assert inference.compare(statistic, statistic, OPTIONS).p_value == 1.0

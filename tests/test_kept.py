@@ -13,7 +13,7 @@ from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.metrics import grid
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import KeyRepeats, mixed
-from evalkit.metrics.rows import Sums
+from evalkit.metrics.rows import Sums, UnitWins
 from evalkit.metrics.samples import Sample, parts_of
 from evalkit.metrics.tallies import Tally
 from evalkit.statistics import inference, intervals, significance
@@ -21,87 +21,110 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import UnitStatistic
 
-ROWS, MOST = 60_000, 8_000
+ROWS = 60_000
+MAX_ROWS = 8_000  # of a sample
 
 
-def block(units: int | None = None) -> Block:
+def random_block(units: int | None = None) -> Block:
+    """Rows of two systems with a rare class, in the order of the hashes of so many units; each row
+    is a unit if there are none.
+    """
     rng = np.random.default_rng(3)
     unit = np.sort(rng.integers(0, units, ROWS)) if units else np.arange(ROWS)
     key = mixed(unit.astype(np.uint64) + np.uint64(7))
     label = (rng.random(ROWS) < 0.003).astype(float)
     order = np.argsort(key, kind="stable")
     return Block(
-        label[order], rng.random((2, ROWS))[:, order], None, key[order], clustered=units is not None
+        truth=label[order],
+        predictions=rng.random((2, ROWS))[:, order],
+        weight=None,
+        key=key[order],
+        clustered=units is not None,
     )
 
 
-def sampled(rows: Block, size: int, most: int = MOST) -> Sample:
-    ends = rows.unit_starts[::size] if rows.clustered else np.arange(0, len(rows), size)
-    parts = (rows.take(slice(*ends)) for ends in zip(ends, [*ends[1:], len(rows)], strict=True))
-    return reduce(add, (Sample.from_block(part, most) for part in parts))
+def in_another_order(rows: Block) -> Block:
+    """The same units in a random order."""
+    ends = np.append(rows.unit_starts[1:], ROWS)
+    order = np.random.default_rng(1).permutation(len(ends))
+    rows_of_units = [np.arange(rows.unit_starts[i], ends[i]) for i in order]
+    return rows.take(np.concatenate(rows_of_units))
 
 
-@pytest.mark.parametrize("units", [None, 20_000])
+def sample_by_blocks(rows: Block, block_size: int, max_rows: int = MAX_ROWS) -> Sample:
+    """A sample of the rows, which come in blocks of so many units."""
+    starts = rows.unit_starts[::block_size]
+    ends = [*starts[1:], len(rows)]
+    blocks = [rows.take(slice(start, end)) for start, end in zip(starts, ends, strict=True)]
+    return reduce(add, [Sample.from_block(block, max_rows) for block in blocks])
+
+
+with_and_without_units = pytest.mark.parametrize("units", [None, 20_000])
+
+
+@with_and_without_units
+def test_a_sample_has_no_more_rows_than_are_allowed(units):
+    assert len(sample_by_blocks(random_block(units), 900).rows) <= MAX_ROWS
+
+
+@with_and_without_units
 def test_a_sample_is_the_same_for_every_order_and_size_of_blocks(units):
-    rows = block(units)
-    starts = np.random.default_rng(1).permutation(len(rows.unit_starts))
-    sizes = np.diff(rows.unit_starts, append=ROWS)
-    other = rows.take(
-        np.concatenate(
-            [np.arange(rows.unit_starts[i], rows.unit_starts[i] + sizes[i]) for i in starts]
-        )
-    )
-    a = sampled(rows, 900)
-    b = sampled(other, 5_000)
-    assert len(a.rows) <= MOST
-    assert np.array_equal(np.sort(a.rows.key), np.sort(b.rows.key))
-    assert (
-        a.stands_for * len(a.rows)
-        == pytest.approx(ROWS)
-        == pytest.approx(b.stands_for * len(b.rows))
-    )
+    rows = random_block(units)
+    sample = sample_by_blocks(rows, 900)
+    other_sample = sample_by_blocks(in_another_order(rows), 5_000)
+    assert np.array_equal(np.sort(sample.rows.key), np.sort(other_sample.rows.key))
 
 
-@pytest.mark.parametrize("units", [None, 20_000])
+@with_and_without_units
+def test_a_sample_stands_for_all_rows_of_the_table(units):
+    sample = sample_by_blocks(random_block(units), 900)
+    assert sample.stands_for * len(sample.rows) == pytest.approx(ROWS)
+
+
+@with_and_without_units
 def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
-    rows = block(units)
-    sample = sampled(rows, 900)
-    moved = rows.truth - rows.truth.mean()
-    exact = np.sum(np.add.reduceat(moved, rows.unit_starts) ** 2) if units else np.sum(moved**2)
-    square, unsure = sample.influence_square(sample.rows.truth - rows.truth.mean())
-    assert abs(np.sqrt(square / exact) - 1) <= 4 * unsure <= 1.2
+    rows = random_block(units)
+    sample = sample_by_blocks(rows, 900)
+    influence = rows.truth - rows.truth.mean()
+    influence_of_units = np.add.reduceat(influence, rows.unit_starts)
+    estimated = sample.influence_square(sample.rows.truth - rows.truth.mean())
+    relative_error = np.sqrt(estimated.value / np.sum(influence_of_units**2)) - 1
+    assert abs(relative_error) <= 4 * estimated.uncertainty <= 1.2
 
 
 def test_whole_units_are_drawn():
-    rows = block(20_000)
-    sample = sampled(rows, 900)
-    sizes = dict(zip(*np.unique(rows.key, return_counts=True), strict=True))
-    keys, drawn = np.unique(sample.rows.key, return_counts=True)
-    assert [sizes[key] for key in keys] == drawn.tolist()
+    rows = random_block(20_000)
+    sample = sample_by_blocks(rows, 900)
+    unit_sizes = dict(zip(*np.unique(rows.key, return_counts=True), strict=True))
+    keys, sampled_rows = np.unique(sample.rows.key, return_counts=True)
+    assert [unit_sizes[key] for key in keys] == sampled_rows.tolist()
 
 
 def test_few_rows_are_all_drawn():
-    sample = sampled(block(), 900, ROWS)
+    sample = sample_by_blocks(random_block(), 900, max_rows=ROWS)
     assert sample.is_complete
     assert sample.stands_for == 1.0
 
 
-def test_keys_that_come_again_are_counted_up_to_a_bound():
-    keys = mixed(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
-    parts = [KeyRepeats.from_keys(some, 10_000) for some in np.array_split(keys, 37)]
-    assert reduce(add, parts).repeated_rows == 20_000 - len(np.unique(keys))
-    assert (
-        reduce(
-            add, [KeyRepeats.from_keys(some, 10_000) for some in np.array_split(np.unique(keys), 9)]
-        ).repeated_rows
-        == 0
-    )
-    assert (
-        reduce(
-            add, [KeyRepeats.from_keys(some, 500) for some in np.array_split(np.unique(keys), 9)]
-        ).repeated_rows
-        is None
-    )
+KEYS = mixed(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
+
+
+def repeated_rows(keys: np.ndarray, max_keys: int) -> int | None:
+    """The number of rows whose key occurred before, counted over nine blocks."""
+    blocks = np.array_split(keys, 9)
+    return reduce(add, [KeyRepeats.from_keys(keys, max_keys) for keys in blocks]).repeated_rows
+
+
+def test_rows_whose_key_occurred_before_are_counted_over_blocks():
+    assert repeated_rows(KEYS, max_keys=10_000) == 20_000 - len(np.unique(KEYS))
+
+
+def test_distinct_keys_are_not_repeated():
+    assert repeated_rows(np.unique(KEYS), max_keys=10_000) == 0
+
+
+def test_it_is_unknown_whether_too_many_keys_are_repeated():
+    assert repeated_rows(np.unique(KEYS), max_keys=500) is None
 
 
 VALUES = Sums(np.array([0.5, np.nan, 1.0, 0.25]))
@@ -174,8 +197,9 @@ def test_clustered_comparison_is_the_sign_flip_of_user_sums():
     assert c.difference.n == 20
 
 
-def test_wins_ties_losses():
-    assert VALUES.wins(Sums(np.array([0.5, 1, 0.5, 0.5]))) == (1, 1, 1)
+def test_units_that_both_define_are_won_tied_or_lost():
+    other = Sums(np.array([0.5, 1, 0.5, 0.5]))
+    assert VALUES.wins(other) == UnitWins(wins=1, ties=1, losses=1)
 
 
 @pytest.mark.parametrize("value, low, high", [(1.0, 0.929, 1.0), (0.0, 0.0, 0.071)])
@@ -189,12 +213,16 @@ def test_limits_are_cut_to_the_range():
     assert (e.low, e.high) == (0.7, 1.0)
 
 
-def test_the_rows_of_a_unit_are_in_one_part_whatever_their_order():
-    rows = block(300)
-    part = parts_of(rows, 50)
-    other = np.random.default_rng(1).permutation(ROWS)
-    assert np.array_equal(parts_of(rows.take(other), 50), part[other])
-    assert len({*zip(rows.key.tolist(), part.tolist(), strict=True)}) == 300
+def test_the_part_of_a_row_does_not_depend_on_the_order_of_the_rows():
+    rows = random_block(300)
+    order = np.random.default_rng(1).permutation(ROWS)
+    assert np.array_equal(parts_of(rows.take(order), 50), parts_of(rows, 50)[order])
+
+
+def test_the_rows_of_a_unit_are_in_one_part():
+    rows = random_block(300)
+    units_and_parts = {*zip(rows.key.tolist(), parts_of(rows, 50).tolist(), strict=True)}
+    assert len(units_and_parts) == 300
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -202,21 +230,26 @@ def test_equal_rows_without_ids_are_in_parts_by_chance(numbered):
     key = np.repeat(mixed(np.arange(2, dtype=np.uint64)), 10_000)
     names = np.arange(1, 20_001) if numbered else None
     rows = Block(
-        np.zeros(20_000), np.zeros((1, 20_000)), None, key, key_hashes_row=True, names=names
+        truth=np.zeros(20_000),
+        predictions=np.zeros((1, 20_000)),
+        weight=None,
+        key=key,
+        key_hashes_row=True,
+        names=names,
     )
     sizes = np.bincount(parts_of(rows, 100), minlength=100)
     assert sizes.mean() == 200
     assert sizes.var() == pytest.approx(200, rel=0.5)
 
 
-@pytest.mark.parametrize("held", [0, 2_000, 100_000])
+@pytest.mark.parametrize("max_waiting", [0, 2_000, 100_000])
 @pytest.mark.parametrize("cut", [None, 0.5])
-def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(held, cut):
+def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(max_waiting, cut):
     score = rng(1).random(10_000)
     hit = rng(2).random(10_000) < 0.3
-    pieces = np.array_split(np.arange(10_000), 7)
-    options = {"max_bins": 500, "max_waiting": held, "cut": cut}
-    tallies = [Tally.from_hits(score[rows], hit[rows], None, **options) for rows in pieces]
+    blocks = np.array_split(np.arange(10_000), 7)
+    options = {"max_bins": 500, "max_waiting": max_waiting, "cut": cut}
+    tallies = [Tally.from_hits(score[rows], hit[rows], None, **options) for rows in blocks]
     whole = reduce(add, tallies).merged
     expected = grid.reduce(score, hit, max_bins=500, cut=cut)
     np.testing.assert_array_equal(whole.low, expected.low)

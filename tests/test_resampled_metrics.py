@@ -104,7 +104,7 @@ def test_weights_refuse_a_function_that_takes_none():
     [("mean_absolute_error", "low"), ("accuracy_score", "high"), ("max_error", "low")],
 )
 def test_the_name_says_which_values_are_better(name, best):
-    assert lookup._of_function(getattr(sklearn, name), name).best == best
+    assert lookup._metric_of_function(getattr(sklearn, name), name).best == best
 
 
 def spread(y_true, y_score):

@@ -33,52 +33,85 @@ from evalkit.statistics.bootstrap import (
 from evalkit.statistics.intervals import wilson
 from evalkit.statistics.statistic import RowStatistic
 
-
-def test_sums_have_the_moments_of_a_bootstrap():
-    rows = np.random.default_rng(1).normal(size=(50, 2)) * [1, 5]
-    sums = resampled_sums(rows, rng=np.random.default_rng(2), resamples=20_000)
-    assert sums.shape == (20_000, 2)
-    assert sums.mean(axis=0) == pytest.approx(rows.sum(axis=0), abs=0.04 * rows.std() * 50**0.5)
-    assert np.cov(sums.T) == pytest.approx(50 * np.cov(rows.T, ddof=0), rel=0.05, abs=2)
+ROWS_WITH_TWO_COLUMNS = np.random.default_rng(1).normal(size=(50, 2)) * [1, 5]
 
 
-def test_repeated_rows_give_the_same_law_as_distinct_ones():
-    hits = np.repeat([[0.0], [1.0]], [30, 10], axis=0)
-    drawn = resampled_sums(hits, rng=np.random.default_rng(1), resamples=20_000)[:, 0]
-    distinct = hits + 1e-9 * np.arange(40)[:, None]
-    weighed = resampled_sums(distinct, rng=np.random.default_rng(2), resamples=20_000)[:, 0]
-    assert drawn.mean() == pytest.approx(weighed.mean(), abs=0.1)
-    assert drawn.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
-    assert weighed.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
+def sums_of_two_columns():
+    return resampled_sums(ROWS_WITH_TWO_COLUMNS, rng=np.random.default_rng(2), resamples=20_000)
 
 
-def test_many_rows_are_drawn_by_their_exact_multinomial_law():
-    n, samples = 2_000, 1_500
-    drawn = _draw_weights(np.random.default_rng(3), np.empty((samples, n)))
-    assert (drawn.sum(axis=1) == n).all()
-    expected = samples * n * stats.binom.pmf(np.arange(7), n, 1 / n)
-    found = np.bincount(drawn.astype(int).ravel(), minlength=20)
-    assert stats.chisquare(found[:7], expected * found[:7].sum() / expected.sum()).pvalue > 1e-3
-    assert found[7:].sum() == pytest.approx(samples * n * stats.binom.sf(6, n, 1 / n), abs=4 * 16)
-    assert drawn.var(axis=0).mean() == pytest.approx(1 - 1 / n, abs=0.005)
-    halves = drawn[:, : n // 2].sum(axis=1)
-    assert halves.var() == pytest.approx(n / 4, rel=0.15)
-    assert abs(np.corrcoef(drawn[:-1, 5], drawn[1:, 5])[0, 1]) < 0.1
+def test_resampled_sums_have_the_mean_of_a_bootstrap():
+    rows = ROWS_WITH_TWO_COLUMNS
+    expected = pytest.approx(rows.sum(axis=0), abs=0.04 * rows.std() * 50**0.5)
+    assert sums_of_two_columns().mean(axis=0) == expected
+
+
+def test_resampled_sums_have_the_covariances_of_a_bootstrap():
+    covariances = 50 * np.cov(ROWS_WITH_TWO_COLUMNS.T, ddof=0)
+    assert np.cov(sums_of_two_columns().T) == pytest.approx(covariances, rel=0.05, abs=2)
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-9])
+def test_sums_of_rows_vary_alike_whether_rows_are_equal_or_only_nearly_so(distance):
+    hits = np.repeat([[0.0], [1.0]], [30, 10], axis=0) + distance * np.arange(40)[:, None]
+    sums = resampled_sums(hits, rng=np.random.default_rng(1), resamples=20_000)
+    assert sums.mean() == pytest.approx(10, abs=0.1)
+    assert sums.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def weights_of_many_rows():
+    """How often each of 2,000 rows is in each of 1,500 samples: (samples, rows)."""
+    return _draw_weights(np.random.default_rng(3), np.empty((1_500, 2_000)))
+
+
+def test_a_sample_has_as_many_rows_as_the_data(weights_of_many_rows):
+    assert (weights_of_many_rows.sum(axis=1) == 2_000).all()
+
+
+def test_how_often_a_row_is_in_a_sample_is_binomial(weights_of_many_rows):
+    samples, n = weights_of_many_rows.shape
+    draws = samples * n
+    times = np.bincount(weights_of_many_rows.astype(int).ravel(), minlength=20)
+    up_to_six = times[:7]
+    expected = draws * stats.binom.pmf(np.arange(7), n, 1 / n)
+    scaled = expected * up_to_six.sum() / expected.sum()
+    assert stats.chisquare(up_to_six, scaled).pvalue > 1e-3
+    assert times[7:].sum() == pytest.approx(draws * stats.binom.sf(6, n, 1 / n), abs=4 * 16)
+    assert weights_of_many_rows.var(axis=0).mean() == pytest.approx(1 - 1 / n, abs=0.005)
+
+
+def test_the_rows_of_half_of_the_table_in_a_sample_are_binomial(weights_of_many_rows):
+    _, n = weights_of_many_rows.shape
+    rows_of_first_half = weights_of_many_rows[:, : n // 2].sum(axis=1)
+    assert rows_of_first_half.var() == pytest.approx(n / 4, rel=0.15)
+
+
+def test_samples_are_independent_of_each_other(weights_of_many_rows):
+    times_of_a_row = weights_of_many_rows[:, 5]
+    correlation = stats.pearsonr(times_of_a_row[:-1], times_of_a_row[1:]).statistic
+    assert abs(correlation) < 0.1
 
 
 def test_the_table_of_counts_is_the_poisson_law():
     table, last, rest = _poisson(10_000)
-    share = (
-        np.bincount(table[:last].astype(int), minlength=25) / CODES + rest * (CODES - last) / CODES
-    )
+    by_code = np.bincount(table[:last].astype(int), minlength=25) / CODES
+    share = by_code + rest * (CODES - last) / CODES
     assert share == pytest.approx(stats.poisson.pmf(np.arange(25), 1 - 3 / 100), abs=1e-15)
+
+
+def test_most_codes_of_the_table_stand_for_one_count():
+    _, last, _ = _poisson(10_000)
     assert last < CODES
 
 
-def test_blocks_join_without_a_seam():
+def test_samples_of_many_rows_differ():
     rows = np.arange(300_000, dtype=float)[:, None]
     sums = resampled_sums(rows, rng=np.random.default_rng(1), resamples=3)
-    assert len(set(sums[:, 0])) == 3
+    assert len(np.unique(sums)) == 3
+
+
+def test_each_sample_of_many_rows_has_all_its_rows():
     ones = resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3)
     assert ones.tolist() == [[3e5]] * 3
 
@@ -144,19 +177,22 @@ def test_standard_errors_are_those_of_rows(share):
         assert found.std() == pytest.approx(expected.std(), rel=0.12)
 
 
-def test_a_decision_table_is_exact():
+def test_the_decisions_at_a_threshold_are_counted_exactly():
     label, score = sample(2_000, 0.3)
-    c = count(score, label)
-    d = influence.decision(c, 0.7)
-    assert (d.tp[0], d.fp[0]) == (
-        (score[label == 1] >= 0.7).sum(),
-        (score[label == 0] >= 0.7).sum(),
-    )
-    drawn = bootstrap.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
-    recalls = [one.tp[0] / one.positives for one in drawn]
-    e = wilson(d.tp[0], d.positives)
-    assert np.quantile(recalls, 0.025) == pytest.approx(e.low, abs=0.01)
-    assert np.quantile(recalls, 0.975) == pytest.approx(e.high, abs=0.01)
+    decisions = influence.decision(count(score, label), 0.7)
+    predicted_positive = score >= 0.7
+    assert decisions.tp[0] == (predicted_positive & (label == 1)).sum()
+    assert decisions.fp[0] == (predicted_positive & (label == 0)).sum()
+
+
+def test_resampled_decisions_have_the_interval_of_their_share():
+    label, score = sample(2_000, 0.3)
+    decisions = influence.decision(count(score, label), 0.7)
+    resamples = bootstrap.resampled(decisions, rng=np.random.default_rng(1), resamples=4_000)
+    recalls = [c.tp[0] / c.positives for c in resamples]
+    expected = wilson(decisions.tp[0], decisions.positives)
+    limits = np.quantile(recalls, [0.025, 0.975])
+    assert limits == pytest.approx([expected.low, expected.high], abs=0.01)
 
 
 def test_the_largest_rise_is_that_of_a_row_bootstrap():
@@ -224,25 +260,38 @@ def test_bands_hold_the_curve():
     assert np.all(high - low < 0.2)
 
 
-def every_threshold(c, most):
+def cells_by_each_threshold(c, max_cells):
     """The cells of a large table by looking at each threshold."""
     rows = c.tp + c.fp
-    spread = c.tp / c.positives + c.fp / c.negatives + np.log1p(rows) / np.log1p(c.total)
-    part = np.minimum((spread / spread[-1] * most).astype(np.int64), most - 1)
-    return np.cumsum(np.append(0, np.diff(part) > 0))
+    progress = c.tp / c.positives + c.fp / c.negatives + np.log1p(rows) / np.log1p(c.total)
+    cell = (progress / progress[-1] * max_cells).astype(np.int64)
+    cell = np.minimum(cell, max_cells - 1)
+    return np.cumsum(np.append(0, np.diff(cell) > 0))
+
+
+def table_of_many_scores(weight, share):
+    label, score = sample(30_000, share)
+    return count(score, weight * label, weight * (1 - label))
 
 
 @pytest.mark.parametrize("weight", [1, 3, 0.3])
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.97])
-@pytest.mark.parametrize("most", [16, 256])
-def test_cells_are_found_without_looking_at_every_threshold(weight, share, most):
-    label, score = sample(30_000, share)
-    c = count(score, weight * label, weight * (1 - label))
-    expected = every_threshold(c, most)
-    np.testing.assert_array_equal(influence.cells(c, most), expected)
-    pooled = influence.pool(c, expected)
-    ends = influence.cell_ends(c, most)
-    np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])
+@pytest.mark.parametrize("max_cells", [16, 256])
+def test_cells_are_found_without_looking_at_every_threshold(weight, share, max_cells):
+    c = table_of_many_scores(weight, share)
+    expected = cells_by_each_threshold(c, max_cells)
+    np.testing.assert_array_equal(influence.cells(c, max_cells), expected)
+
+
+@pytest.mark.parametrize("weight", [1, 3, 0.3])
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.97])
+@pytest.mark.parametrize("max_cells", [16, 256])
+def test_the_ends_of_cells_have_the_counts_of_pooled_cells(weight, share, max_cells):
+    c = table_of_many_scores(weight, share)
+    ends = influence.cell_ends(c, max_cells)
+    pooled = influence.pool(c, influence.cells(c, max_cells))
+    np.testing.assert_array_equal(ends.tp, pooled.tp)
+    np.testing.assert_array_equal(ends.fp, pooled.fp)
 
 
 def test_a_constant_on_every_row_shifts_the_interval_of_clusters():
@@ -260,34 +309,37 @@ def test_a_constant_on_every_row_shifts_the_interval_of_clusters():
     assert shifted.high - 5 == pytest.approx(plain.high, rel=1e-9)
 
 
-def seen(n, seed=1):
-    """Rows whose score sees the label through noise."""
+def noisy_rows(n, seed=1):
+    """Rows whose score tells the label through noise."""
     rng = np.random.default_rng(seed)
     merit = rng.normal(-1, 1.5, n)
     label = (rng.random(n) < 1 / (1 + np.exp(-merit))).astype(np.int64)
     return Rows(label, merit + rng.normal(0, 0.7, n))
 
 
-def reached(c):
+def threshold_for_recall(c):
     return curves.for_recall(c, 0.9)
 
 
-def choosing(rule, *, samples, seed=1):
+def choice_by(rule, *, samples, seed=1):
     return bootstrap.ThresholdChoice(rule, samples, lambda: np.random.default_rng(seed))
 
 
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
-    rows = seen(100_000)
-    drawn = choosing(reached, samples=100, seed=2).of_rows(rows)
-    cell = influence.cell_ends(rows.counts, bootstrap.COARSE).threshold
-    assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
-    assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
+    rows = noisy_rows(100_000)
+    thresholds = choice_by(threshold_for_recall, samples=100, seed=2).of_rows(rows).sample.threshold
+    cell_ends = influence.cell_ends(rows.counts, bootstrap.COARSE).threshold
+    cell = np.searchsorted(-cell_ends, -thresholds)
+    assert np.ptp(cell) <= 3
+    assert len(np.unique(thresholds)) > bootstrap.CONTESTED
 
 
 def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
-    others = [seen(20_000, seed) for seed in range(60)]
-    true = np.std([precision(at(rows.counts, reached(rows.counts))) for rows in others])
-    drawn = [choosing(reached, samples=100).of_rows(rows) for rows in others[:5]]
+    others = [noisy_rows(20_000, seed) for seed in range(60)]
+    true = np.std(
+        [precision(at(rows.counts, threshold_for_recall(rows.counts))) for rows in others]
+    )
+    drawn = [choice_by(threshold_for_recall, samples=100).of_rows(rows) for rows in others[:5]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.25)
 
 
@@ -297,32 +349,32 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
     def every_positive(c):
         return curves.for_recall(c, 1.0)
 
-    others = [seen(1_500, seed) for seed in range(80)]
+    others = [noisy_rows(1_500, seed) for seed in range(80)]
     true = np.std([precision(at(rows.counts, every_positive(rows.counts))) for rows in others])
-    drawn = [choosing(every_positive, samples=100).of_rows(rows) for rows in others[:20]]
+    drawn = [choice_by(every_positive, samples=100).of_rows(rows) for rows in others[:20]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.35)
 
 
-@pytest.mark.parametrize("rule", [reached, curves.best_f])
+@pytest.mark.parametrize("rule", [threshold_for_recall, curves.best_f])
 def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
-    choice = choosing(rule, samples=1_000)
-    others = [seen(3_000, seed) for seed in range(5)]
+    choice = choice_by(rule, samples=1_000)
+    others = [noisy_rows(3_000, seed) for seed in range(5)]
     by_rows = [precision(choice.of_rows(rows).sample).std() for rows in others]
     by_table = [precision(choice.of_table(rows.counts).sample).std() for rows in others]
     assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
 def test_systems_with_the_same_order_of_scores_have_the_same_samples():
-    rows = seen(3_000)
+    rows = noisy_rows(3_000)
     other = Rows(rows.actual, np.exp(rows.scores))
-    drawn = [choosing(reached, samples=20).of_rows(one) for one in (rows, other)]
+    drawn = [choice_by(threshold_for_recall, samples=20).of_rows(one) for one in (rows, other)]
     assert np.array_equal(drawn[0].sample.tp, drawn[1].sample.tp)
     assert np.array_equal(drawn[0].sample.fp, drawn[1].sample.fp)
 
 
 def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
-    rows = seen(3_000)
-    drawn = choosing(reached, samples=20).of_rows(rows)
+    rows = noisy_rows(3_000)
+    drawn = choice_by(threshold_for_recall, samples=20).of_rows(rows)
     there = at(rows.counts, drawn.sample.threshold)
     assert np.array_equal(drawn.all_rows.tp, there.tp)
     assert np.array_equal(drawn.all_rows.fp, there.fp)
@@ -336,24 +388,24 @@ def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_o
     hits = np.array([4.0, 8.0])
     sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
     whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
-    rows = seen(100).at_threshold(0.5, redraw=lambda: RechosenCounts(sample, whole))
+    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: RechosenCounts(sample, whole))
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_value_on_other_rows_is_not_too_good_on_average():
-    true = chosen_mcc(seen(300_000)).value
-    samples = [chosen_mcc(seen(400, seed)) for seed in range(60)]
-    too_good = np.mean([one.value for one in samples]) - true
-    left = np.mean([one.value_on_new_rows for one in samples]) - true
-    assert too_good > 0.02
-    assert abs(left) < too_good / 2
+    true = mcc_at_chosen_threshold(noisy_rows(300_000)).value
+    small = [mcc_at_chosen_threshold(noisy_rows(400, seed)) for seed in range(60)]
+    optimism = np.mean([statistic.value for statistic in small]) - true
+    remaining = np.mean([statistic.value_on_new_rows for statistic in small]) - true
+    assert optimism > 0.02
+    assert abs(remaining) < optimism / 2
 
 
-def chosen_mcc(rows):
+def mcc_at_chosen_threshold(rows):
     def redraw():
-        return choosing(curves.best_f, samples=200).of_rows(rows)
+        return choice_by(curves.best_f, samples=200).of_rows(rows)
 
     return RowStatistic(
         find_metric("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)
@@ -361,7 +413,14 @@ def chosen_mcc(rows):
 
 
 def test_rows_are_added_up_by_part_class_and_candidate():
-    part = np.array([0, 1, 1])
-    actual = np.array([True, False, False])
-    sums = samples.part_sums(part, actual, np.array([1, 0, 0]), np.array([2.0, 3.0, 4.0]), (2, 2))
-    assert sums.tolist() == [[0, 2, 0, 0], [0, 0, 7, 0]]
+    sums = samples.part_sums(
+        part=np.array([0, 1, 1]),
+        actual=np.array([True, False, False]),
+        candidate=np.array([1, 0, 0]),
+        weight=np.array([2.0, 3.0, 4.0]),
+        shape=(2, 2),
+    )
+    of_first_part = {"positives": [0, 2], "negatives": [0, 0]}
+    of_second_part = {"positives": [0, 0], "negatives": [7, 0]}
+    by_part = [of_first_part, of_second_part]
+    assert sums.tolist() == [part["positives"] + part["negatives"] for part in by_part]

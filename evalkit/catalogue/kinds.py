@@ -188,8 +188,9 @@ class RatioOfSums(Kind):
         return self.sums(rows, k, 1).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The ratio, and the influence of each row: (numerator - ratio · denominator) / Σ
-        denominators, the derivative of a ratio of sums; 0 for a row without a value.
+        """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
+        derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators; 0
+        for a row without a value.
         """
         terms = self.sums(rows, k, 1)
         value = terms.value
@@ -198,7 +199,7 @@ class RatioOfSums(Kind):
             denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)
         influence = ratio(terms.numerator - value * terms.size, total)
-        if np.isfinite(value):  # NaN is left of rows without a value only
+        if np.isfinite(value):  # then only rows without a value have NaN
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
 
@@ -480,15 +481,15 @@ class OwnShare(Share):
         a row stands for. Kosinski 2013, doi:10.1002/sim.5587.
         """
         weight = first.weights
-        a = self.hits(first)  # the masks of eligible rows and of hits, by the first predictions
+        a = self.hits(first)  # masks: the rows that the first system selects, and the hits
         b = self.hits(second)
-        sizes = np.array([weight @ a.eligible, weight @ b.eligible])
-        common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))
+        sizes = np.array([weight @ a.eligible, weight @ b.eligible])  # n and m
+        common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))  # p
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)
-        # p (1 - p) (1/n + 1/m), where the variance of one row, p (1 - p), is less by the covariance
-        # of the rows that are eligible in both; rounding may leave less than 0
+        # The variance of the difference is p (1 - p) (1/n + 1/m), with p (1 - p) less by the
+        # covariance of the rows that are eligible in both; rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
         variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())

@@ -80,16 +80,16 @@ def find_metric(name: Any, structure: str) -> MetricAtK:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
     `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
 
-    structure: the table that it is looked up in, a key of `TABLES`. An own metric is named by its
-    file, `my_metrics.py:gain@10`, or is the object that `own.mean` and its like declare. Raises
-    ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1,
-    and SeveralMeanings for a name of several metrics.
+    structure: the kind of input, a key of `TABLES` such as "rankings", whose metrics are looked
+    through. An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that
+    `own.mean` and its like declare. Raises ParameterError for an unknown name, a cut-off that the
+    metric lacks or needs, or one below 1, and SeveralMeanings for a name of several metrics.
 
     >>> find_metric("map", "rankings").label, find_metric("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
     """
     if not is_in_catalogue(name):
-        return _own_metric_for(structure, _loaded(name))
+        return _own_metric_for(structure, _own_metric_of(name))
     _refuse_file_alone(name)
     metrics = meanings(name, structure) or _negated(name, structure)
     if not metrics:
@@ -97,7 +97,9 @@ def find_metric(name: Any, structure: str) -> MetricAtK:
     if len(metrics) == 1:
         return metrics[0]
     definitions = {meaning.label: meaning.metric.formula for meaning in metrics}
-    advice = _how_the_input_is_read(structure) if structure in READ_AS else ""
+    advice = ""
+    if structure in READ_AS:  # the name may have one meaning for input that is read otherwise
+        advice = _how_the_input_is_read(structure)
     raise SeveralMeanings(name, definitions, advice)
 
 
@@ -135,8 +137,9 @@ def _letters(name: str) -> str:
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
-    """The ways to read a name, the likeliest first: a number in it may be a cut-off or belong to
-    the name.
+    """The ways to read a name, the likeliest first, each as its lower-case letters and digits and
+    the text of its cut-off: a number in it may be a cut-off or belong to the name. Letters end with
+    @ or ^ if a number must follow.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -162,33 +165,37 @@ def _spellings(name: str) -> Iterator[Spelling]:
 
 @cache
 def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
-    """The metrics of a structure by the letters, as in `Spelling`, of their names and aliases: of a
-    name the one metric, of an alias all that have it.
+    """The metrics of a structure, a key of `TABLES`, by the lower-case letters and digits of their
+    names and aliases: of a name the one metric, of an alias all that have it. A name that is also
+    an alias of another metric is the name.
     """
     table = TABLES[structure]
     by_alias: dict[str, tuple[Metric, ...]] = {}
     for metric in table.values():
-        for alias in map(_letters, metric.aliases):
-            by_alias[alias] = (*by_alias.get(alias, ()), metric)
+        for alias in metric.aliases:
+            letters = _letters(alias)
+            by_alias[letters] = (*by_alias.get(letters, ()), metric)
     by_name = {_letters(name): (metric,) for name, metric in table.items()}
     return by_alias | by_name
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The metrics of a structure that a name may stand for, by its first spelling that any metric
-    has; empty if none has. Raises ParameterError for a wrong cut-off.
+    """The metrics, with the cut-off, that a name may stand for in a structure (kind of input, a key
+    of `TABLES`): those of the name's likeliest spelling that any metric has, several if it is an
+    alias of several; empty if none has it. Raises ParameterError for a wrong cut-off.
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
     by_letters = _metrics_by_letters(structure)
     for spelling in _spellings(name):
-        metrics = by_letters.get(spelling.letters)
-        if metrics is not None:
-            return tuple(
-                _checked(metric, _number_behind(metric, spelling.cut, name), name)
-                for metric in metrics
-            )
+        if spelling.letters not in by_letters:
+            continue
+        metrics = []
+        for metric in by_letters[spelling.letters]:
+            k = _number_behind(metric, spelling.cut, name)
+            metrics.append(_at_cut_off(metric, k, name))
+        return tuple(metrics)
     return ()
 
 
@@ -212,7 +219,7 @@ def title_of(label: str) -> str:
 
 
 def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The error that the name of a scorer of scikit-learn negates, such as log_loss of
+    """The error metric that the name of a scorer of scikit-learn negates, such as log_loss for
     neg_log_loss; empty for another name.
     """
     error = name.lower().strip().removeprefix("neg_")
@@ -223,12 +230,14 @@ def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
 
 
 def _unknown_metric(name: str, structure: str) -> str:
-    """The message for a name that no metric of the structure has, with what may have been meant: a
-    number elsewhere on the page, a metric of another structure, or a similar name.
+    """The error message for a name that no metric of the structure (kind of input, a key of
+    `TABLES`) has, with what may have been meant: a number elsewhere on the page, a metric of
+    another structure, or a similar name.
     """
     metrics = TABLES[structure]
-    cut = " (with @k)" if any(metric.cut != "never" for metric in metrics.values()) else ""
-    message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{cut}"
+    may_have_cut_off = any(metric.cut != "never" for metric in metrics.values())
+    with_k = " (with @k)" if may_have_cut_off else ""
+    message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{with_k}"
     # sentences on numbers that the page has elsewhere than among the metrics
     where_on_page = TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0]))
     if where_on_page:
@@ -262,11 +271,12 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:
         return None
-    wrong_word = unknown_words[0]
-    candidates = [word for word in sorted(words) if sorted(word) == sorted(wrong_word)]
+    (wrong_word,) = unknown_words
+    same_letters = [word for word in sorted(words) if sorted(word) == sorted(wrong_word)]
+    few_wrong_letters = []
     if len(wrong_word) >= LONG:
-        candidates += difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
-    for word in candidates:
+        few_wrong_letters = difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
+    for word in [*same_letters, *few_wrong_letters]:
         corrected = base.replace(wrong_word, word)
         if corrected in names:
             return f"{corrected}{sign}{cut}"
@@ -274,10 +284,11 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
 
 
 def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
-    """The label of the metric of a report that a name, or another name of it, stands for.
+    """The label, such as ndcg@10, of the one metric of a report that a name stands for: the label
+    itself, or another name of the metric.
 
     metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
-    ParameterError if the report has no such metric.
+    ParameterError if the report has no such metric, or several.
     """
     metrics = tuple(metrics)
     labels = [metric_at_k.label for metric_at_k in metrics]
@@ -315,7 +326,7 @@ def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
     needed_by: dict[str, str] = {}
     for name in names:
         if not is_in_catalogue(name):
-            metric = _loaded(name).metric
+            metric = _own_metric_of(name).metric
             needed_by |= dict.fromkeys(metric.columns, f"metrics: {metric.name}")
     return needed_by
 
@@ -354,18 +365,18 @@ def _cut_off(text: str | None, name: str) -> int | None:
     return int(text) if text else None
 
 
-def _loaded(name: Any) -> MetricAtK:
+def _own_metric_of(name: Any) -> MetricAtK:
     """The own metric that an entry of the parameter `metrics` stands for: a name such as
     `my_metrics.py:gain@10`, a plain function, or a declared metric. Raises ParameterError for
     anything else.
     """
     match = OF_FILE.fullmatch(name) if isinstance(name, str) else None
-    if match:
-        file, metric, cut = match.group("file", "metric", "cut")
-        return MetricAtK(load(file, metric, _of_function), _cut_off(cut, name))
+    if match:  # my_metrics.py:gain@10
+        file, metric_name, cut = match.group("file", "metric", "cut")
+        return MetricAtK(load(file, metric_name, _metric_of_function), _cut_off(cut, name))
     is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
     if is_plain_function:
-        return MetricAtK(_of_function(name, usual_name(name)))
+        return MetricAtK(_metric_of_function(name, usual_name(name)))
     # a declared metric may have its cut-off, as gain.at(10)
     metric_at_k = name if isinstance(name, MetricAtK) else MetricAtK(name)
     if not isinstance(metric_at_k.metric, OwnMetric):
@@ -374,7 +385,7 @@ def _loaded(name: Any) -> MetricAtK:
     return metric_at_k
 
 
-def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
+def _metric_of_function(call: Callable[..., Any], name: str) -> OwnMetric:
     """The own metric of a plain function, by bootstrap. Its name tells which values are better; a
     name that the catalogue has gets the prefix own_.
     """
@@ -385,11 +396,12 @@ def _of_function(call: Callable[..., Any], name: str) -> OwnMetric:
 
 
 def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
-    """An own metric for a report on this structure. Raises ParameterError if it takes arguments
-    that the structure does not have, or has the name of a metric of the catalogue.
+    """A user's own metric, checked for a report on this structure (kind of input, a key of
+    `TABLES`). Raises ParameterError if it takes arguments that the structure does not have, or has
+    the name of a metric of the catalogue.
     """
     own = metric_at_k.metric
-    assert isinstance(own, OwnMetric)  # see `_loaded`
+    assert isinstance(own, OwnMetric)  # see `_own_metric_of`
     if structure not in own.structures:
         raise _wrong_arguments(own, structure)
     if any(own.name in table for table in TABLES.values()):
@@ -401,25 +413,30 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
         function = own.kind.function
         assert isinstance(function, FunctionOfRows)
         own = replace(own, kind=Resampled(replace(function, of_forecasts=True)))
-    return _checked(own, metric_at_k.k, metric_at_k.label)
+    return _at_cut_off(own, metric_at_k.k, metric_at_k.label)
 
 
 def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
-    """The error for an own metric whose arguments are not those of a metric of this structure."""
-    arguments = next(source.reads for source in INPUTS if structure in source.structures)
-    unknown = [name for name in own.arguments if name not in arguments]
-    hints = "".join(did_you_mean(name, arguments) for name in unknown)
-    takes = f"{own.name} takes {', '.join(own.arguments)}"
-    known = f"{(HEADS | USERS)[structure]}: {', '.join(arguments) or 'columns of numbers'}"
-    not_those = "which are not the arguments of a metric of"
-    return ParameterError(f"metrics: {takes}, {not_those} {known}{hints}")
-
-
-def _checked(metric: Metric, k: float | None, name: str) -> MetricAtK:
-    """The metric at a cut-off or number k. Raises ParameterError if it needs one and k is None, or
-    if it does not take this one. name: as the user wrote it, for errors.
+    """The error for a user's own metric whose arguments are not those of a metric of this structure
+    (kind of input); with a hint for each that looks misspelt.
     """
-    if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
+    possible = next(source.reads for source in INPUTS if structure in source.structures)
+    unknown = [name for name in own.arguments if name not in possible]
+    hints = "".join(did_you_mean(name, possible) for name in unknown)
+    structure_title = (HEADS | USERS)[structure]
+    return ParameterError(
+        f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a "
+        f"metric of {structure_title}: {', '.join(possible) or 'columns of numbers'}{hints}"
+    )
+
+
+def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
+    """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5. Raises
+    ParameterError if it needs one and k is None, or if it does not take this one. name: as the user
+    wrote it, for errors.
+    """
+    takes_any_number = metric.kind_at is not None
+    if takes_any_number and (k is None or not 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
         example = 0.5
         if metric.most <= 1:  # a share
@@ -479,8 +496,8 @@ def find_computable(
     "columns"), each with the words for it in an error. Raises ParameterError for a named metric
     that needs any of it.
     """
-    allowed = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
-    metrics = find_metrics(names, structure, allowed)
+    computable = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
+    metrics = find_metrics(names, structure, computable)
     for metric_at_k in metrics:
         metric = metric_at_k.metric
         need = metric.needs
@@ -500,12 +517,12 @@ def markdown() -> str:
 
 
 def _table(metrics: list[Metric]) -> str:
-    """The table of one structure in Markdown."""
+    """The metrics as a table in Markdown, one line each, for the documentation."""
     head = "| name | title | what it is | undefined where | equals | other names |"
     lines = [head, "|---|---|---|---|---|---|"]
     for metric in metrics:
         aliases = ", ".join(f"`{alias.replace('@', '@k')}`" for alias in metric.aliases)
-        formula = metric.formula.replace("|", "\\|")
+        formula = metric.formula.replace("|", "\\|")  # a | would end the cell
         name = f"`{_name_with_cut(metric)}`"
         cells = [name, metric.title, formula, metric.undefined, metric.equals, aliases]
         lines.append(f"| {' | '.join(cells)} |")
@@ -513,7 +530,9 @@ def _table(metrics: list[Metric]) -> str:
 
 
 def _name_with_cut(metric: Metric) -> str:
-    """The name of a metric and where its cut-off stands, such as ndcg[@k]."""
+    """The name of a metric and where its cut-off stands: ndcg[@k] if it may have one, hit_rate@k if
+    it must, map if it has none.
+    """
     match metric.cut:
         case "may":
             return f"{metric.name}[@k]"
@@ -563,20 +582,22 @@ def direction(name: str) -> str | None:
     has_minus = base.startswith(("-", "−"))
     for spelling in (base.lower(), words):
         if spelling in CATALOGUE and not has_minus:
-            is_clear = CATALOGUE[spelling] != "neither" and spelling not in UNCLEAR
-            return CATALOGUE[spelling] if is_clear else None
+            best = CATALOGUE[spelling]
+            is_clear = best != "neither" and spelling not in UNCLEAR
+            return best if is_clear else None
     directions = {KNOWN[phrase] for phrase in PHRASE.findall(words)}
     if not directions and "score" in words.split("_"):
         directions = {"high"}
-    if len(directions) != 1:
+    if len(directions) != 1:  # no word tells, or they contradict each other
         return None
-    best = directions.pop()
+    (best,) = directions
     is_reversed = has_minus or (words not in KNOWN and REVERSED.match(words))
     return OPPOSITE[best] if is_reversed else best
 
 
 def named(name: str, best: str | None = None) -> Metric:
-    """A metric known only by its name and values. best: where it is not stated, what the name says.
+    """A metric whose values per unit the input has, and of which only the name is known. best: its
+    direction, "high" or "low"; if it is not stated, what the name says, else "unknown".
 
     >>> named("log_loss").best, named("ndcg@10").best, named("minutes").best
     ('low', 'high', 'unknown')
@@ -600,7 +621,7 @@ def named(name: str, best: str | None = None) -> Metric:
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
-def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK, ...]:
+def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
     """The metrics with the directions that the parameter `lower_is_better` states: lower values of
     the metrics that it names are better; of all others whose direction is not known higher ones, if
     the user set the parameter.
@@ -616,33 +637,34 @@ def with_directions(metrics: Iterable[MetricAtK], p: Shared) -> tuple[MetricAtK,
     metrics = tuple(metrics)
     lower_is_better = {
         label_of("lower_is_better", name, metrics)
-        for name in p.lower_is_better
+        for name in parameters.lower_is_better
         if name != NO_METRIC
     }
     # the user who names the metrics of which lower is better says that of no other
-    otherwise = "high" if "lower_is_better" in p.given else UNKNOWN
+    default_direction = "high" if "lower_is_better" in parameters.given else UNKNOWN
     return tuple(
-        _with_direction(metric_at_k, lower_is_better, otherwise) for metric_at_k in metrics
+        _with_direction(metric_at_k, lower_is_better, default_direction) for metric_at_k in metrics
     )
 
 
 def _with_direction(
-    metric_at_k: MetricAtK, lower_is_better: Collection[str], otherwise: str
+    metric_at_k: MetricAtK, lower_is_better: Collection[str], default_direction: str
 ) -> MetricAtK:
-    """The metric with its direction. lower_is_better: labels of metrics. otherwise: the direction
-    to give to another metric whose direction is unknown. Raises ParameterError for a metric of
+    """The metric with the direction that a user stated: "low" if its label is in `lower_is_better`,
+    else `default_direction` if its direction is unknown. Raises ParameterError for a metric of
     `lower_is_better` whose definition says that higher is better.
     """
     metric = metric_at_k.metric
+    is_in_catalogue_table = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
     if metric_at_k.label in lower_is_better and metric.best != "low":
-        if metric.structure not in BY_NAME and not isinstance(metric, OwnMetric):
+        if is_in_catalogue_table:
             raise ParameterError(
                 f"lower_is_better: {metric_at_k.label} has its direction by definition, "
                 f"{metric.best} values are better"
             )
         return MetricAtK(replace(metric, best="low"), metric_at_k.k)
     if metric.best == UNKNOWN:
-        return MetricAtK(replace(metric, best=otherwise), metric_at_k.k)
+        return MetricAtK(replace(metric, best=default_direction), metric_at_k.k)
     return metric_at_k
 
 

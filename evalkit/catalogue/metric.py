@@ -175,17 +175,17 @@ class MetricAtK:
 
     @property
     def title(self) -> str:
-        """The name that people say, with its cut-off; the label where it names variants, or is of
-        several words before a cut-off.
+        """The name that people say, with its cut-off, such as nDCG@10; the label if there is no
+        such name, if it names variants, or if it is of several words before a cut-off.
         """
         title, _, _ = self.metric.title.partition(" (")  # what stands in parentheses explains it
-        if not title or "," in title or "@" in title:
+        names_variants = "," in title or "@" in title
+        if not title or names_variants:
             return self.label
         if self.k is None:
             return title
-        if " " in title:
-            return self.label
-        return f"{title}@{self.k}"
+        has_several_words = " " in title
+        return self.label if has_several_words else f"{title}@{self.k}"
 
     @property
     def spoken(self) -> str:
@@ -201,7 +201,9 @@ class MetricAtK:
 
     @property
     def plain(self) -> str:
-        """The description in plain words."""
+        """The description in plain words, in which the cut-off takes the place of {top} and {k};
+        the formula of a metric that has none.
+        """
         if self.k is None:
             top = "all items"
         elif self.k == 1:
@@ -379,8 +381,9 @@ class Combined(Kind):
         return float(sum(values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The mean, and the influence of each row: the mean of its influences on the parts, and
-        what it adds through the shares.
+        """The mean over the parts (classes or labels), Σ share · metric of the part, and the
+        influence of each row: Σ share · influence on the metric of the part, and what the row adds
+        by changing the shares, if these depend on the rows.
         """
         values = []
         influence = np.zeros(len(rows))
@@ -389,14 +392,15 @@ class Combined(Kind):
             values.append(part.share * effects.value)
             influence += part.share * part.among_all(effects.influence, len(rows))
         value = sum(values) if values else float("nan")
-        through_shares = self.influence_through_shares(rows, k, value)
+        through_shares = self.influence_through_shares(rows, k, value)  # None if they are fixed
         if through_shares is not None:
             influence = influence + through_shares
         return Effects(value, influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second: the mean, by the shares of
-        the parts, of its influences on the difference in each part.
+        """The influence of each row on the difference of two systems, first − second, in a mean
+        over parts (classes or labels): Σ share · influence on the difference in the part. If the
+        systems have different parts, the difference of the influences on either mean.
         """
         pairs = self._pairs(first, second)
         if pairs is None:
@@ -405,7 +409,7 @@ class Combined(Kind):
         for pair in pairs:  # the same class, with the predictions of either system
             part = pair.first
             on_part = self.metric.kind.influence_on_difference(part.rows, pair.second.rows, k)
-            # both parts have the same rows, and so the same places; the share is the first's
+            # both parts have the same rows; the share is the first's
             influence += part.share * part.among_all(on_part, len(first))
         return influence
 
@@ -413,16 +417,16 @@ class Combined(Kind):
         """The parts of the two systems, class by class; None if the systems have different parts,
         because some classes are predicted by one of the two alone.
         """
-        parts = list(self.parts(first))
-        parts_of_second = list(self.parts(second))
-        # Both systems have the same rows, so that the labels of a part, 1 for its class, tell which
-        # class it is. The labels of predicted classes without rows are all 0; which of them form a
-        # pair does not matter, because without a hit no row has any influence.
-        labels = [part.rows.actual.tobytes() for part in parts]
-        labels_of_second = [part.rows.actual.tobytes() for part in parts_of_second]
-        if labels != labels_of_second:
+        first_parts = list(self.parts(first))
+        second_parts = list(self.parts(second))
+        # Both systems have the same rows, so that the actual values of a part, 1 for its class,
+        # tell which class it is. Those of predicted classes without rows are all 0; which of them
+        # form a pair does not matter, because without a hit no row has any influence.
+        first_classes = [part.rows.actual.tobytes() for part in first_parts]
+        second_classes = [part.rows.actual.tobytes() for part in second_parts]
+        if first_classes != second_classes:
             return None
-        return [PartPair(a, b) for a, b in zip(parts, parts_of_second, strict=True)]
+        return [PartPair(*parts) for parts in zip(first_parts, second_parts, strict=True)]
 
     def _influence_on_parts(self, rows: Rows, k: int | None) -> Floats:
         """The influence of each row on the mean of one system, the shares of the parts taken as
@@ -462,9 +466,9 @@ class Weighted(Combined):
                 yield replace(part, share=weight / total)
 
     def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """How each row changes the mean by changing the shares: a row raises the share of the part
-        that counts it, so that it adds its weight / total weight times the metric of that part less
-        the mean, `value`.
+        """The influence of each row on the mean through the shares of the parts: a row raises the
+        share of the part that counts it, so that it adds weight · (metric of the part − mean) / Σ
+        weights. value: the mean.
         """
         influence = np.zeros(len(rows))
         total = 0.0
@@ -535,10 +539,11 @@ class Harmonic(Kind):
         return Effects(self.mean(a.value, b.value), ratio(influence, (a.value + b.value) ** 2))
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference first − second, as in `effects` with the
-        derivatives at the mean values of both systems.
+        """The influence of each row on the difference of two systems, first − second, in the
+        harmonic mean 2 a b / (a + b) of two metrics: its derivatives 2 b² / (a + b)² and 2 a² / (a
+        + b)² times the influence on the difference in a and in b. a and b are the means of the
+        values of both systems.
         """
-        # the two metrics whose harmonic mean this is, as a and b
         kind_a = self.pair.first.kind
         kind_b = self.pair.second.kind
         a = np.mean([kind_a.value(first, k), kind_a.value(second, k)])

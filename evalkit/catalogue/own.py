@@ -21,7 +21,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial, wraps
 from numbers import Real
@@ -131,11 +131,12 @@ class Function:
         raise self.refused(f"must return {RESULTS[2]} for each {unit}, got {_short(result)}")
 
     def _checked_array(self, result: Any, n: int, unit: str, arrays: int) -> Floats:
-        """The result as an array of n floats, one per unit. Raises ParameterError for another
-        shape, and for a number that is not finite or not in the declared range; NaN is allowed if
-        the metric is declared to be undefined somewhere.
+        """What a user's function returned, as an array of n floats, one per unit. Raises
+        ParameterError for another shape, and for a number that is not finite or not in the declared
+        range; NaN is allowed if the metric is declared to be undefined somewhere.
 
-        arrays: 1, or 2 for the numerators or the denominators of a ratio.
+        unit: the word for a unit, for the error. arrays: how many arrays the function returns: 1
+        for a mean; 2 for a ratio, of which this is the numerators or the denominators.
         """
         try:
             numbers = _floats(result)
@@ -154,8 +155,8 @@ class Function:
         return numbers
 
     def _broken_rule(self, value: float, where: str) -> str:
-        """The end of the error for a number that is NaN, infinite or out of the declared range:
-        the rule and the number. where: the unit that it is of.
+        """The end of the error for a wrong number that a user's function returned: which rule it
+        breaks, as it is NaN, infinite or out of the declared range. where: for which unit.
         """
         if np.isnan(value):
             return (
@@ -175,11 +176,13 @@ def _floats(result: Any) -> Floats:
     """Numbers and booleans as an array of floats, with NaN for masked elements. Raises TypeError
     for text, times and complex numbers.
     """
-    array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
-    is_of_objects = array.dtype.kind == "O"
-    has_texts = is_of_objects and any(isinstance(value, str) for value in array.flat)
+    array = np.asarray(result)
+    if isinstance(result, np.ma.MaskedArray):
+        array = np.ma.asarray(result)
+    kind = array.dtype.kind
+    has_texts = kind == "O" and any(isinstance(value, str) for value in array.flat)
     numbers_or_objects = "biufO"  # numpy's letters of booleans, integers, floats and objects
-    if array.dtype.kind not in numbers_or_objects or result is None or has_texts:
+    if kind not in numbers_or_objects or result is None or has_texts:
         raise TypeError(array.dtype)
     return np.ma.filled(array.astype(np.float64, copy=False), np.nan)
 
@@ -200,8 +203,8 @@ def _short(value: Any) -> str:
 
 
 def names_of(call: Callable[..., Any]) -> dict[str, bool]:
-    """The names of a function's arguments, each with True if the argument has no default; names of
-    *args and **kwargs with their stars. Raises ParameterError for anything but a function.
+    """The names of a function's arguments: name -> True if the argument has no default. The names
+    of *args and **kwargs come with their stars. Raises ParameterError for anything but a function.
     """
     try:
         parameters = inspect.signature(call).parameters.values()
@@ -230,15 +233,19 @@ def arguments_of(
     an argument without a default that is neither, and for a function without any in `known`, or
     without any argument if `known` is empty.
     """
-    names = names_of(call)
-    arguments = tuple(argument for argument, needed in names.items() if needed or argument in known)
-    unknown = [argument for argument in arguments if argument not in known]
-    wrong = [argument for argument in unknown if not (columns and argument.isidentifier())]
-    has_known = not {*arguments}.isdisjoint(known)
-    is_enough = has_known if known else bool(arguments)
-    if wrong or not is_enough:
+    has_no_default = names_of(call)
+    arguments = tuple(
+        argument for argument in has_no_default if argument in known or has_no_default[argument]
+    )
+    further = [argument for argument in arguments if argument not in known]
+    # names of *args and **kwargs, which begin with stars, are no identifiers
+    wrong = [argument for argument in further if not (columns and argument.isidentifier())]
+    has_enough = len(arguments) > 0
+    if known:
+        has_enough = not {*arguments}.isdisjoint(known)
+    if wrong or not has_enough:
         rule = ", ".join(known) or "columns of numbers"
-        got = ", ".join(wrong or names) or "none"
+        got = ", ".join(wrong or has_no_default) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
     return arguments
 
@@ -313,8 +320,9 @@ class RowInput(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The arguments of a function by name: columns of the input, and arrays of the rows. Raises
-        ParameterError for a column that this report does not read.
+        """The values of a function's arguments, by name, from rows of predictions: further columns
+        of the input, and what `reads` finds, such as the labels. Raises ParameterError for a column
+        that this report does not read.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -403,14 +411,17 @@ class ListInput(Input):
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
-    """The retrieved list of each query up to rank k (None: all of it), with its judged grades."""
+    """For each query its retrieved list up to rank k (all of it if k is None), as grades and ranks,
+    and all its judged grades; with k, and `level`, the grade from which an item is relevant.
+    """
     retrieved = r.retrieved
     ideal = r.ideal
+    # the rows of list i are offset[i] to offset[i + 1]
     for i in range(len(r)):
         start = retrieved.offset[i]
         end = retrieved.offset[i + 1]
         ranks = retrieved.rank[start:end]
-        if k is not None:  # ranks may have gaps
+        if k is not None:  # a search, as ranks may have gaps
             ranks = ranks[: int(np.searchsorted(ranks, k, side="right"))]
         grades = retrieved.grade[start : start + len(ranks)]
         judged = ideal.grade[ideal.offset[i] : ideal.offset[i + 1]]
@@ -437,7 +448,10 @@ class FunctionOfRows:
     of_forecasts: bool = False
 
     def __call__(self, rows: Rows) -> float:
-        """The number. Raises ParameterError if the function raises or returns anything else."""
+        """The number that the user's function returns for the rows, whose truth, predictions and
+        weights it takes by its own names, such as y_true and y_pred. Raises ParameterError if it
+        raises or returns anything else, and if rows have weights that it cannot take.
+        """
         values = {}
         for name in self.function.arguments:
             if name == WEIGHTS:
@@ -453,7 +467,9 @@ class FunctionOfRows:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of samples where the number is undefined
             number = self.function.number(self.function(values), "of the rows")
-        return number if np.isnan(number) else self.function.checked(number, "of the rows")
+        if np.isnan(number):  # undefined on these rows, which is no error
+            return number
+        return self.function.checked(number, "of the rows")
 
     @property
     def takes_probabilities(self) -> bool:
@@ -514,7 +530,9 @@ class OwnMetric(Metric):
         return self.kind.uses_decisions or of_rows or "predicted" in self.arguments
 
     def at(self, k: int) -> MetricAtK:
-        """The metric of the first k items of each list, like `ndcg@10`."""
+        """The metric of the first k items of each list, like `ndcg@10`. Raises ParameterError if k
+        is not a whole number of at least 1.
+        """
         if not _is_whole(k) or k < 1:
             raise ParameterError(
                 f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got "
@@ -557,37 +575,42 @@ def _decision_kind(function: Function) -> Kind:
     return Decision(partial(_rate, function))
 
 
-def _checked(declaring: Declaring) -> Declaring:
-    """Check the arguments of a decorator such as `mean` before it is called: refuse a missing pair
-    of parentheses, an unknown argument, and a value of the wrong type, by ParameterError.
+def _with_checked_arguments(declaring: Declaring) -> Declaring:
+    """The function `declaring`, such as `mean`, by whose call `@ek.mean(name=...)` users declare a
+    metric; its arguments are checked first, see `_check_description`.
     """
 
     @wraps(declaring)
     def checked(*positional: Any, **about: Any) -> Declared:
-        """The decorator, called with the checked description."""
-        if positional:  # the decorated function, where the parentheses are missing
-            raise ParameterError(
-                f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses"
-            )
-        unknown = [name for name in about if name not in About.__annotations__]
-        if unknown:
-            has = ", ".join(About.__annotations__)
-            raise ParameterError(
-                f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}"
-            )
-        for name, value in about.items():
-            argument = f"metrics: {name} of ek.{declaring.__name__}"
-            if name in ("low", "high"):
-                if not isinstance(value, Real):
-                    raise ParameterError(f"{argument} must be a number, got {value!r}")
-            elif not isinstance(value, str):
-                raise ParameterError(f"{argument} must be text, got {value!r}")
+        """What `declaring` returns for the arguments, once they are checked."""
+        _check_description(declaring.__name__, positional, about)
         return declaring(**about)
 
     return checked  # type: ignore[return-value]  # the type of `declaring` is kept for editors
 
 
-@_checked
+def _check_description(decorator: str, positional: Sequence[Any], about: Mapping[str, Any]) -> None:
+    """Raise ParameterError for arguments with which a decorator such as `mean` cannot be called: a
+    positional one, an unknown one, and a value of the wrong type. decorator: its name.
+    """
+    if positional:  # the decorated function itself: @ek.mean in place of @ek.mean()
+        raise ParameterError(f"metrics: declare a function by @ek.{decorator}(), with parentheses")
+    known = About.__annotations__
+    unknown = [name for name in about if name not in known]
+    if unknown:
+        raise ParameterError(
+            f"metrics: ek.{decorator} has no argument {unknown[0]!r}, it has {', '.join(known)}"
+        )
+    for name, value in about.items():
+        argument = f"metrics: {name} of ek.{decorator}"
+        if name in ("low", "high"):
+            if not isinstance(value, Real):
+                raise ParameterError(f"{argument} must be a number, got {value!r}")
+        elif not isinstance(value, str):
+            raise ParameterError(f"{argument} must be text, got {value!r}")
+
+
+@_with_checked_arguments
 def mean(**about: Unpack[About]) -> Declared:
     """Declare a metric that is a mean of one number per unit. The names of the function's arguments
     say of which units.
@@ -611,7 +634,7 @@ def mean(**about: Unpack[About]) -> Declared:
     return _declare_of_units(about, _mean_kind, "mean per {unit}")
 
 
-@_checked
+@_with_checked_arguments
 def ratio(**about: Unpack[About]) -> Declared:
     """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator)
     per unit.
@@ -630,7 +653,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     return _declare_of_units(about, _ratio_kind, "ratio of sums over {units}")
 
 
-@_checked
+@_with_checked_arguments
 def share(**about: Unpack[About]) -> Declared:
     """Declare a share of rows, for two classes: the function returns which rows count, and which of
     them are hits.
@@ -646,14 +669,11 @@ def share(**about: Unpack[About]) -> Declared:
     """
     description: About = {"low": 0.0, "high": 1.0, **about}
     return _declare_of_decisions(
-        description,
-        SHARE_ARGUMENTS,
-        _share_kind,
-        "share of rows",
+        description, known=SHARE_ARGUMENTS, make_kind=_share_kind, definition="share of rows"
     )
 
 
-@_checked
+@_with_checked_arguments
 def of_counts(**about: Unpack[About]) -> Declared:
     """Declare a smooth function of the confusion counts at the threshold, for two classes: tp, fp,
     fn, tn.
@@ -669,13 +689,13 @@ def of_counts(**about: Unpack[About]) -> Declared:
     """
     return _declare_of_decisions(
         about,
-        COUNTS,
-        _decision_kind,
-        "function of the four counts at the threshold",
+        known=COUNTS,
+        make_kind=_decision_kind,
+        definition="function of the four counts at the threshold",
     )
 
 
-@_checked
+@_with_checked_arguments
 def bootstrap(**about: Unpack[About]) -> Declared:
     """Declare any function of all rows, f(y_true, y_score) or f(y_true, y_pred), as a metric whose
     interval and test are by a percentile bootstrap of rows, or of whole units.
@@ -696,29 +716,33 @@ def bootstrap(**about: Unpack[About]) -> Declared:
 
 
 def _bootstrap_metric(call: Callable[..., Any], about: About) -> OwnMetric:
-    """The metric of a function of all rows, declared by `bootstrap`."""
+    """The metric of a function of all rows at once, f(y_true, y_pred) -> a number, whose interval
+    comes from the bootstrap. about: how the user described it, by default named like the function.
+    """
     description: About = {"name": usual_name(call), **about}
-    function = _function(call, _arguments_of_rows(call), description)
-    of_rows = FunctionOfRows(function)
-    metric = _metric(
+    function = _declared_function(call, known=_arguments_of_rows(call), about=description)
+    function_of_rows = FunctionOfRows(function)
+    metric = _own_metric(
         function,
-        kind=Resampled(of_rows),
+        kind=Resampled(function_of_rows),
         structures=RowInput.structures,
         about=description,
         definition="by bootstrap",
     )
-    takes_scores = of_rows.takes_probabilities or {*SCORES} & {*function.arguments}
-    return replace(metric, needs="scores" if takes_scores else "")
+    takes_scores = not {*SCORES}.isdisjoint(function.arguments)
+    if takes_scores or function_of_rows.takes_probabilities:
+        return replace(metric, needs="scores")
+    return replace(metric, needs="")
 
 
 def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The arguments by which a function of all rows is called: its first name for the truth, its
-    first name for the predictions, and sample_weight. If it has no such name, all names that it
-    could have had, for the error.
+    """The names by which a function of all rows can be called: its first argument that is a usual
+    name of the truth (y_true …), its first that is one of the predictions (y_pred …), and
+    sample_weight. If it lacks either, all usual names, which an error then lists.
     """
-    names = names_of(call)
-    truths = [name for name in names if name in TRUTHS]
-    predictions = [name for name in names if name in (*SCORES, *PREDICTIONS)]
+    arguments = names_of(call)
+    truths = [name for name in arguments if name in TRUTHS]
+    predictions = [name for name in arguments if name in (*SCORES, *PREDICTIONS)]
     if not (truths and predictions):
         return (*TRUTHS, *SCORES, *PREDICTIONS, WEIGHTS)
     return (truths[0], predictions[0], WEIGHTS)
@@ -742,8 +766,9 @@ def usual_name(call: Callable[..., Any]) -> str:
 def _eligible_and_hits(
     function: Function, label: np.ndarray, predicted: np.ndarray
 ) -> tuple[Bools, Bools]:
-    """The masks of a share that a user's function returns: eligible rows, and hits among them.
-    Raises ParameterError for anything but two arrays of booleans with an element per row.
+    """The masks of a share of rows that a user's function returns for labels and predicted classes
+    (1 is positive): the eligible rows, and the hits among them. Raises ParameterError for anything
+    but two arrays of booleans with an element per row.
     """
     values = {"label": label == 1, "predicted": predicted == 1}
     eligible, hit = function.call_for_all(values, len(label), arrays=2, unit="row")
@@ -754,15 +779,15 @@ def _eligible_and_hits(
 
 
 def _rate(function: Function, c: counts.Counts) -> float:
-    """A user's function of the counts at a threshold. Raises ParameterError if it is not a rate:
-    if doubling all counts changes it.
+    """The value of a user's function of the counts (tp, fp, fn, tn) at a threshold. Raises
+    ParameterError if it is not a rate: if doubling all counts changes it.
     """
-    confusion = {name: np.float64(getattr(c, name)) for name in COUNTS}
-    doubled_confusion = {name: 2 * count for name, count in confusion.items()}
-    value = function.number(function(confusion), "of the counts")
-    doubled = function.number(function(doubled_confusion), "of the counts")
-    if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
-        got = f"got {value:g} and {doubled:g}"
+    counts_by_name = {name: np.float64(getattr(c, name)) for name in COUNTS}
+    doubled_counts = {name: 2 * count for name, count in counts_by_name.items()}
+    value = function.number(function(counts_by_name), "of the counts")
+    value_of_doubled = function.number(function(doubled_counts), "of the counts")
+    if not np.isclose(value, value_of_doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
+        got = f"got {value:g} and {value_of_doubled:g}"
         raise function.refused(
             f"must be a rate, the same if all counts double: {got}; divide by the rows"
         )
@@ -770,45 +795,73 @@ def _rate(function: Function, c: counts.Counts) -> float:
 
 
 def _declare_of_decisions(
-    about: About, known: tuple[str, ...], kind_of: Callable[[Function], Kind], definition: str
+    about: About, known: tuple[str, ...], make_kind: Callable[[Function], Kind], definition: str
 ) -> Declared:
-    """A decorator for the function of a metric of the decisions on two classes. known: the
-    arguments that the function may have. kind_of: function -> the kind of the metric. definition:
-    the beginning of its definition, if the user does not state one.
+    """A decorator that makes a metric of a user's function of the decisions on two classes.
+
+    about: how the user described the metric. known: the arguments that the function may have.
+    make_kind: function -> the kind of the metric. definition: the beginning of its definition, if
+    the user does not state one.
     """
+    return partial(
+        _metric_of_decisions, about=about, known=known, make_kind=make_kind, definition=definition
+    )
 
-    def declare_of_decisions(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of the decorated function."""
-        function = _function(call, known, about)
-        return _metric(function, kind_of(function), ("counts",), about, definition)
 
-    return declare_of_decisions
+def _metric_of_decisions(
+    call: Callable[..., Any],
+    about: About,
+    known: tuple[str, ...],
+    make_kind: Callable[[Function], Kind],
+    definition: str,
+) -> OwnMetric:
+    """The metric of a user's function of the decisions on two classes. about, known, make_kind,
+    definition: as for `_declare_of_decisions`.
+    """
+    function = _declared_function(call, known, about)
+    return _own_metric(
+        function,
+        kind=make_kind(function),
+        structures=("counts",),
+        about=about,
+        definition=definition,
+    )
 
 
 def _declare_of_units(
-    about: About, kind_of: Callable[[Input, Function], Kind], definition: str
+    about: About, make_kind: Callable[[Input, Function], Kind], definition: str
 ) -> Declared:
-    """A decorator for the function of a metric of units, such as rows, ranked lists or users: the
-    names of the function's arguments tell which.
+    """A decorator that makes a metric of a user's function of units, such as rows, ranked lists or
+    users: the names of the function's arguments tell which.
 
-    kind_of: (input, function) -> the kind of the metric. definition: the beginning of its
-    definition, with {unit} or {units}, if the user does not state one.
+    about: how the user described the metric. make_kind: (input, function) -> its kind. definition:
+    the beginning of its definition, with {unit} or {units}, if the user does not state one.
     """
+    return partial(_metric_of_units, about=about, make_kind=make_kind, definition=definition)
 
-    def declare_of_units(call: Callable[..., Any]) -> OwnMetric:
-        """The metric of the decorated function."""
-        source = _input_for(set(names_of(call)))
-        function = _function(call, tuple(source.reads), about, columns=source.columns)
-        return _metric(
-            function,
-            kind=kind_of(source, function),
-            structures=source.structures,
-            about=about,
-            definition=definition.format(unit=source.unit, units=plural(source.unit, 2)),
-            cut=source.cut,
-        )
 
-    return declare_of_units
+def _metric_of_units(
+    call: Callable[..., Any],
+    about: About,
+    make_kind: Callable[[Input, Function], Kind],
+    definition: str,
+) -> OwnMetric:
+    """The metric of a user's function of units, such as rows or ranked lists, which the names of
+    the function's arguments tell. about, make_kind, definition: as for `_declare_of_units`.
+    """
+    unit_input = _input_for(set(names_of(call)))
+    function = _declared_function(
+        call, known=tuple(unit_input.reads), about=about, columns=unit_input.columns
+    )
+    unit = unit_input.unit
+    return _own_metric(
+        function,
+        kind=make_kind(unit_input, function),
+        structures=unit_input.structures,
+        about=about,
+        definition=definition.format(unit=unit, units=plural(unit, 2)),
+        cut=unit_input.cut,
+    )
 
 
 def _input_for(names: set[str]) -> Input:
@@ -820,12 +873,12 @@ def _input_for(names: set[str]) -> Input:
     return best
 
 
-def _function(
+def _declared_function(
     call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False
 ) -> Function:
-    """A user's function with the names of its arguments and its range. known, columns: as for
-    `arguments_of`. Raises ParameterError for a name, an argument, a direction or a range that is
-    not allowed.
+    """A user's function with its name, the names of its arguments and its range. about: how the
+    user described it. known: the arguments that it may have. columns: True if others may be columns
+    of the input. Raises ParameterError for a wrong name, argument, direction or range.
     """
     name = str(about.get("name", getattr(call, "__name__", "")))
     if not name.isidentifier():
@@ -841,12 +894,18 @@ def _function(
             f"metrics: {name}: best must be high, low or neither, got {about['best']!r}"
         )
     arguments = arguments_of(name, call, known, columns=columns)
-    further_columns = tuple(argument for argument in arguments if argument not in known)
-    undefined = about.get("undefined", "")
-    return Function(name, call, arguments, further_columns, low, high, undefined)
+    return Function(
+        name,
+        call,
+        arguments=arguments,
+        columns=tuple(argument for argument in arguments if argument not in known),
+        low=low,
+        high=high,
+        undefined=about.get("undefined", ""),
+    )
 
 
-def _metric(
+def _own_metric(
     function: Function,
     kind: Kind,
     structures: tuple[str, ...],
@@ -854,9 +913,10 @@ def _metric(
     definition: str,
     cut: str = "never",
 ) -> OwnMetric:
-    """The metric of a user's function as a row of the catalogue. Its definition is `formula` of the
-    description, else the first line of the docstring, else `definition` with the signature. cut:
-    "may" or "never" carry @k.
+    """The metric of a user's function as a row of the catalogue. Its definition is the `formula`
+    that the user stated in `about`, else the first line of the function's docstring, else
+    `definition` with the signature. structures: the kinds of input that it can be computed from.
+    cut: whether its name "may" or can "never" carry @k.
     """
     formula = f"{definition}: {function.name}({', '.join(function.arguments)})"
     docstring = (function.call.__doc__ or "").strip()
@@ -884,23 +944,24 @@ def _metric(
 
 
 def load(
-    file: str, name: str, of_function: Callable[[Callable[..., Any], str], OwnMetric]
+    file: str, name: str, declare_plain: Callable[[Callable[..., Any], str], OwnMetric]
 ) -> OwnMetric:
-    """The metric of this name in a Python file, with the file's name and SHA-256.
+    """The metric of this name in a Python file, which is run; with the file's name and SHA-256.
 
-    of_function: (function, name) -> the metric of a plain function. Raises ParameterError for a
-    file that cannot be read or run, and for a name that is not a metric in it.
+    declare_plain: (function, name) -> the metric of a plain function, which the file did not
+    declare as one. Raises ParameterError for a file that cannot be read or run, and for a name that
+    is neither a metric nor a function in it.
     """
     path = Path(file).expanduser()
     try:
         source = path.read_bytes()
     except OSError as error:
         raise ParameterError(f"metrics: cannot read {file}: {error.strerror}") from None
-    variables = _of_file(file, source)
+    variables = _variables_of_file(file, source)
     metrics = [key for key, value in variables.items() if isinstance(value, OwnMetric)]
     metric = variables.get(name)
     if callable(metric) and not isinstance(metric, OwnMetric | type):
-        metric = of_function(metric, name)
+        metric = declare_plain(metric, name)
     if not isinstance(metric, OwnMetric):
         declared = (
             "a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts or ek.bootstrap, or "
@@ -914,11 +975,10 @@ def load(
 
 
 @cache
-def _of_file(file: str, source: bytes) -> dict[str, Any]:
-    """Run a Python file: its variables by name. Raises ParameterError if it raises. source: its
-    content, which also decides whether a stored result can be used again.
+def _variables_of_file(file: str, source: bytes) -> dict[str, Any]:
+    """Run a Python file and return its variables by name. Raises ParameterError if it raises.
+    source: its content; the result is cached by it, so that a file that has changed is run again.
     """
-    # cached by file and content, so that a file that has changed is run again
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # while it runs: dataclasses look themselves up there

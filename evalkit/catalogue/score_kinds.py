@@ -29,9 +29,9 @@ class Tables(Protocol):
     @property
     def counts(self) -> Counts: ...
     @property
-    def chances(self) -> Counts: ...
+    def midpoint_counts(self) -> Counts: ...
     @property
-    def cut(self) -> Counts: ...
+    def decision_counts(self) -> Counts: ...
 
 
 class StepInfluence(NamedTuple):
@@ -70,7 +70,7 @@ class ScoreKind(TableKind):
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of a score that `function` takes: that of the whole order of the scores."""
-        return tables.chances
+        return tables.midpoint_counts
 
     def value_of_table(self, c: Counts) -> float:
         """The metric of a table from `score_table`, or of one resampled from it."""
@@ -89,8 +89,9 @@ class ScoreKind(TableKind):
         return self.closed_form(c)
 
     def influence_by_step(self, c: Counts, value: float) -> Iterator[StepInfluence]:
-        """Yield the table in runs of thresholds, the lowest first, each with its columns of
-        `influence_table`. value: the metric.
+        """Yield the table in runs of thresholds, the lowest first, each with the influence on the
+        metric of a positive (first row) and of a negative (second row) at its thresholds. value: of
+        the metric.
         """
         if self.by_step is not None:
             for step, influence_of_step in self.by_step(c, value):
@@ -103,8 +104,9 @@ class ScoreKind(TableKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and the influence of each row: that of its class and threshold, by weight."""
         table = self.influence_table(rows.counts)
-        table_row = np.where(rows.actual == 1, 0, 1)  # the first is of positives
-        return Effects(self.value(rows, k), rows.weights * table[table_row, rows.place])
+        class_index = np.where(rows.actual == 1, 0, 1)  # the first row of the table: positives
+        influence = table[class_index, rows.threshold_index]
+        return Effects(self.value(rows, k), rows.weights * influence)
 
 
 class Area(ScoreKind):
@@ -197,7 +199,7 @@ class Decision(ScoreKind):
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""
-        return tables.cut
+        return tables.decision_counts
 
     def value_of_table(self, c: Counts) -> float:
         """The metric of a table of decisions, whose scores are 1 and 0."""
@@ -207,7 +209,7 @@ class Decision(ScoreKind):
         """The value, and the influence of each row: that of its outcome, TP, FN, FP or TN, by
         weight.
         """
-        by_outcome = self.influence_table(rows.cut).ravel()  # in the order of `Rows.outcome`
+        by_outcome = self.influence_table(rows.decision_counts).ravel()
         influence_of_rows = by_outcome.take(rows.outcome)
         if rows.weight is not None:
             influence_of_rows *= rows.weight
@@ -289,11 +291,11 @@ class LeaveOneOut(Overlap):
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
         value), which is -(n - 1) / n times the sum of the falls over all rows.
         """
-        c = rows.cut
+        c = rows.decision_counts
         return float(-ratio((c.total - 1) * np.sum(self._falls(c) * self._rows(c)), c.total))
 
 
-class Picked(NamedTuple):
+class SelectedRows(NamedTuple):
     """The rows that a threshold or a depth selects: the hits (positives) among them, their number,
     and the share of positives among the rows with scores near the cut-off.
     """
@@ -309,14 +311,14 @@ class Lift(Decision):
 
     share: Metric | None = None
 
-    def picked(self, c: Counts) -> Picked:
+    def selected_rows(self, c: Counts) -> SelectedRows:
         """The rows that are predicted positive. Near the threshold the share of positives is taken
         to be that of all of them. c: the table of decisions.
         """
         # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
         rows = hits + c.fp[0]
-        return Picked(hits, rows, border_share=float(ratio(hits, rows)))
+        return SelectedRows(hits, rows, border_share=float(ratio(hits, rows)))
 
 
 @dataclass(frozen=True)
@@ -333,9 +335,10 @@ class Depth(ScoreKind):
         """The share of the top rows in all rows."""
         return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
 
-    def picked(self, c: Counts) -> Picked:
-        """The top rows; the share of positives near the cut-off is measured in a window around it,
-        which reaches half of the way to the nearer end of the list.
+    def selected_rows(self, c: Counts) -> SelectedRows:
+        """The rows with the highest scores: their hits (positives), their number, and the share of
+        positives near the cut-off, which is measured in a window of rows around it that reaches
+        half of the way to the nearer end of the list.
         """
         rows = self.share(c) * c.total
         half_width = min(rows, c.total - rows) / 2
@@ -344,7 +347,7 @@ class Depth(ScoreKind):
         border_share = 0.0
         if half_width:
             border_share = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
-        return Picked(float(hits), float(rows), border_share)
+        return SelectedRows(float(hits), float(rows), border_share)
 
     def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and of a negative (second row) at
@@ -355,41 +358,43 @@ class Depth(ScoreKind):
         other rows drop out; for a row below, share others come in. Of these others, which are near
         the cut-off, `border_share` are hits.
         """
-        picked = self.picked(c)
-        rows_here = c.positive + c.negative
-        rows_above = c.tp + c.fp - rows_here
-        # 1 above the cut-off, 0 below it; of the score at the cut-off the part that is selected
-        selected = np.clip(ratio(picked.rows - rows_above, rows_here), 0, 1)
-        hits_at_border = -picked.border_share * (selected - self.share(c))
-        hits = np.array([selected + hits_at_border, hits_at_border])
-        return self.influence_of_hits(c, hits, picked)
+        top = self.selected_rows(c)
+        rows_at_score = c.positive + c.negative
+        rows_above = c.tp + c.fp - rows_at_score
+        # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
+        selected_share = np.clip(ratio(top.rows - rows_above, rows_at_score), 0, 1)
+        rows_that_drop_out = selected_share - self.share(c)
+        lost_hits = top.border_share * rows_that_drop_out
+        # how many hits a positive adds, itself included, and a negative
+        added_hits = np.array([selected_share - lost_hits, -lost_hits])
+        return self.influence_of_hits(c, added_hits, top)
 
-    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+    def influence_of_hits(self, c: Counts, hits: Floats, selected_rows: SelectedRows) -> Floats:
         """The influence on the lift = hits / (P · share). hits: how many hits a row of each class
         and threshold adds, as in `influence_table`; it is overwritten.
         """
         # a positive also raises P, the number of positives, and so lowers the lift
-        hits[0] -= ratio(picked.hits, c.positives)
+        hits[0] -= ratio(selected_rows.hits, c.positives)
         return ratio(hits, c.positives * self.share(c))
 
 
 class TopRecall(Depth):
     """The recall of the rows with the highest scores, which is their lift times their share."""
 
-    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+    def influence_of_hits(self, c: Counts, hits: Floats, selected_rows: SelectedRows) -> Floats:
         """The influence on the recall = hits / P, from the hits that a row adds."""
-        return super().influence_of_hits(c, hits, picked) * self.share(c)
+        return super().influence_of_hits(c, hits, selected_rows) * self.share(c)
 
 
 class TopPrecision(Depth):
     """The precision of the rows with the highest scores."""
 
-    def influence_of_hits(self, c: Counts, hits: Floats, picked: Picked) -> Floats:
+    def influence_of_hits(self, c: Counts, hits: Floats, selected_rows: SelectedRows) -> Floats:
         """The influence on the precision = hits / rows, from the hits that a row adds; it also adds
         `share` to the rows.
         """
-        precision = ratio(picked.hits, picked.rows)
-        return ratio(hits - self.share(c) * precision, picked.rows)
+        precision = ratio(selected_rows.hits, selected_rows.rows)
+        return ratio(hits - self.share(c) * precision, selected_rows.rows)
 
 
 def youden(recall: float, false_positive_rate: float) -> float:
@@ -436,11 +441,12 @@ class FunctionOfMeans(TermsKind):
     limits_use_fourth_powers: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and the influence of each row by the delta method: the sum over the means of
-        derivative · (number of the row − mean), times the row's share of the weight.
+        """The value of the function of means, and the influence of each row by the delta method:
+        the sum over the means of derivative · (number of the row − mean), times the row's share of
+        the weight.
         """
         share = rows.shares
-        numbers = self.numbers(rows, self.centre(rows))
+        numbers = self.numbers(rows, self.centre(rows))  # less the centre they keep more digits
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.function(means)
         influence = np.zeros(len(rows))
@@ -504,7 +510,10 @@ class Median(Kind):
     heavy_share: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The median and the influence of each row."""
+        """The median of the rows' numbers, and the influence of each row: share · (½ − [number ≤
+        median]) · slope, with the row's share of the weight and the slope of the quantile function
+        at the median.
+        """
         numbers = self.numbers(rows)
         share = rows.shares
         if not len(numbers):
@@ -515,23 +524,28 @@ class Median(Kind):
         else:
             median = _weighted_median(numbers, share)
         up_to_median = numbers <= median
-        # a share other than one half may lie there: with what is above it the influences add up to
-        # 0
+        # The rows up to the median may have more than half of the weight: what they have above it
+        # is added, so that the influences still add up to 0.
         above_half = float(share[up_to_median].sum() - 0.5)
         return Effects(median, share * (0.5 - up_to_median + above_half) * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
     ) -> MedianEstimate:
-        """The median of a large table, from the distribution of its numbers. squared_weights: the
-        sum of the squared weights of its rows. weighted: True if its rows have weights.
+        """The median of a large table from the distribution of its numbers, with what the influence
+        of a row on it needs: the slope of the quantile function there, and by how much the rows up
+        to the median have more than half of the weight. squared_weights: the sum of the squared
+        weights of its rows. weighted: True if its rows have weights.
         """
         total = float(table.weight.sum())
         share = table.weight / total
         slope = _slope_at_median(table.values, share, squared_weights / total**2)
-        median = _weighted_median(table.values, share) if weighted else table.median
-        above_half = float(table.weight[table.values <= median].sum() / total - 0.5)
-        return MedianEstimate(median, slope, above_half, total)
+        median = table.median
+        if weighted:
+            median = _weighted_median(table.values, share)
+        weight_up_to_median = table.weight[table.values <= median].sum()
+        above_half = float(weight_up_to_median / total - 0.5)
+        return MedianEstimate(median, slope, above_half, weight=total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
         """The influence of rows, as if of weight 1, on the median of the large table that they are

@@ -284,21 +284,24 @@ def _auc_within_units(importance: Importance) -> Ratio:
 
 
 def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importance) -> Sums:
-    """The terms of GAUC, one per row: in the first row of each unit its importance times its AUC,
-    and its importance; 0 and 0 in its other rows, NaN in both for a unit of a single class.
+    """The terms of GAUC, the mean of each unit's AUC weighted by its importance: one numerator and
+    one denominator per row. The first row of a unit has its importance times its AUC, and its
+    importance; its other rows have 0 and 0, or NaN in both if the unit has a single class.
 
-    k, level: arguments of every `Ratio`, unused here.
+    importance: the units' counts -> the importance of each. k, level: arguments of every `Ratio`,
+    unused here.
     """
     # rows without units are one unit
     unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
-    code, _ = codes(unit)
-    groups = _grouped(rows, code)
-    # `np.unique` has the units in the order of their codes, which is that of the groups
-    _, first_rows = np.unique(code, return_index=True)
+    unit_number, _ = codes(unit)
+    counts_by_unit = _grouped(rows, unit_number)
+    # `np.unique` has the units in the order of their numbers, as the counts have them
+    _, first_rows = np.unique(unit_number, return_index=True)
     weight = np.zeros(len(rows))
-    weight[first_rows] = importance(groups)
-    auc_of_row = groups.auc[code]
-    return Sums(weight * auc_of_row, np.where(np.isnan(auc_of_row), np.nan, weight))
+    weight[first_rows] = importance(counts_by_unit)
+    auc_of_row = counts_by_unit.auc[unit_number]
+    denominator = np.where(np.isnan(auc_of_row), np.nan, weight)
+    return Sums(weight * auc_of_row, denominator)
 
 
 def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
@@ -437,7 +440,9 @@ def _f1_from_rates(recall: float, false_positive_rate: float, base_rate: float) 
 
 
 def _average_precision_at(rate: float) -> Metric:
-    """Average precision at another base rate."""
+    """The metric average precision at another base rate: the weights of the classes are changed so
+    that positives have this share.
+    """
     kind = scores.AtBaseRate(
         partial(_reweighted_average_precision, base_rate=rate),
         partial(_reweighted_average_precision_influence, base_rate=rate),
@@ -545,10 +550,11 @@ def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
 
 
 def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
-    """cov² / (variance of the actual values · variance of the forecasts), and its derivatives by
-    the five means of `_correlation_numbers`.
+    """The squared correlation, cov² / (variance of the actual values · variance of the forecasts),
+    and its derivatives by the five means that it is a function of: those of the actual values a,
+    the forecasts b, a², b² and a b.
     """
-    a, b, aa, bb, ab = means  # of a, b, a², b², a b
+    a, b, aa, bb, ab = means
     variance_a = aa - a * a
     variance_b = bb - b * b
     covariance = ab - a * b
@@ -725,24 +731,28 @@ STEP = 1e-4  # of all rows: the weight added to a cell for a numerical derivativ
 
 
 def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
-    """A metric of the confusion matrix, and the influence of each row: the numerical derivative of
-    the metric by the row's cell, less the mean over the rows, times the row's weight.
+    """A metric of the confusion matrix, and the influence of each row: the derivative of the metric
+    by the weight in the row's cell, less its mean over the rows, times the row's weight. The
+    derivative is numerical: the change of the metric / a small weight that is added to the cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).influence.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
-    m = rows.confusion
-    value = metric(m)
-    cell_of_row = rows.actual * rows.classes + rows.predicted  # the cells are numbered row by row
+    confusion = rows.confusion
+    value = metric(confusion)
+    # the cells of the matrix are numbered line by line
+    cell_of_row = rows.actual * rows.classes + rows.predicted
     derivative = np.zeros(rows.classes**2)
     if not np.isnan(value):
-        step = STEP * m.total
+        step = STEP * confusion.total
         for cell in np.unique(cell_of_row):
-            table = m.table.astype(np.float64)
+            table = confusion.table.astype(np.float64)
             table.flat[cell] += step
-            derivative[cell] = (metric(labels.Confusion(table, m.classes)) - value) / step
-    return Effects(value, rows.weights * _less_mean(derivative[cell_of_row], rows.weights))
+            changed = metric(labels.Confusion(table, confusion.classes))
+            derivative[cell] = (changed - value) / step
+    centred = _less_mean(derivative[cell_of_row], rows.weights)
+    return Effects(value, rows.weights * centred)
 
 
 def against_rest(rows: Rows, c: int) -> Rows:

@@ -39,6 +39,7 @@ from evalkit.measured.readings import (
 )
 from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
 from evalkit.metrics import counts, labels
+from evalkit.metrics.blocks import ALL_ROWS_GROUP
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import ThresholdChoice
@@ -125,7 +126,7 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @cached_property
     def groups(self) -> set[int]:
-        """The numbers of the groups of rows: 0 for all rows, the others for slices."""
+        """The numbers of the groups of rows: `ALL_ROWS_GROUP` and those of slices."""
         with_cells = {key.group for key in self.summary.cells}
         with_scores = {key.group for key in self.summary.scores}
         return with_cells | with_scores | set(self.summary.moments)
@@ -157,7 +158,7 @@ class BlockMetrics(ABC, Generic[Further]):
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of counts by score of class c against the rest, or of label c, on all rows."""
-        return self.scores(0, self.systems.index(system), c).chances
+        return self.scores(0, self.systems.index(system), c).midpoint_counts
 
     def system_cells(self, i: int, group: int = 0, name: int | str = ALL_CLASSES) -> Cells:
         """The confusion cells of system i alone, including rows of weight 0. group, name: as in
@@ -169,18 +170,20 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @property
     def bin_errors(self) -> BinErrors:
-        """The largest possible errors by binning scores, over all systems, classes and labels, on
-        all rows; 0 if the metric is undefined.
+        """By how much counting scores in bins may change an AUC, and an average precision, at most:
+        the largest change of any system, class and label, on all rows. Where the metric is
+        undefined, NaN counts as 0.
         """
-        auc = [0.0]
-        average_precision = [0.0]
+        auc_errors = [0.0]
+        average_precision_errors = [0.0]
         for key in self.summary.scores:
-            if key.group == 0:
-                scores = self.scores(*key)
+            if key.group == ALL_ROWS_GROUP:
+                scores = self.scores(key.group, key.system, key.problem)
                 limits = scores.average_precision_range
-                auc.append(float(np.nan_to_num(scores.auc_error)))
-                average_precision.append(float(np.nan_to_num(limits.high - limits.low)))
-        return BinErrors(max(auc), max(average_precision))
+                auc_errors.append(float(np.nan_to_num(scores.auc_error)))
+                error = np.nan_to_num(limits.high - limits.low)
+                average_precision_errors.append(float(error))
+        return BinErrors(max(auc_errors), max(average_precision_errors))
 
     # The influence of rows
 
@@ -207,25 +210,26 @@ class BlockMetrics(ABC, Generic[Further]):
         pairs = combinations(range(len(self.systems)), 2)
         return dict(zip(pairs, elements, strict=True))
 
-    def strata(self, group: int) -> Ints:
+    def rows_per_class(self, group: int) -> Ints:
         """The number of rows of each class in a group; empty if rows may have several labels."""
         return np.empty(0, np.int64)
 
     # Metrics
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group of rows. member: the number of the group, or a Python
-        slice for all rows, as for rows in memory.
+        """The metric of a system in a group of rows, computed from sums: of a loss from those of
+        its terms, of a metric of decisions from confusion cells, of any other from counts by score.
+        member: the number of the group, or a Python slice for all rows, as for rows in memory.
         """
         group = group_number(member)
         i = self.systems.index(system)
         if metric_at_k.base in self.first.loss_adder.metrics:
-            return self.loss(metric_at_k, group, i)
+            return self.loss_statistic(metric_at_k, group, i)
         if metric_at_k.uses_decisions:
-            return self.of_decisions(metric_at_k, group, i)
-        return self.of_scores(metric_at_k, group, i)
+            return self.decision_statistic(metric_at_k, group, i)
+        return self.score_statistic(metric_at_k, group, i)
 
-    def loss(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
+    def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i that is computed from sums of terms of the rows."""
         moments = self.summary.moments[group].moments
         metric = self.first.loss_adder.metrics.index(metric_at_k.base)
@@ -234,48 +238,50 @@ class BlockMetrics(ABC, Generic[Further]):
         )
 
     def refuse_partial_losses(self) -> None:
-        """Raise ParameterError for a loss that leaves rows out, or is infinite on a row: two
-        systems are then compared on the rows that both have, which sums do not tell.
+        """Raise ParameterError for a loss that is undefined on some rows, which it leaves out, or
+        infinite on a row: two systems are then compared on the rows on which both are finite, and
+        sums over the rows of each system do not tell these.
         """
+        systems = range(len(self.systems))
         for metric_at_k in self.first.loss_adder.metrics:
-            losses = [self.loss(metric_at_k, 0, i) for i in range(len(self.systems))]
-            leaves_out = False
-            if isinstance(metric_at_k.metric.kind, Loss):
-                leaves_out = leaves_rows_out(losses)
-            if leaves_out or not np.isfinite([loss.totals for loss in losses]).all():
+            losses = [self.loss_statistic(metric_at_k, ALL_ROWS_GROUP, i) for i in systems]
+            is_finite = np.isfinite([loss.totals for loss in losses]).all()
+            # of other kinds the denominator is not the weight of the rows that count
+            is_loss = isinstance(metric_at_k.metric.kind, Loss)
+            if (is_loss and leaves_rows_out(losses)) or not is_finite:
                 raise ParameterError(
                     f"metrics: {metric_at_k.label} leaves rows out, which needs all rows in memory"
                 )
 
-    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
+    def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the decisions of system i in a group of rows."""
         return cell_statistic(metric_at_k, self.cells(group), i)
 
-    def of_scores(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
-        """A metric of system i that is a mean over classes or labels, those whose share in it is
-        above 0.
+    def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
+        """A metric of the scores of system i in a group of rows that is a mean of a metric over the
+        classes or labels whose share in it is above 0.
         """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
         shares = self.shares_in(kind, group)
-        present = np.flatnonzero(shares > 0).tolist()
+        present = np.flatnonzero(shares > 0).tolist()  # numbers of classes or labels
         key = GroupMetric(group, sums_label(metric_at_k))
-        moments = self.means.get(key)
+        moments = self.means.get(key)  # of the rows' influence; None before the second reading
+        # The columns of the moments are those of `MeanInfluence.columns`: one for each system and
+        # class, then, if the shares depend on the rows, one for each system.
         problems = len(self.problems)
-        # where `MeanInfluence.columns` has the classes of this system, and its influence through
-        # the shares
         columns = [i * problems + c for c in present]
         if isinstance(kind, Weighted):
             columns.append(len(self.systems) * problems + i)
-        metric = self.part_metric(kind, group)
+        metric = self.metric_of_problem(kind, group)
         parts = [
             MeanPart(float(shares[c]), self.problem_statistic(metric, group, i, c, moments))
             for c in present
         ]
-        mean = self.mean(metric_at_k, group, i, moments, columns, parts)
-        return replace(mean, powers=self.powers(key), class_rows=self.strata(group))
+        mean = self.mean_statistic(metric_at_k, group, i, moments, columns, parts)
+        return replace(mean, powers=self.powers(key), rows_per_class=self.rows_per_class(group))
 
-    def part_metric(self, kind: Combined, group: int) -> MetricAtK:
+    def metric_of_problem(self, kind: Combined, group: int) -> MetricAtK:
         """The metric of each class or label of a mean; by the jackknife if they are many and have
         few positives in the group, see `Combined.scarce`.
         """
@@ -285,7 +291,7 @@ class BlockMetrics(ABC, Generic[Further]):
 
     def positive_weights(self, group: int) -> Floats:
         """The weight of the rows of each class, or with each label."""
-        return self.strata(group).astype(np.float64)
+        return self.rows_per_class(group).astype(np.float64)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
         """The share of each class or label in a mean; adding up to 1, or all 0."""
@@ -317,9 +323,11 @@ class BlockMetrics(ABC, Generic[Further]):
         if metric_at_k.uses_decisions:
             return cell_statistic(metric_at_k, self.problem_cells(group, c).cells, i)
         column = i * len(self.problems) + c
-        return self.area(metric_at_k, group, c, self.scores(group, i, c), moments, column)
+        return self.influence_statistic(
+            metric_at_k, group, c, self.scores(group, i, c), moments, column
+        )
 
-    def area(
+    def influence_statistic(
         self,
         metric_at_k: MetricAtK,
         group: int,
@@ -328,17 +336,20 @@ class BlockMetrics(ABC, Generic[Further]):
         moments: Moments | None,
         column: int,
     ) -> InfluenceStatistic:
-        """A metric of the scores of class or label c against the rest. tables: of the scores.
-        moments: those whose column number `column` is the influence of the rows on the metric; None
-        before the second reading.
+        """A metric of the scores of class or label c against the rest, in a group of rows: its
+        value from the counts by score, its error from the moments of the rows' influence on it.
+
+        tables: the counts. moments: those of which column number `column` is this influence; None
+        before the second reading, when only the value is needed.
         """
         kind = metric_at_k.base.metric.kind
         assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
-        is_positive = cells.by_system[0].actual == positive
+        is_positive = cells.by_system[0].actual == positive  # of each cell, for any system
         kish = float(cells.n)
         if not self.plain:
-            # the smallest effective number of units of the classes, or that of all rows
+            # Kish's effective number of units: of all rows or, for a metric to whose variance each
+            # class adds its own, that of the smaller class
             masks = [np.ones(len(is_positive))]
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
@@ -354,7 +365,7 @@ class BlockMetrics(ABC, Generic[Further]):
             tables=tables,
         )
 
-    def mean(
+    def mean_statistic(
         self,
         metric_at_k: MetricAtK,
         group: int,
@@ -363,16 +374,20 @@ class BlockMetrics(ABC, Generic[Further]):
         columns: Sequence[int],
         parts: Sequence[MeanPart],
     ) -> ClassMeanStatistic:
-        """A mean of system i over classes or labels. moments: those of `MeanInfluence.columns`;
-        None before the second reading. columns: the numbers of the columns of its parts, and after
-        them that of the influence through the shares, if the shares depend on the rows.
+        """The mean over classes or labels, Σ share · metric of the class, of system i in a group of
+        rows.
+
+        parts: the share and the metric of each class. moments: of the influence of the rows; None
+        before the second reading, when only the value is needed. columns: the numbers of those
+        columns of the moments that are the influence on the metric of each part and, if the shares
+        depend on the rows, last of that which is the influence on the mean through the shares.
         """
         cells = self.problem_cells(group, 0).cells
         kish = float(cells.n)
-        if not self.plain:
+        if not self.plain:  # Kish's effective number of units, of all rows
             kish = cells.kish(np.ones(len(cells.by_system[0].weight)))
         shares = [part.share for part in parts]
-        # the influence on the mean is Σ share · influence on the part, and that through the shares
+        # influence on the mean: Σ share · influence on the part + influence through the shares
         multiples = list(shares)
         if len(columns) > len(parts):
             multiples.append(1.0)
@@ -413,12 +428,13 @@ def sums_label(metric_at_k: MetricAtK) -> str:
 
 
 def _coefficients(moments: Moments | None, multiples: Mapping[int, float]) -> Floats:
-    """The coefficients of a linear combination of the columns of the moments, one per column: those
-    of `multiples`, by number of the column, else 0; empty without moments.
+    """The coefficients of a linear combination of the columns of the moments, an array with one per
+    column: `multiples` has those that are not 0, by number of the column. Empty without moments.
     """
     if moments is None:
         return np.zeros(0)
-    coefficients = np.zeros(len(moments.mean))
+    columns = len(moments.mean)
+    coefficients = np.zeros(columns)
     for column, multiple in multiples.items():
         coefficients[column] = multiple
     return coefficients
@@ -458,24 +474,27 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         return ProblemCells(self.cells(group), 1)
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group of rows; member: as in `BlockMetrics.measure`."""
+        """The metric of a system in a group of rows; if it ranks the rows within each unit, as
+        GAUC, from the numerator and the denominator of each unit's value. member: the number of the
+        group, or a Python slice for all rows.
+        """
         if metric_at_k not in self.first.within:
             return super().measure(metric_at_k, system, member)
-        # a metric that ranks the rows within each unit: its terms are kept by unit
         group = group_number(member)
         metric = self.first.within.index(metric_at_k)
-        # the columns of `_within_terms`: numerator and denominator of each metric and system
+        # two columns for each metric and, in it, each system: see `_within_terms`
         column = 2 * (metric * len(self.systems) + self.systems.index(system))
-        numerator, denominator = self.summary.further.within[group].units[column : column + 2]
+        columns_by_unit = self.summary.further.within[group].units
+        numerator, denominator = columns_by_unit[column : column + 2]
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
-    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:
-        """A metric of the decisions of system i at its threshold, which samples choose again if
-        there is a `choice`.
+    def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:
+        """A metric of the decisions of system i at its threshold, in a group of rows. If `choice`
+        says how the threshold was chosen on all rows, the metric on all rows comes with a function
+        that chooses it again on samples of them.
         """
         statistic = cell_statistic(metric_at_k, self.cells(group), i)
-        is_slice = group > 0
-        if is_slice or self.choice is None:  # the threshold is chosen on all rows only
+        if group != ALL_ROWS_GROUP or self.choice is None:
             return statistic
         rows = replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
         return replace(statistic, rows=rows)
@@ -489,37 +508,44 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         candidates = self.second.candidates[i]
         return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
 
-    def of_scores(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
+    def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
         """A metric of the scores of system i. Its error comes from the sums of the second reading
         or, without one, from its table alone, which suffices for a single system on independent,
         unweighted rows.
         """
         key = GroupMetric(group, metric_at_k.base.label)
         scores = self.scores(group, i, 0)
-        statistic = self.area(metric_at_k, group, 0, scores, self.means.get(key), column=i)
-        return replace(statistic, system=i, powers=self.powers(key), class_rows=self.strata(group))
+        statistic = self.influence_statistic(
+            metric_at_k, group, 0, scores, self.means.get(key), column=i
+        )
+        return replace(
+            statistic, system=i, powers=self.powers(key), rows_per_class=self.rows_per_class(group)
+        )
 
-    def strata(self, group: int) -> Ints:
+    def rows_per_class(self, group: int) -> Ints:
         """The numbers of negative and of positive rows in a group."""
         c = self.scores(group, 0, 0).counts
         return np.array([c.negatives, c.positives])
 
     @cached
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
-        """The confusion cells of the decisions of all systems in a group of rows."""
+        """The confusion cells (numbers of rows by actual and predicted class) of the decisions of
+        all systems on two classes in a group of rows: as the second reading counted them, else from
+        each system's counts of positives and negatives by score.
+        """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # Without a second reading rows are plain, and systems are not compared: the cells follow
-        # from the table of each system.
-        decisions = [
-            self.scores(group, i, 0).at_threshold(self.thresholds[system]).cut
-            for i, system in enumerate(self.systems)
-        ]
+        # Without a second reading rows are plain, and systems are not compared: cells of pairs of
+        # systems are not needed.
+        decisions = []
+        for i, system in enumerate(self.systems):
+            scores = self.scores(group, i, 0).at_threshold(self.thresholds[system])
+            decisions.append(scores.decision_counts)
         return SliceCells(
             classes=2,
             layout=self.layout,
             n=int(decisions[0].total),
-            by_system=[decision_cells(table) for table in decisions],
+            by_system=[decision_cells(counts_of_system) for counts_of_system in decisions],
             by_pair={},
         )
 
@@ -627,7 +653,7 @@ class SummedClasses(BlockMetrics[ClassFurther]):
         """The confusion cells of all classes, in which class c is positive."""
         return ProblemCells(self.cells(group), c)
 
-    def strata(self, group: int) -> Ints:
+    def rows_per_class(self, group: int) -> Ints:
         """The number of rows of each class in a group."""
         return self.sizes(group)
 
@@ -660,7 +686,7 @@ class SummedClasses(BlockMetrics[ClassFurther]):
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
         tally = self.summary.further.top_scores[self.systems.index(system)]
-        return Binned(tally.merged, self.scale).chances
+        return Binned(tally.merged, self.scale).midpoint_counts
 
     def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""

@@ -41,7 +41,7 @@ from evalkit.measured.readings import (
 )
 from evalkit.measured.rows import TermAdder, weight_of_counted_rows
 from evalkit.metrics import counts, curves, grid
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import class_cells
@@ -135,7 +135,9 @@ class LabelsInMemory(ProblemsInMemory):
         return grid.Range(float(score.min()), float(score.max()))
 
     def outcomes(self, system: str, label: int) -> Outcomes:
-        """The outcomes of a system's decisions on a label, in numbers of rows."""
+        """The numbers of true and false positives and negatives among a system's decisions on a
+        label, by number.
+        """
         rows = self.rows[system]
         is_true = rows.actual[:, label]
         is_predicted = rows.predicted[:, label]
@@ -200,8 +202,8 @@ class LabelsInMemory(ProblemsInMemory):
 class PairColumns(NamedTuple):
     """Where the three columns `PairSums` of a pair of systems stand among those of all pairs.
 
-    start: the number of the first of them. sign: of the difference: the columns have that of the
-    system with the lower number less the other; -1 if it is wanted the other way round, else 1.
+    start: the number of the first of them. sign: 1 for the system with the lower number less the
+    other, as the columns have the difference; -1 for the opposite difference.
     """
 
     start: int
@@ -243,27 +245,30 @@ class SharedRowsStatistic(MomentStatistic):
         return bool(totals.weight > 0)
 
     def shared_difference(self, other: Self) -> Difference:
-        """The mean difference over the rows on which both systems have a value, and its standard
-        error by the delta method.
+        """The mean difference of two systems' losses over the rows on which both are defined, Σ
+        weight · difference / Σ weight, and its standard error by the delta method.
         """
         pair = self._pair(other)
-        weight, difference, _ = self.pair_moments.totals[pair.all]
-        # both systems leave out the same rows if each alone has rows of that same weight
+        totals = PairSums(*self.pair_moments.totals[pair.all])
+        value = float(totals.difference / totals.weight)
+        # both systems leave out the same rows if the rows of each alone have the weight of those
+        # that both have
         weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
-        same_rows = np.isclose(weight, weights, rtol=1e-12, atol=0).all()
+        same_rows = np.isclose(totals.weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
-        # the derivatives of difference / weight by the weight and by the difference
-        slopes = np.array([-difference / weight, 1.0]) / weight
+        # the derivatives of the ratio by the sum of weights and by the sum of differences
+        slopes = np.array([-value, 1.0]) / totals.weight
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
-        square = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
+        squared_influence = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
         kish = n if self.plain else self.freedom + 1
-        value = pair.sign * float(difference / weight)
-        return Difference(value, Spread(n, square, kish).error, n)
+        error = Spread(n, squared_influence, kish).error
+        return Difference(pair.sign * value, error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
-        """The number of units with a row on which both systems have a value; if the units are not
-        kept, an upper bound of it.
+        """The number of units with a row on which both systems' losses are defined; if the sums of
+        each unit are not kept, an upper bound of it: the number of such rows, or that of all units
+        if it is smaller.
         """
         units = self.pair_moments.units
         if units is None:
@@ -293,15 +298,17 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
     # Metrics
 
-    def loss(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
-        """A metric of system i that is computed from sums of terms of the rows; with the sums of
-        pairs of systems if it leaves rows out.
+    def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
+        """A loss of system i in a group of rows, from the sums of its terms. If it leaves rows out,
+        which may be others for each system, it comes with the sums for each pair of systems over
+        the rows that both have.
         """
-        loss = super().loss(metric_at_k, group, i)
+        loss = super().loss_statistic(metric_at_k, group, i)
         key = GroupMetric(group, metric_at_k.base.label)
         if self.second_summary is None or key not in self.second_summary.pair_sums:
             return loss
         pair_moments = self.second_summary.pair_sums[key].moments
+        # the number of the first of the columns of each pair
         starts = range(0, len(pair_moments.mean), len(PairSums._fields))
         return SharedRowsStatistic(
             metric_at_k=metric_at_k,
@@ -313,10 +320,10 @@ class SummedLabels(BlockMetrics[LabelFurther]):
             starts=self.by_pair(starts),
         )
 
-    def of_decisions(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
+    def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the decisions of system i: a mean over labels, or a share of rows."""
         if not isinstance(metric_at_k.metric.kind, Share):
-            return self.of_scores(metric_at_k, group, i)
+            return self.score_statistic(metric_at_k, group, i)
         # A share was counted as cells: the actual value is 1 for an eligible row, the predicted one
         # 1 for a hit. The same share of these values:
         kind = Share(lambda actual, predicted: (actual == 1, predicted == 1))
@@ -342,7 +349,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
     def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
-        return self.of_decisions(MetricAtK(replace(SHARE, name=TOP)), 0, self.systems.index(system))
+        return self.decision_statistic(
+            MetricAtK(replace(SHARE, name=TOP)), 0, self.systems.index(system)
+        )
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it, of the
@@ -357,9 +366,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     def at_common_threshold(
         self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
     ) -> Statistic:
-        """A metric with the same threshold for all labels, a ratio of sums over all labels or the
-        mean of F1 over labels, of the leader, the only system for which this is summed. number: of
-        the threshold, in the order of `thresholds_of`.
+        """A metric on all rows with the same threshold for all labels: a ratio of sums over the
+        labels (micro-averaged), or the mean of F1 over the labels. Of the leader, the only system
+        for which these sums are made. number: of the threshold, in the order of `thresholds_of`.
         """
         kind = metric_at_k.metric.kind
         if isinstance(kind, TermsKind):
@@ -367,27 +376,34 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         assert isinstance(kind, Combined)
         assert self.second is not None
         assert self.second_summary is not None
-        i = self.second.leader
-        metric = self.part_metric(kind, 0)
+        leader = self.second.leader
+        f1 = self.metric_of_problem(kind, ALL_ROWS_GROUP)
+        shares = self.shares_in(kind, ALL_ROWS_GROUP).tolist()
         moments = self.second_summary.leader_moments[number].moments.around_zero
-        parts = []
-        # the first column is the weight, those of the labels' F1 follow: see `_adders_by_threshold`
+        # after the column of the weight comes one per label, the influence of the rows on its F1:
+        # see `_adders_by_threshold`
         columns = range(1, 1 + len(self.problems))
-        for j, share, column in zip(self.problems, self.shares_in(kind, 0), columns, strict=True):
-            scores = self.scores(0, i, j).at_threshold(threshold)
-            parts.append(MeanPart(float(share), self.area(metric, 0, j, scores, moments, column)))
-        return self.mean(metric_at_k, 0, i, moments, columns, parts)
+        parts = []
+        for label, share, column in zip(self.problems, shares, columns, strict=True):
+            scores = self.scores(ALL_ROWS_GROUP, leader, label).at_threshold(threshold)
+            f1_of_label = self.influence_statistic(
+                f1, ALL_ROWS_GROUP, label, tables=scores, moments=moments, column=column
+            )
+            parts.append(MeanPart(share, f1_of_label))
+        return self.mean_statistic(metric_at_k, ALL_ROWS_GROUP, leader, moments, columns, parts)
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
-        """A metric of the leader from the sums that are made for it alone. number: which of
-        `SecondReading.leader_adders` has the metric.
+        """A metric on all rows of one system, the leader, from the sums of the metric's terms,
+        which the second reading made for this system alone. number: which of
+        `SecondReading.leader_adders` added them up.
         """
         assert self.second is not None
         assert self.second_summary is not None
-        terms = self.second.leader_adders[number]
+        adder = self.second.leader_adders[number]
         moments = self.second_summary.leader_moments[number].moments
-        # the leader is the only system of these terms
-        columns = terms.term_columns(group=0, m=terms.metrics.index(metric_at_k), i=0)
+        metric_number = adder.metrics.index(metric_at_k)
+        # the leader is the only system of this adder, so that its number there is 0
+        columns = adder.term_columns(ALL_ROWS_GROUP, m=metric_number, i=0)
         return MomentStatistic(metric_at_k, moments, columns, self.layout)
 
     # Tables
@@ -448,23 +464,26 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
     def score_steps(self, system: str) -> Floats:
         """Up to `STEPS` scores, ascending, to be used as thresholds: the distinct scores over all
-        labels or, if they are more, quantiles of the scores over all rows and labels.
+        labels or, if they are more, quantiles of the scores over all rows and labels, in which rows
+        count equally whatever their weight.
         """
         if self.weighted:
             i = self.systems.index(system)
             bins = self.summary.further.unweighted_scores[i].merged
-            rows = bins.positive  # of a tally without classes the number of all rows
+            rows_in_bin = bins.positive  # of a tally without classes the number of all rows
         else:
             bins = self._pooled_bins(system)
-            rows = bins.positive + bins.negative
+            rows_in_bin = bins.positive + bins.negative
         score = grid.scores(bins.low)
         if len(score) <= STEPS:
             return score
-        rows_up_to = np.cumsum(rows)
-        # indices of sorted rows as np.quantile takes them with method="inverted_cdf"
+        # the quantiles as np.quantile has them with method="inverted_cdf": of n sorted rows that
+        # with the index ⌈level · n⌉ − 1
+        rows_up_to_bin = np.cumsum(rows_in_bin)
         levels = np.linspace(0, 1, STEPS)
-        row = np.maximum(np.ceil(levels * rows_up_to[-1] - 1), 0)
-        return np.asarray(score[np.searchsorted(rows_up_to, row, side="right")])
+        row_index = np.maximum(np.ceil(levels * rows_up_to_bin[-1] - 1), 0)
+        bin_of_quantile = np.searchsorted(rows_up_to_bin, row_index, side="right")
+        return np.asarray(score[bin_of_quantile])
 
     @property
     def label_sets_known(self) -> bool:
@@ -475,16 +494,19 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         return bool(label_sets) and label_sets[0].merged.shift == 0
 
     def constant_rows(self, system: str) -> Rows:
-        """The scores of a constant baseline, each label's share of the rows, in one row for each
-        combination of labels, with its weight.
+        """The rows of a constant baseline, whose score of each label is the label's share of all
+        rows, at the thresholds of a system. Equal rows are one: there is a row for each combination
+        of labels, with the weight of all rows that have it.
         """
-        label_sets = self.summary.further.label_sets[0].merged
+        (tally,) = self.summary.further.label_sets
+        label_sets = tally.merged  # counted like scores: the codes of the combinations
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
         actual = (code[:, None] >> np.array(self.problems)) & 1 == 1
         weight: Floats = label_sets.negative * np.float64(self.scale or 1.0)
         score = np.tile(self.shares, (len(actual), 1))
-        return Rows(actual, score, self.first.thresholds[self.systems.index(system)], weight)
+        thresholds = self.first.thresholds[self.systems.index(system)]
+        return Rows(actual, score, threshold=thresholds, weight=weight)
 
 
 # The second reading -------------------------------------------------------------------------------
@@ -493,32 +515,40 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 def second_reading(
     measured: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
-    """The second reading of labels: what it must sum, from the results of the first.
+    """The second reading of a table of labels, which says what a further reading of all rows must
+    add up: on all rows and on slices the influence of the rows on means over the labels, and the
+    losses that leave rows out; on all rows the terms of the leader.
 
+    measured: the results of the first reading.
     metrics: those of the report, of which slices have the first one only. leader: the system for
-    which metrics at common thresholds are also summed. probabilities: True if scores are.
+    which metrics at common thresholds are also summed. probabilities: True if scores are
+    probabilities, whose excess over the share of rows with the label is then measured.
     """
     first = measured.first
     means = dict[GroupMetric, MeanInfluence]()
     partial_losses = dict[GroupMetric, MetricAtK]()
     for group in sorted(measured.groups):
-        measured_here = metrics if group == 0 else metrics[:1]
-        for metric_at_k in measured_here:
-            if isinstance(metric_at_k.metric.kind, Combined):
+        metrics_of_group = metrics if group == ALL_ROWS_GROUP else metrics[:1]
+        for metric_at_k in metrics_of_group:
+            base = metric_at_k.base
+            if isinstance(metric_at_k.metric.kind, Combined):  # a mean over the labels
                 key = GroupMetric(group, sums_label(metric_at_k))
                 means[key] = _mean_influence(measured, metric_at_k, group)
-            if isinstance(metric_at_k.base.metric.kind, Loss) and _leaves_out(
-                measured, metric_at_k, group
-            ):
-                partial_losses[GroupMetric(group, metric_at_k.base.label)] = metric_at_k.base
+            if isinstance(base.metric.kind, Loss) and _leaves_out(measured, metric_at_k, group):
+                partial_losses[GroupMetric(group, base.label)] = base
     if not measured.plain:
         means |= _areas_of_labels(measured, known=means)
     leader_number = measured.systems.index(leader)
     leader_adders = [*_adders_by_threshold(measured, leader)]
     if probabilities:
-        excess = [score_excess(j) for j in measured.problems]
-        thresholds = first.thresholds[leader_number : leader_number + 1]
-        leader_adders.append(label_term_adder(excess, 1, first.loss_adder.max_units, thresholds))
+        excess_metrics = [score_excess(j) for j in measured.problems]
+        excess_adder = label_term_adder(
+            excess_metrics,
+            systems=1,
+            max_units=first.loss_adder.max_units,
+            thresholds=[first.thresholds[leader_number]],
+        )
+        leader_adders.append(excess_adder)
     return SecondReading(
         first=first,
         plain=measured.plain,
@@ -533,56 +563,63 @@ def second_reading(
 def _areas_of_labels(
     measured: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
-    """The influence on AUC and average precision of each label, which the page shows with errors;
-    without those that are known. On plain rows the tables of scores alone give these errors.
+    """The influence of the rows on AUC and average precision of each label, for the standard errors
+    that the page shows if rows are weighted or clustered; without those that are `known`.
     """
     areas = {}
     for metric in (ROC_AUC, AVERAGE_PRECISION):
-        key = GroupMetric(0, metric.name)
+        key = GroupMetric(ALL_ROWS_GROUP, metric.name)
         if key not in known:
-            kind = Combined(metric, lambda rows: [])  # its influences are used, not its parts
-            mean = MetricAtK(Metric(metric.name, "labels", kind, formula=""))
-            areas[key] = _mean_influence(measured, mean, 0)
+            # `_mean_influence` takes a mean over the labels; of this one only the influence on the
+            # metric of each label is used, so that it needs no parts
+            mean = Combined(metric, lambda rows: [])
+            metric_at_k = MetricAtK(Metric(metric.name, "labels", kind=mean, formula=""))
+            areas[key] = _mean_influence(measured, metric_at_k, ALL_ROWS_GROUP)
     return areas
 
 
 def _leaves_out(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
     """True if there are several systems and a loss is undefined on some rows of any of them."""
-    losses = [measured.loss(metric_at_k, group, i) for i in range(len(measured.systems))]
+    losses = [measured.loss_statistic(metric_at_k, group, i) for i in range(len(measured.systems))]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
 def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> MeanInfluence:
-    """The influence of each row of a group on a mean over the labels, of all systems."""
+    """The influence of the rows of a group on a mean of a metric over the labels, Σ share · metric
+    of the label, for all systems: through the metric of each label, through the shares if these
+    depend on the rows, and on the difference of each two systems.
+    """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
+    systems = range(len(measured.systems))
     shares = measured.shares_in(kind, group)
-    metric = measured.part_metric(kind, group)  # of each label
-    # by system and label
-    statistics = []
-    for i in range(len(measured.systems)):
+    metric = measured.metric_of_problem(kind, group)  # of each label
+    statistics = []  # by system and label
+    tables = []  # by system and label
+    for i, thresholds in zip(systems, measured.first.thresholds, strict=True):
         of_labels = [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
         statistics.append(of_labels)
+        tables.append([*map(_label_influence, of_labels, thresholds.tolist())])
     share_influence = list[Floats]()
     if isinstance(kind, Weighted):
         total = float(measured.positive_weights(group).sum())
         share_influence = [_share_influence(of_labels, shares, total) for of_labels in statistics]
     joint_influence = {}
+    # a metric such as precision is a mean over rows that each system selects: the influence on a
+    # difference is then not the difference of two influences
     if kind.selects_rows and measured.plain:
-        for i, j in combinations(range(len(measured.systems)), 2):
+        for i, j in combinations(systems, 2):
             joint_influence[i, j] = _joint_influence(statistics[i], statistics[j], shares)
             if share_influence:
-                with_label = np.arange(8) >= 4  # of the cells 4 · true + 2 · first + second
                 difference = share_influence[i] - share_influence[j]
-                joint_influence[i, j] += with_label * difference[:, None]
-    tables = []
-    for of_labels, thresholds in zip(statistics, measured.first.thresholds, strict=True):
-        by_label = zip(of_labels, thresholds.tolist(), strict=True)
-        tables.append([_label_influence(statistic, threshold) for statistic, threshold in by_label])
+                joint_influence[i, j] += HAS_LABEL * difference[:, None]
     return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
 LabelStatistic = class_cells.CellStatistic | class_cells.InfluenceStatistic
+# of the decisions of two systems on a label, in the order of `_decision_differences`: the cells of
+# rows that have the label
+HAS_LABEL = np.arange(8) >= 4
 
 
 def _share_influence(
@@ -610,17 +647,18 @@ def _joint_influence(
 
 
 def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTable:
-    """The influence of a row on a metric of one label, as a table by the row's cell: by decision
-    for a metric of decisions, else by bin of the score.
+    """The influence of a row on the metric of one label, as a table: for a metric of decisions with
+    a value for each of the four cells 2 · true + predicted, else for each bin of the score.
+    threshold: of the decisions.
     """
-    if isinstance(statistic, class_cells.CellStatistic):
-        influence = np.zeros(4)
-        cell = 2 * statistic.rows.actual + statistic.rows.predicted
-        # all rows of a cell have the same influence
-        influence[cell] = np.nan_to_num(statistic.row_influence)
-        return DecisionInfluence(threshold, influence)
-    assert isinstance(statistic.tables, Binned)
-    return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
+    if isinstance(statistic, class_cells.InfluenceStatistic):  # a metric of scores
+        assert isinstance(statistic.tables, Binned)
+        return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
+    # the rows of the statistic are its cells, one for each that occurs
+    cell = 2 * statistic.rows.actual + statistic.rows.predicted
+    influence = np.zeros(4)
+    influence[cell] = np.nan_to_num(statistic.row_influence)
+    return DecisionInfluence(threshold, influence)
 
 
 def _decision_differences(
@@ -632,46 +670,51 @@ def _decision_differences(
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
-    influence = np.zeros(8)
-    joint = first.on_joint_rows(second)
+    joint = first.on_joint_rows(second)  # one row for each of these cells that occurs
     rows = joint.first.rows
     cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
-    # all rows of a cell have the same influence
+    influence = np.zeros(8)
     influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
     return influence
 
 
 def _adders_by_threshold(measured: SummedLabels, leader: str) -> Iterator[TermAdder]:
-    """For each of `thresholds_of`, as the common threshold of all labels, the terms of the leader
-    to be summed: those of the micro-averaged metrics and, as further columns, the influence of a
-    row on the F1 of each label.
+    """For each of `thresholds_of`, as the common threshold of all labels, an adder of terms of the
+    leader: those of the micro-averaged metrics and, as further columns, the influence of a row on
+    the F1 of each label.
     """
     i = measured.systems.index(leader)
-    tables = [measured.scores(0, i, j) for j in measured.problems]
+    scores_of_labels = [measured.scores(ALL_ROWS_GROUP, i, j) for j in measured.problems]
     macro_f1 = LABELS["macro_f1"].kind
     assert isinstance(macro_f1, Combined)
-    f1 = measured.part_metric(macro_f1, 0).metric.kind
+    f1 = measured.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
     assert isinstance(f1, Overlap)
     for threshold in thresholds_of(measured, leader).tolist():
         influence_by_cell = []
-        for table in tables:
+        for scores in scores_of_labels:
+            decisions = scores.at_threshold(threshold).decision_counts
             # rows: true, not true; columns: predicted, not predicted
-            by_decision = np.nan_to_num(f1.influence_table(table.at_threshold(threshold).cut))
-            # reversed, so that the index is 2 · true + predicted
+            by_decision = np.nan_to_num(f1.influence_table(decisions))
+            # both reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
-        thresholds = [np.full(len(tables), threshold)]
-        terms = label_term_adder(MICRO, 1, measured.first.loss_adder.max_units, thresholds)
+        adder = label_term_adder(
+            MICRO,
+            systems=1,
+            max_units=measured.first.loss_adder.max_units,
+            thresholds=[np.full(len(scores_of_labels), threshold)],
+        )
         further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
-        yield replace(terms, further=further, further_width=len(tables))
+        yield replace(adder, further=further, further_width=len(scores_of_labels))
 
 
 def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float) -> Floats:
     """The influence of each row on a metric of each label's decisions at a threshold: one row per
-    label.
+    label. block: with the scores of a single system.
 
     by_cell: for each label the influence by 2 · true + predicted.
     """
-    cell = 2 * block.truth.view(np.int8) + (block.predictions[0] >= threshold)
+    (scores,) = block.predictions
+    cell = 2 * block.truth.view(np.int8) + (scores >= threshold)
     return np.array([influence.take(cell[j]) for j, influence in enumerate(by_cell)])
 
 

@@ -23,7 +23,7 @@ from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.measured.rows import TermAdder
 from evalkit.metrics import grid, influence, losses
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.moments import Moments, UnitSums, summed
@@ -36,14 +36,17 @@ from evalkit.statistics.class_cells import CellCounter, CellCounts
 UNITS = 2**23  # the largest number of units whose values of a metric within units are kept
 MIN_BINS = 2**12  # the smallest number of bins that the scores of a class or label may use
 WAITING_PER_BIN = 16  # rows that may wait to be binned, for each bin; see `Tally`
-NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
 CODED = 52  # labels of which a float still holds any combination as the bits of a whole number
 ALL_CLASSES = ""  # the name of the cells of all classes
+# columns of a block of several classes: class numbers, shape (rows,), and (systems, rows)
+ACTUAL_CLASS = "stratum"
+PREDICTED_CLASS = "predicted"
 HitsOfRows = Callable[[Rows], RowMasks]  # the eligible rows of a share, and the hits among them
 
 
 class GroupMetric(NamedTuple):
-    """A group of rows (0: all rows, else a slice), by number, and a metric, by label."""
+    """A group of rows (all rows or a slice), by number, and a metric, by label."""
 
     group: int
     metric: str
@@ -76,16 +79,18 @@ class Binned:
         return grid.counts(self.bins, self.weight or 1.0)
 
     @cached_property
-    def chances(self) -> Counts:
+    def midpoint_counts(self) -> Counts:
         """The table of counts with the middle of each bin as threshold, for metrics that read
         scores as probabilities.
         """
-        c = self.counts
-        return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
+        middles = grid.middles(self.bins)
+        return replace(self.counts, threshold=middles)
 
     @cached_property
-    def cut(self) -> Counts:
-        """The table of the decisions at the threshold."""
+    def decision_counts(self) -> Counts:
+        """The table of the decisions at the threshold: score 1 for the rows predicted positive, 0
+        for the others.
+        """
         return influence.decision(self.counts, self.threshold)
 
     @cached_property
@@ -113,12 +118,12 @@ class Binned:
         kind = metric_at_k.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
-        value = metric_at_k.value_at(self.chances)
+        value = metric_at_k.value_at(self.midpoint_counts)
         if metric_at_k.base.metric is AVERAGE_PRECISION:
             extremes = [*self.average_precision_range]
         else:
             orders = grid.extreme_orders(self.bins)
-            tables = [replace(self, bins=bins).chances for bins in orders]
+            tables = [replace(self, bins=bins).midpoint_counts for bins in orders]
             extremes = [metric_at_k.value_at(table) for table in tables]
         return max(abs(extreme - value) for extreme in extremes)
 
@@ -152,20 +157,23 @@ class ScoreInfluence:
         kind = metric_at_k.metric.kind
         assert isinstance(kind, ScoreKind)
         # a row for positive and one for negative rows, a column per bin; thresholds descend
-        lowest_first = np.ascontiguousarray(kind.influence_table(table.chances)[:, ::-1])
+        lowest_first = np.ascontiguousarray(kind.influence_table(table.midpoint_counts)[:, ::-1])
         low = grid.codes(table.counts.threshold[::-1])
         return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `influence` of each row."""
-        code = grid.codes(score)
-        order = np.argsort(code)  # neighbours in this order are found in the cache
-        bins = np.empty(len(code), np.int64)
-        bins[order] = np.searchsorted(self.low, code[order], side="right") - 1
-        # only rows without weight are below the lowest bin: they are put into it
-        bins = np.maximum(bins, 0)
+        """The index in `influence` of each row, by its class and the bin of its score. actual: True
+        for positive rows.
+        """
+        code = grid.codes(score)  # whole numbers in the order of the scores, as `low` has them
+        # sorted first: a search from one score to the next stays in the processor's cache
+        order = np.argsort(code)
+        bin_of_row = np.empty(len(code), np.int64)
+        bin_of_row[order] = np.searchsorted(self.low, code[order], side="right") - 1
+        # only rows of weight 0 are below the lowest bin: they are put into it
+        bin_of_row = np.maximum(bin_of_row, 0)
         # in `influence` the bins of positive rows stand before those of negative ones
-        return bins + np.where(actual, 0, len(self.low))
+        return bin_of_row + np.where(actual, 0, len(self.low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +226,8 @@ class ScoresKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FirstSummary(Bundle, Generic[Further]):
-    """The sums of the first reading, of one block or of several; groups of rows (0: all rows, then
-    slices), systems, classes and labels are numbered.
+    """The sums of the first reading, of one block or of several; groups of rows
+    (`ALL_ROWS_GROUP`, then slices), systems, classes and labels are numbered.
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
     of each system and class or label. further: what only tables of two classes, of several or of
@@ -274,41 +282,45 @@ class FirstReading(ABC, Generic[Further]):
         """True if there is a single problem: one class is positive, the other negative."""
         return self.problems == 1
 
-    def max_bins(self, group: int = 0) -> int:
+    def max_bins(self, group: int = ALL_ROWS_GROUP) -> int:
         """The largest number of bins for the scores of a class or label in a group of rows: the
-        classes or labels of all systems share what is allowed, with at least `MIN_BINS` each.
+        classes or labels of all systems share the limit, with at least `MIN_BINS` each.
         """
-        allowed = self.limits.bins if group == 0 else self.limits.slice_bins
+        limit = self.limits.bins if group == ALL_ROWS_GROUP else self.limits.slice_bins
         if self.has_two_classes:
-            return allowed
+            return limit
         systems = len(self.loss_adder.centres)  # each system has one
-        return min(allowed, max(allowed // (self.problems * systems), MIN_BINS))
+        return min(limit, max(limit // (self.problems * systems), MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[Further]:
-        """The sums of a block."""
+        """The sums of the first reading over a block of rows: for all rows and for each slice the
+        confusion cells (numbers of rows by actual and predicted class), the terms of losses and the
+        scores in bins; for all rows also further sums, and the ids that occur again.
+        """
+        # with an axis for the classes or labels, and the class that each system predicts
         problem_rows = self.with_predictions(self.as_problems(block))
         cells = {}
         moments = {}
         scores = dict[ScoresKey, Tally]()
         for group, rows in problem_rows.groups():
-            all_rows = group == 0
-            weight = self.counting.weights(rows)
+            has_all_rows = group == ALL_ROWS_GROUP
+            weight = self.counting.weights(rows)  # whole numbers; None for unweighted rows
             for name, actual, predicted in self.decisions(rows, group):
                 cells[CellsKey(group, name)] = self.counting.count(
                     rows, actual.astype(np.int64), predicted.astype(np.int64), weight
                 )
-            if self.loss_adder.metrics and (all_rows or self.slices_losses):
+            if self.loss_adder.metrics and (has_all_rows or self.slices_losses):
                 moments[group] = self.loss_adder.moments(rows, group)
-            if all_rows or self.slices_scores:
+            if has_all_rows or self.slices_scores:
                 scores |= self.score_tallies(rows, weight, group)
-        keys = np.empty(0) if block.id is None else block.id
+        id_hashes = np.empty(0) if block.id is None else block.id
         return FirstSummary(
             cells=cells,
             moments=moments,
             scores=scores,
-            further=self.further(problem_rows, self.counting.weights(problem_rows)),
+            further=self.further_sums(problem_rows, self.counting.weights(problem_rows)),
             rows=len(block),
-            ids=KeyRepeats.from_keys(keys, self.max_ids),
+            ids=KeyRepeats.from_keys(id_hashes, self.max_ids),
         )
 
     def as_problems(self, block: Block) -> Block:
@@ -335,33 +347,37 @@ class FirstReading(ABC, Generic[Further]):
     def score_tallies(
         self, block: Block, weight: Ints | None, group: int
     ) -> dict[ScoresKey, Tally]:
-        """The scores of each system and class or label, in bins. weight: of each row, in units of
-        the scale; None for unweighted rows.
+        """The positives and negatives by score, in bins, for each system and problem (the positive
+        class of two, or each class or label against the rest).
+
+        block: of `as_problems`: scores of shape (systems, problems, rows), in `truth` True for
+        positives, (problems, rows). weight: of each row, in units of the scale; None for unweighted
+        rows. group: the number of the group of rows that the block has.
         """
         max_bins = self.max_bins(group)
-        # The tallies of all systems share the number of rows that may wait to be binned. With
-        # several problems `max_bins` is divided already.
+        # Rows may wait to be put into bins many at a time. The tallies of all systems share the
+        # number of such rows; with several problems `max_bins` is divided by it already.
         max_waiting = WAITING_PER_BIN * max_bins
         if self.has_two_classes:
             max_waiting //= len(block.predictions)
         tallies = {}
         systems, problems, _ = block.predictions.shape
         for system, problem in np.ndindex(systems, problems):
-            cut = None
+            exact_threshold = None
             if self.exact_thresholds is not None:
-                cut = self.exact_thresholds[system]
+                exact_threshold = self.exact_thresholds[system]
             tallies[ScoresKey(group, system, problem)] = Tally.from_hits(
                 score=block.predictions[system, problem],
                 hit=np.asarray(block.truth[problem], bool),
                 weight=weight,
                 max_bins=max_bins,
                 max_waiting=max_waiting,
-                cut=cut,
+                cut=exact_threshold,  # a bin begins there, so that counts at it are exact
             )
         return tallies
 
     @abstractmethod
-    def further(self, block: Block, weight: Ints | None) -> Further:
+    def further_sums(self, block: Block, weight: Ints | None) -> Further:
         """The further sums of all rows of a block. weight: as in `score_tallies`."""
 
 
@@ -399,38 +415,42 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
-        """The sums of a block."""
+        """The sums of a block of rows. If there are metrics that rank the rows within each unit,
+        `further.within` has, for all rows and perhaps for each slice, the moments over units of
+        their terms.
+        """
         summary = super().__call__(block)
         if not self.within:
             return summary
-        within = {
-            group: Moments.from_block(rows, self._within_terms, max_units=UNITS)
-            for group, rows in block.groups()
-            if group == 0 or self.within_slices
-        }
+        within = {}
+        for group, rows in block.groups():
+            if group == ALL_ROWS_GROUP or self.within_slices:
+                within[group] = Moments.from_block(rows, self._within_terms, max_units=UNITS)
         return replace(summary, further=replace(summary.further, within=within))
 
-    def further(self, block: Block, weight: Ints | None) -> BinaryFurther:
-        """The number of positives, and for each system the numbers of scores that are suspicious as
-        probabilities.
+    def further_sums(self, block: Block, weight: Ints | None) -> BinaryFurther:
+        """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
+        `as_problems`: scores (systems, 1, rows), in `truth` True for positives, (1, rows).
         """
-        odd = [odd_scores(scores[0], block.truth[0]) for scores in block.predictions]
+        (is_positive,) = block.truth  # two classes are one problem
+        odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
         return BinaryFurther(
-            positives=int(block.truth.sum()),
-            outside=Total(np.array([counts.outside for counts in odd])),
-            certain_errors=Total(np.array([counts.certain_errors for counts in odd])),
-            within={},
+            positives=int(is_positive.sum()),
+            outside=Total(np.array([system.outside for system in odd])),
+            certain_errors=Total(np.array([system.certain_errors for system in odd])),
+            within={},  # added by `__call__`
         )
 
     def _within_terms(self, block: Block) -> Floats:
-        """The numerator and the denominator that each row adds to the value of its unit, for each
-        metric and system; shape (metrics · systems · 2, rows).
+        """What each row adds to the numerator and to the denominator of its unit's value, for each
+        metric that ranks the rows within units and, in it, for each system; shape (metrics ·
+        systems · 2, rows).
         """
         columns = []
         for metric_at_k in self.within:
-            for i in range(len(block.predictions)):
-                sums = metric_at_k.sums(block.rows(i))
-                columns += [sums.numerator, sums.size]
+            for system in range(len(block.predictions)):
+                sums = metric_at_k.sums(block.rows(system))
+                columns += [sums.numerator, sums.size]  # the size is the denominator
         return np.array(columns)
 
 
@@ -441,31 +461,36 @@ class OddScores(NamedTuple):
     certain_errors: int
 
 
-def odd_scores(score: Floats, hit: Bools) -> OddScores:
-    """Count the scores outside 0..1, and those that are certain (0 or 1, up to rounding) and wrong.
-    hit: True for positive rows.
+def odd_scores(score: Floats, is_positive: Bools) -> OddScores:
+    """Count the rows whose score is suspicious as a probability: outside 0..1, or certain (0 or 1
+    up to rounding, or beyond) and wrong. is_positive: a mask of the rows.
     """
-    low = losses.EPSILON
-    high = 1 - losses.EPSILON
-    if low <= score.min() and score.max() <= high:  # for speed: most tables have none
-        return OddScores(0, 0)
+    almost_zero = losses.EPSILON
+    almost_one = 1 - losses.EPSILON
+    if almost_zero <= score.min() and score.max() <= almost_one:  # for speed: the usual case
+        return OddScores(outside=0, certain_errors=0)
     outside = (score < 0) | (score > 1)
-    certain_error = np.where(hit, score < low, score > high)
-    return OddScores(int(np.count_nonzero(outside)), int(np.count_nonzero(certain_error)))
+    certain_error = np.where(is_positive, score < almost_zero, score > almost_one)
+    return OddScores(
+        outside=int(np.count_nonzero(outside)),
+        certain_errors=int(np.count_nonzero(certain_error)),
+    )
 
 
 # Of several classes
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The actual classes and the predictions of a system, from a block of `with_predictions`,
-    unweighted.
+    """The unweighted rows of one system of a block of several classes: actual and predicted
+    classes, and scores if there are any. block: of `ClassFirstReading.with_predictions`, with
+    scores of shape (systems, classes, rows), or (systems, 0, rows) if there are none.
     """
     scores = block.predictions[system]
+    has_scores = len(scores) > 0
     return Rows(
-        block.system_columns["stratum"],
-        scores.T if len(scores) else None,
-        decision=block.system_columns["predicted"][system],
+        actual=block.system_columns[ACTUAL_CLASS],
+        score=scores.T if has_scores else None,
+        decision=block.system_columns[PREDICTED_CLASS][system],
         classes=len(block.truth),
         columns=block.shared_columns,
     )
@@ -495,24 +520,28 @@ class RowSums:
 
     @staticmethod
     def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
-        """The sums of rows that each have a score for every class. weight: of each row."""
+        """How the probabilities of the classes add up in these rows: the lowest and the highest sum
+        of a row, the numbers of rows whose sum is not 1 and of rows of only 0, and the log loss
+        added up over the rows, with each row scaled to the sum 1 and unscaled. weight: of each row;
+        None for 1.
+        """
         weights = np.ones(len(rows)) if weight is None else weight
-        filled = rows.scores.any(axis=1)  # not of only 0
-        actual = rows.actual[filled]
-        scores = rows.scores[filled]
-        weights = weights[filled]
+        is_filled = rows.scores.any(axis=1)  # rows of only 0 cannot be scaled
+        actual = rows.actual[is_filled]
+        scores = rows.scores[is_filled]
+        weights = weights[is_filled]
         sums = scores.sum(axis=1)
         return RowSums(
             low=float(sums.min(initial=np.inf)),
             high=float(sums.max(initial=-np.inf)),
-            rows=int(np.count_nonzero(np.abs(sums - 1) > NORMAL)),
+            rows=int(np.count_nonzero(np.abs(sums - 1) > SUM_TOLERANCE)),
             zero=len(rows) - len(sums),
             scaled=float(losses.log_classes(actual, scores) @ weights),
             unscaled=float(losses.log_unscaled(actual, scores) @ weights),
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        """The sums of the rows of both."""
+        """The same facts of the rows of both: the lower and the higher end, and sums."""
         return RowSums(
             low=min(self.low, other.low),
             high=max(self.high, other.high),
@@ -549,50 +578,53 @@ class ClassFirstReading(FirstReading[ClassFurther]):
     scored: bool
 
     def as_problems(self, block: Block) -> Block:
-        """The block with an axis for the classes: `truth` has shape (classes, rows), True for the
-        rows of the class, and `predictions`, the scores, (systems, classes, rows). The actual
-        classes are the column "stratum"; without scores the predictions are the column "predicted".
+        """The block of several classes with an axis for the classes: `truth`, so far the class
+        number of each row, becomes a mask of shape (classes, rows), True for the rows of the class;
+        `predictions` has the scores, shape (systems, classes, rows), with 0 classes if there are no
+        scores. The class numbers move to the columns `ACTUAL_CLASS`, shape (rows,), and, if there
+        are no scores, `PREDICTED_CLASS`, shape (systems, rows).
         """
-        truth = block.truth == np.arange(self.problems)[:, None]
-        columns = {"stratum": block.truth, **block.system_columns}
-        predictions = block.predictions
+        is_of_class = block.truth == np.arange(self.problems)[:, None]
+        columns = {ACTUAL_CLASS: block.truth, **block.system_columns}
+        scores = block.predictions
         if not self.scored:
-            columns = {"predicted": block.predictions} | columns
-            no_scores = np.empty((len(predictions), 0, len(block)))
-            predictions = no_scores
-        return replace(block, truth=truth, predictions=predictions, system_columns=columns)
+            columns = {PREDICTED_CLASS: block.predictions} | columns
+            scores = np.empty((len(block.predictions), 0, len(block)))
+        return replace(block, truth=is_of_class, predictions=scores, system_columns=columns)
 
     def with_predictions(self, block: Block) -> Block:
-        """The block with the column "predicted", shape (systems, rows): the class that each system
-        predicts, or that with the highest score if the table has no predicted classes.
+        """The block with the column `PREDICTED_CLASS`, shape (systems, rows): the class that each
+        system predicts, or that with the highest score if the table has no predicted classes.
         """
-        predicted = block.system_columns.get("predicted")
+        predicted = block.system_columns.get(PREDICTED_CLASS)
         if predicted is None:
             predicted = block.predictions.argmax(axis=1)  # over the classes, for each system
-        columns = {**block.system_columns, "predicted": predicted.astype(np.int64)}
+        columns = {**block.system_columns, PREDICTED_CLASS: predicted.astype(np.int64)}
         return replace(block, system_columns=columns)
 
     def decisions(self, block: Block, group: int) -> Iterable[Decisions]:
         """The actual and the predicted classes."""
         columns = block.system_columns
-        return [Decisions(ALL_CLASSES, columns["stratum"], columns["predicted"])]
+        return [Decisions(ALL_CLASSES, columns[ACTUAL_CLASS], columns[PREDICTED_CLASS])]
 
-    def further(self, block: Block, weight: Ints | None) -> ClassFurther:
-        """The scores of the predicted classes, how many are not the highest, and how the scores of
-        each row add up, of each system.
+    def further_sums(self, block: Block, weight: Ints | None) -> ClassFurther:
+        """For each system the number of rows whose predicted class does not have the highest score,
+        a tally of right and wrong predictions by the score of the predicted class, and how the
+        scores of each row add up; 0 and nothing if classes have no scores.
         """
         systems = len(block.predictions)
         if not self.scored:
-            return ClassFurther(Total(np.zeros(systems, np.int64)), (), ())
+            no_rows = Total(np.zeros(systems, np.int64))
+            return ClassFurther(not_highest=no_rows, top_scores=(), row_sums=())
         not_highest = []
         top_scores = []
         row_sums = []
-        for i in range(systems):
-            rows = class_rows(block, i)
+        for system in range(systems):
+            rows = class_rows(block, system)
             score = score_of_predicted(rows.scores, rows.predicted)
-            right = rows.predicted == rows.actual
+            is_right = rows.predicted == rows.actual
             not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
-            top_scores.append(Tally.from_hits(score, right, weight, max_bins=self.max_bins()))
+            top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
             row_sums.append(RowSums.from_rows(rows, weight))
         return ClassFurther(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
 
@@ -640,54 +672,61 @@ class LabelFirstReading(FirstReading[LabelFurther]):
 
     def decisions(self, block: Block, group: int) -> Iterator[Decisions]:
         """The decisions on each label, and the hits of each share of rows."""
-        all_rows = group == 0
-        if all_rows or self.slices_cells:
+        has_all_rows = group == ALL_ROWS_GROUP
+        if has_all_rows or self.slices_cells:
             yield from self._label_decisions(block)
-        hits = self.hits if all_rows else self.slice_hits
+        hits = self.hits if has_all_rows else self.slice_hits
         yield from self._hits_as_decisions(block, hits)
 
     def _label_decisions(self, block: Block) -> Iterator[Decisions]:
-        """The actual values of each label, and the decisions of each system on it."""
-        for j in range(self.problems):
+        """For each label, by number: on which rows it is true, and on which each system predicts
+        it, as its score reaches the system's threshold of the label.
+        """
+        for label in range(self.problems):
             predicted = [
-                scores[j] >= threshold[j]
-                for scores, threshold in zip(block.predictions, self.thresholds, strict=True)
+                scores[label] >= thresholds[label]
+                for scores, thresholds in zip(block.predictions, self.thresholds, strict=True)
             ]
-            yield Decisions(j, block.truth[j], np.array(predicted))
+            yield Decisions(label, actual=block.truth[label], predicted=np.array(predicted))
 
     def _hits_as_decisions(
         self, block: Block, hits: Mapping[str, HitsOfRows]
     ) -> Iterator[Decisions]:
         """Shares of rows as decisions, so that they are counted as confusion cells: the actual
-        value is 1 for an eligible row, the predicted one 1 for a hit of a system.
+        value is 1 for an eligible row, the predicted one 1 for a hit of a system. hits: by name of
+        the share the function from a system's rows to its masks of eligible rows and of hits.
         """
-        rows_of_systems = [
-            label_rows(block, i, self.thresholds) for i in range(len(self.thresholds))
-        ]
-        for name, hits_of in hits.items():
-            masks = [hits_of(rows) for rows in rows_of_systems]
+        systems = range(len(self.thresholds))
+        rows_of_systems = [label_rows(block, system, self.thresholds) for system in systems]
+        for name, find_hits in hits.items():
+            masks = [find_hits(rows) for rows in rows_of_systems]
             eligible = masks[0].eligible  # the same rows for all systems
-            hits_of_systems = np.array([system.hit for system in masks])
-            yield Decisions(name, actual=eligible, predicted=hits_of_systems)
+            is_hit = np.array([masks_of_system.hit for masks_of_system in masks])
+            yield Decisions(name, actual=eligible, predicted=is_hit)
 
-    def further(self, block: Block, weight: Ints | None) -> LabelFurther:
-        """The rows without a label, the unweighted scores, and the combinations of labels."""
-        without_label = ~block.truth.any(axis=0)
+    def further_sums(self, block: Block, weight: Ints | None) -> LabelFurther:
+        """The weight of the rows without a label, for weighted rows the scores of each system by
+        number of rows, and the rows by combination of labels. block: of `as_problems`, with a mask
+        of shape (labels, rows) as `truth`. weight: of each row, in units of the scale.
+        """
+        max_bins = self.max_bins()
+        has_no_label = ~block.truth.any(axis=0)
+        weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
         if weight is not None:
-            max_bins = self.max_bins()
+            weight_without_label = int(weight[has_no_label].sum())
             for scores in block.predictions:
                 table = grid.tally(scores.ravel(), max_bins=max_bins)
                 unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
         label_sets = []
         if self.problems <= CODED:
-            max_bins = self.limits.bins
-            code = 2.0 ** np.arange(self.problems) @ block.truth  # bit j is set if label j is true
-            table = grid.tally(code, weight, max_bins=max_bins)
-            label_sets.append(Tally(max_bins=max_bins, grids=(table,)))
-        weights_without_label = without_label if weight is None else weight[without_label]
+            # the code of a row's combination has bit j set if label j is true; a tally counts codes
+            # as it counts scores
+            code = 2.0 ** np.arange(self.problems) @ block.truth
+            table = grid.tally(code, weight, max_bins=self.limits.bins)
+            label_sets.append(Tally(max_bins=self.limits.bins, grids=(table,)))
         return LabelFurther(
-            without_label=int(weights_without_label.sum()),
+            without_label=weight_without_label,
             unweighted_scores=tuple(unweighted_scores),
             label_sets=tuple(label_sets),
         )
@@ -716,7 +755,7 @@ class MeanInfluence:
     each pair of systems, if each system selects the rows that the metric is a mean over, as
     precision does, the influence of a row on the difference, which is then not the difference of
     two influences; shape (labels, 8), indexed by 4 · true + 2 · predicted by the first + predicted
-    by the second; else empty. strata: the number of classes that have a variance of their own; 1
+    by the second; else empty. n_strata: the number of classes that have a variance of their own; 1
     for labels.
 
     `columns` has a column for each system and problem, those of the first system first, and then,
@@ -727,67 +766,79 @@ class MeanInfluence:
     shares: Floats
     share_influence: Sequence[Floats] = ()
     joint_influence: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
-    strata: int = 1
+    n_strata: int = 1
 
-    def with_cells(self, block: Block, known: dict[CellIndexKey, Ints]) -> Block:
-        """The block with the index of each row in the influence values of each system and problem,
-        in place of its score.
+    def with_cells(self, block: Block, known_cells: dict[CellIndexKey, Ints]) -> Block:
+        """The block with each score, of shape (systems, problems, rows) with a problem for each
+        class or label, replaced by the row's cell: its index in the table that has the influence of
+        a row on the metric of this system and problem.
 
-        known: the indices that were already looked up for other metrics; new ones are added to it.
+        known_cells: the cells that were already looked up for other metrics; new ones are added to
+        it.
         """
         cells = np.empty(block.predictions.shape, np.int64)
-        for i, tables in enumerate(self.tables):
-            for j, table in enumerate(tables):
-                key = CellIndexKey(type(table), i, j)
-                if key not in known:
-                    known[key] = table.cells(block.truth[j], block.predictions[i, j])
-                cells[i, j] = known[key]
+        for system, tables in enumerate(self.tables):
+            for problem, table in enumerate(tables):
+                key = CellIndexKey(type(table), system, problem)
+                if key not in known_cells:
+                    scores = block.predictions[system, problem]
+                    known_cells[key] = table.cells(block.truth[problem], scores)
+                cells[system, problem] = known_cells[key]
         return replace(block, predictions=cells)
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """The influence of each row of a block from `with_cells`, times its weight; shape (columns,
-        rows), the columns as the class lists them.
+        """The influence of each row, times its weight, on means over classes or labels
+        ("problems"); shape (columns, rows). First comes a column for each system and, in it, each
+        problem: the influence on the metric of the problem. Then, if the shares in the mean depend
+        on the rows, one for each system: the influence on its mean through the shares.
+
+        block: of `with_cells`, which has in place of each score the row's index in the table of
+        influence values.
         """
         problems = len(self.shares)
-        on_problems = len(self.tables) * problems  # columns: one for each system and problem
+        on_problems = len(self.tables) * problems  # the number of columns of the first kind
         columns = np.empty((on_problems + len(self.share_influence), len(block)))
-        for i, tables in enumerate(self.tables):
-            for j, table in enumerate(tables):
-                influence_of_row = table.influence.take(block.predictions[i, j])  # by its cell
-                np.multiply(influence_of_row, weight, out=columns[i * problems + j])
-        for i, influence_of_label in enumerate(self.share_influence):
-            influence_of_row = influence_of_label @ block.truth  # the sum over its labels
-            np.multiply(influence_of_row, weight, out=columns[on_problems + i])
+        for system, tables in enumerate(self.tables):
+            for problem, table in enumerate(tables):
+                cell_of_row = block.predictions[system, problem]
+                influence_of_row = table.influence.take(cell_of_row)
+                np.multiply(influence_of_row, weight, out=columns[system * problems + problem])
+        for system, influence_of_label in enumerate(self.share_influence):
+            influence_of_row = influence_of_label @ block.truth  # the sum over the row's labels
+            np.multiply(influence_of_row, weight, out=columns[on_problems + system])
         return columns
 
     def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
-        """The sums over the rows of each stratum (class) of the squares and of the fourth powers of
-        their influence on the difference of two systems; shape (pairs of systems, strata, 2).
+        """The sums Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a
+        row on the difference of two systems' means over classes or labels; shape (pairs of systems,
+        strata, 2). They give the variance of the difference.
 
-        columns: the `columns` of the block.
+        columns: the `columns` of the block, from which the influence on each mean follows.
         """
         on_mean = self._influence_on_means(columns)
         stratum = self._strata_of(block)
         sums = []
-        for i, j in combinations(range(len(self.tables)), 2):
+        for first, second in combinations(range(len(self.tables)), 2):
+            influence = on_mean[first] - on_mean[second]
             if self.joint_influence:  # under the null hypothesis that both systems are equal
-                influence = self._influence_on_difference(block, i, j)
-            else:
-                influence = on_mean[i] - on_mean[j]
+                influence = self._influence_on_difference(block, first, second)
             square = influence * influence
-            squares = np.bincount(stratum, square, self.strata)
-            fourth_powers = np.bincount(stratum, square * square, self.strata)
+            squares = np.bincount(stratum, square, self.n_strata)
+            fourth_powers = np.bincount(stratum, square * square, self.n_strata)
             sums.append(np.stack([squares, fourth_powers], axis=1))
-        return np.array(sums, float).reshape(-1, self.strata, 2)
+        return np.array(sums, float).reshape(-1, self.n_strata, 2)  # also without any pair
 
     def _influence_on_means(self, columns: Floats) -> Floats:
-        """The influence of each row on the mean of each system, shape (systems, rows): by shares
-        the influence on its problems, and what the row changes by changing the shares. columns: the
-        `columns` of a block.
+        """The influence of each row on the mean, over classes or labels ("problems"), of each
+        system; shape (systems, rows): Σ share · influence on the metric of a problem, and the
+        influence through the shares if they depend on the rows.
+
+        columns: those of `MeanInfluence.columns`, first one for each system and problem, system by
+        system, then, if the shares depend on the rows, one for each system.
         """
         problems = len(self.shares)
         systems = len(self.tables)
-        on_problems = systems * problems  # columns: one for each system and problem
+        on_problems = systems * problems  # the number of columns of the first kind
         by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
@@ -795,24 +846,29 @@ class MeanInfluence:
         return np.asarray(on_mean)
 
     def _strata_of(self, block: Block) -> Ints:
-        """The stratum of each row: its class, or 0 for labels, which are one stratum."""
-        if self.strata == 1:
+        """The stratum of each row, the group of rows in which it is one of several alike: its class
+        number; 0 for all rows that may have several labels, and so have no class.
+        """
+        if self.n_strata == 1:
             return np.zeros(len(block), np.int64)
-        row_class = block.truth[0]  # of two classes, which are one problem
-        if "stratum" in block.system_columns:  # of more classes
-            row_class = block.system_columns["stratum"]
-        return np.asarray(row_class, np.int64)
+        if ACTUAL_CLASS in block.system_columns:  # a table of several classes
+            return np.asarray(block.system_columns[ACTUAL_CLASS], np.int64)
+        is_positive = block.truth[0]  # of two classes: shape (1, rows)
+        return np.asarray(is_positive, np.int64)
 
     def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
-        """The influence of each row on the difference of systems i and j, from their decisions: the
-        sum over the labels.
+        """The influence of each row on the difference of systems i and j in a mean over labels: the
+        sum over the labels of the influence by cell, for metrics of decisions. block: of
+        `with_cells`, with the cell 2 · true + predicted in place of each score.
         """
         total = np.zeros(len(block))
-        for by_cell, first, second in zip(
+        for influence_by_cell, first_cell, second_cell in zip(
             self.joint_influence[i, j], block.predictions[i], block.predictions[j], strict=True
         ):
-            # first and second are 2 · true + predicted: together 4 · true + 2 · first + second
-            total += by_cell.take(2 * first + second % 2)
+            # The influence is indexed by 4 · true + 2 · predicted by the first + predicted by the
+            # second: twice the cell of the first, and the prediction of the second.
+            second_predicted = second_cell % 2
+            total += influence_by_cell.take(2 * first_cell + second_predicted)
         return total
 
 
@@ -916,14 +972,19 @@ class SecondReading:
         return self.first.loss_adder.max_units
 
     def __call__(self, block: Block) -> SecondSummary:
-        """The sums of a block."""
-        block = self.first.as_problems(block)
+        """The sums of the second reading over a block of rows. Of all rows and of slices: moments
+        of the rows' influence on each mean, with the sums of its powers; moments of the differences
+        of two systems in losses that leave rows out; and the confusion cells of decisions. Of all
+        rows: moments of the terms of one system alone, the leader, and the weights from which
+        samples choose a threshold.
+        """
+        block = self.first.as_problems(block)  # with an axis for the classes or labels
         means = dict[GroupMetric, Moments | UnitSums]()
         powers = dict[GroupMetric, Total]()
         pair_sums = dict[GroupMetric, Moments | UnitSums]()
         cells = dict[int, CellCounts]()
         for group, rows in self._groups(block):
-            known_cells: dict[CellIndexKey, Ints] = {}
+            known_cells: dict[CellIndexKey, Ints] = {}  # looked up once for all means
             for key, mean in self.means.items():
                 if key.group == group:
                     sums = self._mean_sums(rows, mean, known_cells)
@@ -949,35 +1010,36 @@ class SecondReading:
         )
 
     def _groups(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """The groups in which anything is measured, with their rows; slices are only made if they
-        are needed.
+        """The numbers and the rows of the groups in which anything is measured: all rows
+        (`ALL_ROWS_GROUP`) or slices.
         """
         wanted = {*self.decision_groups}
         wanted |= {key.group for key in (*self.means, *self.partial_losses)}
-        no_slice_is_wanted = not any(wanted)  # all rows are group 0
-        if no_slice_is_wanted:
-            yield 0, block
+        if wanted <= {ALL_ROWS_GROUP}:  # saves cutting the block into slices
+            yield ALL_ROWS_GROUP, block
             return
         for group, rows in block.groups():
             if group in wanted:
                 yield group, rows
 
     def _part_sums(self, block: Block) -> Iterator[Total]:
-        """The sums of `samples.part_sums` of each system; nothing if there are no candidates."""
+        """For each system the weight of the rows by random part of the table, class (of two) and
+        candidate threshold (the highest that the score reaches), from which samples of parts choose
+        a threshold again; see `samples.part_sums`. Nothing if there are no candidates.
+        """
         if not self.candidates:
             return
-        part = parts_of(block, self.parts)
+        part_of_row = parts_of(block, self.parts)
         weight = counted_weights(block, self.scale)
         (is_positive,) = block.truth  # two classes are one problem
-        for threshold, scores in zip(self.candidates, block.predictions, strict=True):
-            (score,) = scores
-            candidate = influence.place(threshold, score)
-            shape = self.parts, len(threshold)
-            yield Total(part_sums(part, is_positive, candidate, weight, shape))
+        for candidates, (score,) in zip(self.candidates, block.predictions, strict=True):
+            candidate_of_row = influence.threshold_index(candidates, score)
+            shape = (self.parts, len(candidates))
+            yield Total(part_sums(part_of_row, is_positive, candidate_of_row, weight, shape))
 
     def _decisions(self, block: Block) -> CellCounts:
-        """The confusion cells of the decisions of all systems on two classes, at their
-        thresholds.
+        """The confusion cells of the decisions on two classes: positive if the score reaches the
+        system's threshold; for all systems.
         """
         counting = self.first.counting
         (is_positive,) = block.truth  # two classes are one problem
@@ -987,21 +1049,24 @@ class SecondReading:
         ]
         return counting.count(
             block,
-            is_positive.astype(np.int64),
-            np.array(predicted).astype(np.int64),
-            counting.weights(block),
+            actual=is_positive.astype(np.int64),
+            predicted=np.array(predicted).astype(np.int64),
+            weight=counting.weights(block),
         )
 
     def _mean_sums(
         self, block: Block, mean: MeanInfluence, known_cells: dict[CellIndexKey, Ints]
     ) -> MeanSums:
-        """The sums of the influence on a mean. known_cells: as for `MeanInfluence.with_cells`."""
+        """The moments of the rows' influence on a mean and, for independent, unweighted rows, the
+        sums of its powers. known_cells: as for `MeanInfluence.with_cells`.
+        """
         powers = None
         if self.plain:
             systems = len(mean.tables)
             pairs = systems * (systems - 1) // 2
-            powers = np.zeros((pairs, mean.strata, 2))
+            powers = np.zeros((pairs, mean.n_strata, 2))
         columns = MeanColumns(mean, self.scale, powers)
+        # makes the columns piece by piece; with each piece they add its powers to `powers`
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, powers)
 
@@ -1012,11 +1077,14 @@ class SecondReading:
         return summed(block, partial(self._pair_columns, metric_at_k=metric_at_k), self.max_units)
 
     def _pair_columns(self, piece: Block, metric_at_k: MetricAtK) -> Floats:
-        """The columns `PairSums` of each pair of systems, one pair after another; shape (3 · pairs,
-        rows).
+        """For each pair of systems three columns, over the rows on which both have a loss: the
+        weight, the weighted difference of the losses, and 1 to count the row; 0 on other rows.
+        Shape (3 · pairs, rows), one pair after another.
         """
-        systems = range(len(self.thresholds))
-        values = [metric_at_k.sums(label_rows(piece, i, self.thresholds)).per_unit for i in systems]
+        values = []
+        for system in range(len(self.thresholds)):
+            rows = label_rows(piece, system, self.thresholds)
+            values.append(metric_at_k.sums(rows).per_unit)
         columns = list[np.ndarray]()
         for first, second in combinations(values, 2):
             difference = first - second

@@ -12,7 +12,7 @@ from evalkit.catalogue.kinds import Centre, Loss, TermsKind
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import FunctionOfMeans, Median, MedianEstimate
 from evalkit.limits import Limits
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.moments import Moments, UnitSums, summed
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import Sample
@@ -31,11 +31,11 @@ MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric st
 
 
 def group_number(member: int | slice) -> int:
-    """The number of the group of rows that `member` stands for: 0, that of all rows, for a Python
-    slice such as `ALL_ROWS`, by which a study means all rows; else the number of a slice of the
-    table, by which it means the slice where rows are not in memory.
+    """The number of the group of rows that `member` stands for: that of all rows for a Python slice
+    such as `ALL_ROWS`, by which a study means all rows; else the number of a slice of the table, by
+    which it means the slice where rows are not in memory.
     """
-    return 0 if isinstance(member, slice) else member
+    return ALL_ROWS_GROUP if isinstance(member, slice) else member
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,7 @@ class RowsInMemory:
         The statistics of all rows are stored, because each pair of systems needs them again, until
         another metric is measured; not if there are too many rows.
         """
-        is_part = not isinstance(member, slice)
-        if is_part:
+        if not isinstance(member, slice):
             return RowStatistic(metric_at_k, self.rows[system].take(member))
         self._forget_other_metrics(metric_at_k)
         stored = self._stored_statistics
@@ -114,7 +113,7 @@ class ErrorsKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TermSums(Bundle):
-    """The sums over rows from which metrics of forecasts follow. Groups of rows (0: all rows, then
+    """The sums over rows from which metrics of forecasts follow. Groups of rows (all rows, then
     slices), systems and metrics are numbered.
 
     moments: of the columns of `TermAdder.moments`, by group. squares: moments of products of two
@@ -137,7 +136,7 @@ class ForecastSummary(Bundle):
 @dataclass(frozen=True, eq=False)
 class TermAdder:
     """Adds up the terms of metrics, numbers per row such as the squared error, over a block of
-    rows: on all rows those of all metrics, on slices those of the first. Groups of rows (0: all
+    rows: on all rows those of all metrics, on slices those of the first. Groups of rows (all
     rows, then slices), metrics and systems are numbered.
 
     centres: for each system, numbers near its actual values and forecasts. near: for each metric
@@ -165,11 +164,13 @@ class TermAdder:
         further: Callable[[Block], Floats] | None = None,
         further_width: int = 0,
     ) -> "TermAdder":
-        """The adder for metrics of forecasts, with the numbers near their terms from some first
-        rows.
+        """The adder of the terms of metrics of forecasts. Sums of products of terms keep more
+        digits if a number near each term is subtracted first: such numbers are taken from some
+        first rows, the centres of actual values and forecasts and, for functions of means, the mean
+        of each term.
 
         heads: these rows, one block for each system, with the predictions of all systems or of that
-        one alone.
+        one alone. further: block -> `further_width` more columns to be added up.
         """
         actual = np.concatenate([head.truth for head in heads])
         # the number of each system's predictions in its own head
@@ -189,15 +190,15 @@ class TermAdder:
         near = {}
         for m, metric_at_k in enumerate(metrics):
             kind = metric_at_k.metric.kind
-            if not isinstance(kind, TermsKind):
+            if not isinstance(kind, TermsKind):  # it is not computed from terms
                 continue
             for i, head in enumerate(heads):
                 rows = adder.rows(head, numbers_in_head[i])
                 terms = kind.terms(rows, metric_at_k.k, centres[i])
-                near_terms = np.zeros(len(terms))  # those of losses and ratios are not centred
+                near_terms = np.zeros(len(terms))  # 0 leaves terms as they are
                 if isinstance(kind, FunctionOfMeans) and len(head):
-                    _, *numbers = terms  # the first term of each row is the constant 1
-                    near_terms[1:] = [np.mean(column) for column in numbers]
+                    _constant, *columns = terms  # the first term of each row is 1
+                    near_terms[1:] = [np.mean(column) for column in columns]
                 near[TermsKey(m, i)] = near_terms
         return replace(adder, near=near)
 
@@ -242,27 +243,31 @@ class TermAdder:
         return summed(block, partial(self._columns, group=group), self.max_units)
 
     def moments_of_products(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
-        """For metrics whose limits use the kurtosis of the influence values, and so their fourth
-        powers, the moments of the products of each two terms, by metric and system.
+        """The moments of the products of each two terms of a metric (the numbers per row whose sums
+        give the metric), by metric and system; only of metrics whose confidence limits use the
+        fourth powers of the units' influence. The influence is a linear combination of the terms,
+        so that its square is one of their products.
 
-        A unit's influence is a linear combination of its terms: its square is one of their
-        products. Terms are taken less the numbers near them, which keeps digits. Empty if the rows
-        of a unit may be in several blocks, where no product is known. group: as in `moments`.
+        Terms are taken less the numbers near them, which keeps digits. Empty if the rows of a unit
+        may be in several blocks, where no product is known. group: the number of the group of rows
+        that the block has, all rows or a slice.
         """
         if block.units_split:
             return {}
         moments = {}
-        for metric, system in np.ndindex(len(self.metrics), len(block.predictions)):
-            kind = self.metrics[metric].metric.kind
-            if metric in self._metrics_in(group) and kind.limits_use_fourth_powers:
-                columns = partial(self._centred_terms, key=TermsKey(metric, system))
-                key = SquaresKey(group, metric, system)
-                moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
+        systems = range(len(block.predictions))
+        for metric in self._metrics_in(group):
+            if self.metrics[metric].metric.kind.limits_use_fourth_powers:
+                for system in systems:
+                    columns = partial(self._centred_terms, key=TermsKey(metric, system))
+                    key = SquaresKey(group, metric, system)
+                    moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
-        """The sums of a block, for all rows and for each slice. limits: how many bins may hold the
-        errors.
+        """The sums of a block of rows, for all rows and for each slice: the moments of the terms
+        and of their products and, for medians, the rows by forecast error, in bins. limits: how
+        many bins.
         """
         moments = dict[int, Moments | UnitSums]()
         squares = dict[SquaresKey, Moments]()
@@ -270,49 +275,52 @@ class TermAdder:
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
             squares |= self.moments_of_products(rows, group)
-            all_rows = group == 0
-            if not (all_rows or self.slice_metric_is_median):
+            has_all_rows = group == ALL_ROWS_GROUP
+            if not (has_all_rows or self.slice_metric_is_median):
                 continue
-            max_bins = limits.bins if all_rows else limits.slice_bins
+            max_bins = limits.bins if has_all_rows else limits.slice_bins
             # a median uses the weight by error, and the squared weights for its precision
-            weights = []
+            weight_columns = []
             if rows.weight is not None:
-                weights = [rows.weight, rows.weight**2]
-            for i, forecast in enumerate(rows.predictions):
-                error = forecast - rows.truth
-                errors[ErrorsKey(group, i)] = ValueCounts.from_values(error, weights, max_bins)
+                weight_columns = [rows.weight, rows.weight**2]
+            for system, forecast in enumerate(rows.predictions):
+                counts = ValueCounts.from_values(forecast - rows.truth, weight_columns, max_bins)
+                errors[ErrorsKey(group, system)] = counts
         return TermSums(moments, squares, errors)
 
     def term_columns(self, group: int, m: int, i: int) -> slice:
-        """Which columns of `moments` in a group are the terms of metric m and system i."""
+        """Which columns of `moments` are the terms of metric m and system i, both by number. The
+        columns are the weight, the further ones, then the terms: system by system those of each
+        metric that is measured in the group, as many as `near` has numbers for it.
+        """
         metrics = self._metrics_in(group)
-        # in the order of `_columns`: system by system, the metrics of each
-        keys = [
-            TermsKey(metric, system) for system in range(len(self.centres)) for metric in metrics
-        ]
+        systems = range(len(self.centres))
+        keys = [TermsKey(metric, system) for system in systems for metric in metrics]
         term_counts = [len(self.near.get(key, ())) for key in keys]
         position = keys.index(TermsKey(m, i))
-        before = 1 + self.further_width  # the weight and the further columns
-        start = before + sum(term_counts[:position])
+        columns_before_terms = 1 + self.further_width
+        start = columns_before_terms + sum(term_counts[:position])
         return slice(start, start + term_counts[position])
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
         all_metrics = range(len(self.metrics))
-        is_slice = group > 0
-        return all_metrics[:1] if is_slice else all_metrics
+        return all_metrics if group == ALL_ROWS_GROUP else all_metrics[:1]
 
     def _columns(self, block: Block, group: int) -> Floats:
-        """The columns of `moments` of each row of a block; shape (columns, rows)."""
+        """The columns of `moments` for each row of a block, shape (columns, rows): the weight, and
+        times the weight the further columns and then, system by system, the terms of each metric
+        that is measured in the group.
+        """
         weights = block.weights
         columns = [weights]
         if self.further is not None:
             columns += [weights * column for column in self.further(block)]
-        for i in range(len(block.predictions)):
-            rows = self.rows(block, i)
-            for m in self._metrics_in(group):
-                key = TermsKey(m, i)
-                if key in self.near:  # it is computed from terms
+        for system in range(len(block.predictions)):
+            rows = self.rows(block, system)
+            for metric in self._metrics_in(group):
+                key = TermsKey(metric, system)
+                if key in self.near:  # the metric is computed from terms
                     columns += [weights * term for term in self._terms(rows, key)]
         return np.array(columns)
 
@@ -344,7 +352,7 @@ class SummedForecasts:
 
     @property
     def groups(self) -> Collection[int]:
-        """The numbers of the groups of rows: 0 for all rows, the others for slices."""
+        """The numbers of the groups of rows: `ALL_ROWS_GROUP` and those of slices."""
         return self.summary.terms.moments.keys()
 
     @property
@@ -363,15 +371,17 @@ class SummedForecasts:
         return self._function_of_sums(metric_at_k, group, i)
 
     def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
-        """A median of system i in a group; the influence of rows is estimated from the sample."""
+        """A median of the absolute errors of system i in a group of rows: its value from the rows
+        counted by error, the influence of rows from the sample.
+        """
         moments = self.summary.terms.moments[group].moments
         n = moments.n
-        kish = float(n)
+        kish = float(n)  # Kish's effective number of units
         if self.layout is not Layout.PLAIN:
             kish = moments.kish(0)  # of the first column, the weight
         return SampledMedian(
             metric_at_k,
-            middle=self.middle(metric_at_k, group, i),
+            middle=self.median_estimate(metric_at_k, group, i),
             sample=self.summary.sample,
             system=i,
             member=self._sampled_rows_in(group),
@@ -381,55 +391,60 @@ class SummedForecasts:
         )
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
-        """A metric of system i in a group that is computed from sums of terms."""
+        """A metric of system i in a group of rows that is a function of the sums of its terms; with
+        the moments of the products of its terms if its limits use fourth powers.
+        """
         m = self.term_adder.metrics.index(metric_at_k.base)
-        moments = self.summary.terms.moments[group].moments
         key = SquaresKey(group, m, i)
         squares = None
         if key in self.summary.terms.squares:
             near = self.term_adder.near_means(TermsKey(m, i))
             squares = Squares(self.summary.terms.squares[key], near)
         return MomentStatistic(
-            metric_at_k, moments, self.term_adder.term_columns(group, m, i), self.layout, squares
+            metric_at_k,
+            self.summary.terms.moments[group].moments,
+            self.term_adder.term_columns(group, m, i),
+            self.layout,
+            squares,
         )
 
     @cached
-    def middle(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
-        """The median of the absolute errors of system i in a group, with what its influence values
-        need.
+    def median_estimate(self, metric_at_k: MetricAtK, group: int, i: int) -> MedianEstimate:
+        """The median of the absolute errors of system i in a group of rows, with what the influence
+        of a row on it needs.
         """
         kind = metric_at_k.base.metric.kind
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
-        # by error: the number of rows and, if rows are weighted, the sums of their weights and of
-        # their squared weights, see `TermAdder.sums`
-        rows, *weight_sums = errors.merged.sums
-        weighted = bool(weight_sums)
+        # columns by error: the number of rows and, if rows are weighted, the sums of their weights
+        # and of their squared weights, see `TermAdder.sums`
+        rows, *weight_columns = errors.merged.sums
+        weighted = len(weight_columns) > 0
         squared_weights = rows  # of unweighted rows each weight is 1, and so is its square
         if weighted:
-            _, squared_weights = weight_sums
+            _weights, squared_weights = weight_columns
         absolute_errors = errors.distribution(weighted=weighted).sizes()
         return kind.estimate(absolute_errors, float(squared_weights.sum()), weighted=weighted)
 
     def _sampled_rows_in(self, group: int) -> Bools | slice:
         """The rows of the sample that belong to a group: a mask, or a slice for all."""
-        if group == 0:
+        if group == ALL_ROWS_GROUP:
             return slice(None)
         slices = self.summary.sample.rows.slices
         return np.asarray(np.any([column == group for column in slices], axis=0))
 
     def refuse_unlike(self) -> None:
-        """Raise ParameterError for a loss that leaves out other rows for one system than for
-        another: these are compared on the rows that both have, which sums do not tell.
+        """Raise ParameterError for a loss that is undefined on other rows for one system than for
+        another, seen from the weight of the rows that count: two systems are compared on the rows
+        on which both are defined, and sums do not tell these.
         """
         for metric_at_k in self.term_adder.metrics:
             if isinstance(metric_at_k.metric.kind, Loss):
-                systems = range(len(self.systems))
-                weights = {
-                    weight_of_counted_rows(self._function_of_sums(metric_at_k, 0, i))
-                    for i in systems
-                }
-                if len(weights) > 1:
+                distinct_weights = set[float]()
+                for i in range(len(self.systems)):
+                    loss = self._function_of_sums(metric_at_k, ALL_ROWS_GROUP, i)
+                    distinct_weights.add(weight_of_counted_rows(loss))
+                if len(distinct_weights) > 1:
                     raise ParameterError(f"metrics: {metric_at_k.label} {OTHER_ROWS_LEFT_OUT}")
 
 

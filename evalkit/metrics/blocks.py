@@ -21,7 +21,7 @@ ALL_ROWS_GROUP = 0  # the number of the group of all rows; those of slices are a
 
 
 class BlockSlice(NamedTuple):
-    """A group of the rows of a block: its number, 0 for all rows, else that of a slice, and the
+    """A group of the rows of a block: its number, `ALL_ROWS_GROUP` or that of a slice, and the
     rows.
     """
 
@@ -85,9 +85,9 @@ class Block:
     @cached_property
     def key_index(self) -> KeyIndex:
         """The distinct keys, and for each row the index of its key among them."""
-        if self.clustered and not self.units_split:  # equal keys are neighbours
-            sizes = np.diff(self.unit_starts, append=len(self))
-            position = np.repeat(np.arange(len(self.unit_starts)), sizes)
+        if self.clustered and not self.units_split:  # equal keys are neighbours: no sort is needed
+            unit_sizes = np.diff(self.unit_starts, append=len(self))
+            position = np.repeat(np.arange(len(self.unit_starts)), unit_sizes)
             return KeyIndex(self.key[self.unit_starts], position)
         keys, position = np.unique(self.key, return_inverse=True)
         return KeyIndex(keys, position)
@@ -101,19 +101,22 @@ class Block:
         return names.cast(pa.string())
 
     def rows(self, system: int) -> Rows:
-        """The actual values and the predictions of a system, by number."""
-        of_distributions = {
+        """The rows of one system, by number: actual values, predictions and, if it has columns
+        for them, predictive distributions.
+        """
+        predictions = self.predictions[system]
+        distribution_columns = {
             role: values[system]
             for role, values in self.system_columns.items()
             if predictive.is_role(role)
         }
         return Rows(
             self.truth,
-            self.predictions[system],
+            predictions,
             weight=self.weight,
             unit=self.key if self.clustered else None,
             columns=self.shared_columns,
-            predictive=predictive.of_roles(of_distributions, self.predictions[system]),
+            predictive=predictive.of_roles(distribution_columns, predictions),
         )
 
     def take(self, rows: Ints | slice) -> Block:
@@ -121,18 +124,22 @@ class Block:
         return self._combined([self], partial(_taken, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
-        """All rows, as group 0, and the rows of each slice that has any."""
-        yield BlockSlice(0, self)
-        for column in self.slices:
+        """The number and the rows of each group: all rows, then each slice that has any. `slices`
+        has for each column the number of every row's slice, above 0.
+        """
+        yield BlockSlice(ALL_ROWS_GROUP, self)
+        for slice_of_row in self.slices:
             # sort the rows by the number of their slice, and cut where the number changes
-            order = np.argsort(column, kind="stable")
-            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
+            order = np.argsort(slice_of_row, kind="stable")
+            starts = np.flatnonzero(np.diff(slice_of_row[order], prepend=-1))
             for rows in np.split(order, starts[1:]):
-                number = int(column[rows[0]])  # that of all these rows
+                number = int(slice_of_row[rows[0]])  # that of all these rows
                 yield BlockSlice(number, self.take(rows))
 
     def steps(self) -> Iterator[Block]:
-        """The block in pieces of about `STEP` rows, with whole units."""
+        """Yield the block in pieces of about `STEP` rows, so that their columns stay in the cache.
+        A unit whose rows are neighbours is not cut.
+        """
         starts = np.arange(0, len(self), STEP)
         if self.clustered and not self.units_split:
             # move each start back to the start of the unit that it lies in
@@ -150,8 +157,9 @@ class Block:
     def _combined(
         self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Block:
-        """A block without names, each of whose columns is made of this column of all the blocks.
-        combine: the arrays of a column, one of each block -> the new column.
+        """A block each of whose columns is made of the same column of all the blocks; without names
+        and ids. combine: the arrays of a column, one of each block -> the new column, such as
+        np.concatenate.
         """
         weight = None
         if self.weight is not None:

@@ -49,9 +49,12 @@ def brier_skill_influence(c: Counts) -> Floats:
     b = brier(c)
     r = base_rate(c)
     u = r * (1 - r)
+    # of positives (first row) and negatives (second row)
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
-    label = np.array([[1.0], [0.0]])  # of positives (first row) and negatives
-    return ratio(b - loss + ratio(b * (1 - 2 * r), u) * (label - r), c.total * r * (1 - r))
+    label = np.array([[1.0], [0.0]])
+    # the formula above times U in the numerator and in the denominator
+    from_uncertainty = ratio(b * (1 - 2 * r), u) * (label - r)
+    return ratio(b - loss + from_uncertainty, c.total * r * (1 - r))
 
 
 def clipped(c: Counts) -> float:
@@ -128,12 +131,12 @@ def decompose(c: Counts) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     0.0325 0.1250 0.2500
     """
-    of_isotonic = brier(recalibrate(c))
-    of_base_rate = brier(_constant(c))
+    isotonic_brier = brier(recalibrate(c))
+    base_rate_brier = brier(_constant(c))
     return Decomposition(
-        miscalibration=brier(c) - of_isotonic,
-        discrimination=of_base_rate - of_isotonic,
-        uncertainty=of_base_rate,
+        miscalibration=brier(c) - isotonic_brier,
+        discrimination=base_rate_brier - isotonic_brier,
+        uncertainty=base_rate_brier,
     )
 
 
@@ -278,13 +281,15 @@ def _constant(c: Counts) -> Counts:
 
 
 def _bins(c: Counts, bin_of_score: Ints) -> Bins:
-    """The bins that hold rows. bin_of_score: the number of the bin of each threshold, from 0."""
+    """For each bin that holds rows their number, the number of positives and the sum of their
+    scores. bin_of_score: the number of the bin, from 0, of each distinct score.
+    """
     rows_at_score = c.positive + c.negative
     rows = np.bincount(bin_of_score, rows_at_score)
     positives = np.bincount(bin_of_score, c.positive)
-    score = np.bincount(bin_of_score, rows_at_score * c.threshold)
+    sum_of_scores = np.bincount(bin_of_score, rows_at_score * c.threshold)
     filled = rows > 0
-    return Bins(rows[filled], positives[filled], score[filled])
+    return Bins(rows[filled], positives[filled], sum_of_scores[filled])
 
 
 # Logistic recalibration ---------------------------------------------------------------------------
@@ -316,14 +321,14 @@ def slope(c: Counts) -> float:
     >>> print(f"{slope(count([0.2, 0.8], positive=[4, 6], negative=[6, 4])):.4f}")
     0.2925
     """
-    return float(_slope(c).coefficients[1])
+    return float(_slope_fit(c).coefficients[1])
 
 
 def slope_influence(c: Counts) -> Floats:
     """The influence on the slope of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_slope(c).influence[1])
+    return np.asarray(_slope_fit(c).influence[1])
 
 
 def intercept(c: Counts) -> float:
@@ -336,46 +341,48 @@ def intercept(c: Counts) -> float:
     >>> print(f"{intercept(count([0.5], positive=[3], negative=[1])):.4f}")
     1.0986
     """
-    return float(_intercept(c).coefficients[0])
+    return float(_intercept_fit(c).coefficients[0])
 
 
 def intercept_influence(c: Counts) -> Floats:
     """The influence on the intercept of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_intercept(c).influence[0])
+    return np.asarray(_intercept_fit(c).influence[0])
 
 
-def _slope(c: Counts) -> Fit:
-    """The logistic regression on the logit of the score, with an intercept: coefficients (a, b).
-    All NaN if it has no finite solution.
+def _slope_fit(c: Counts) -> Fit:
+    """The logistic regression logit P(positive) = a + b · logit(score): the coefficients (a, b) and
+    the influence of the rows on each. All NaN if it has no finite solution.
     """
     logit = _logit(c)
     columns = np.array([np.ones_like(logit), logit])
     all_equal = logit[:1] == logit[-1:]  # the first and the last, as they descend
     if _separated(c) or all_equal:
         return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
-    calibrated = np.array([0.0, 1.0])
-    return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, calibrated))
+    of_calibrated_scores = np.array([0.0, 1.0])
+    start = _start(c, _slope_fit, of_calibrated_scores)
+    return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
 
 
-def _intercept(c: Counts) -> Fit:
-    """The logistic regression of an intercept alone, added to the logit of the score: coefficients
-    (a,). All NaN if a class is absent.
+def _intercept_fit(c: Counts) -> Fit:
+    """The logistic regression logit P(positive) = a + logit(score): the coefficient (a,) and the
+    influence of the rows on it. All NaN if a class is absent.
     """
     logit = _logit(c)
     if not (c.positives and c.negatives):
         return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
-    calibrated = np.zeros(1)
+    of_calibrated_scores = np.zeros(1)
+    start = _start(c, _intercept_fit, of_calibrated_scores)
     ones = np.ones((1, len(logit)))
-    return _fitted(c, ones, logit, _start(c, _intercept, calibrated))
+    return _logistic_regression(c, columns=ones, offset=logit, coefficients=start)
 
 
 def _start(c: Counts, fit: Callable[[Counts], Fit], calibrated: Floats) -> Floats:
     """The coefficients from which Newton's method starts: those of calibrated scores or, if there
     are many scores, those of a fit to the table in cells, which are near the solution.
 
-    fit: `_slope` or `_intercept`.
+    fit: `_slope_fit` or `_intercept_fit`.
     """
     if len(c.threshold) <= MANY_SCORES:
         return calibrated
@@ -390,10 +397,10 @@ def _logit(c: Counts) -> Floats:
 
 
 def _separated(c: Counts) -> bool:
-    """True if a class is absent, or if a threshold separates the classes, except that rows of both
-    may have exactly this score: then a steeper slope is always more likely, without end.
+    """True if a class is absent, or if all rows of one class score at or above all rows of the
+    other: the likelihood of a logistic regression then grows with the slope without end.
     """
-    # the scores of each class, highest first
+    # the distinct scores of each class, highest first
     positive = c.threshold[c.positive > 0]
     negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
@@ -403,12 +410,13 @@ def _separated(c: Counts) -> bool:
     return bool(positives_above or negatives_above)
 
 
-def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
+def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
     """The logistic regression of the labels by maximum likelihood: logit P(positive) = offset +
     coefficients · columns, fitted by Newton's method.
 
     columns: shape (coefficients, thresholds). offset: shape (thresholds,). coefficients: those to
-    start from.
+    start from. The result also has the influence of a row on each coefficient: the inverse Fisher
+    information · (label − probability) · columns of the row.
     """
     model = LogisticModel(c.positive, c.positive + c.negative, columns, offset)
     for _ in range(MAX_STEPS):
@@ -418,11 +426,11 @@ def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) ->
         coefficients = coefficients + step
         if np.abs(step).max() <= TOLERANCE * (1 + np.abs(coefficients).max()):
             break
-    chance = model.probability(coefficients)
-    # the influence of a row: the inverse information times (label - probability) times its columns
-    by_residual = model.inverse_information(chance) @ columns
-    influence_of_rows = np.stack([by_residual * (1 - chance), -by_residual * chance], axis=1)
-    return Fit(coefficients, influence_of_rows)
+    probability = model.probability(coefficients)
+    per_residual = model.inverse_information(probability) @ columns
+    of_positives = per_residual * (1 - probability)
+    of_negatives = -per_residual * probability
+    return Fit(coefficients, np.stack([of_positives, of_negatives], axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +438,7 @@ class LogisticModel:
     """A logistic regression of counted labels, as a function of its coefficients.
 
     positive, rows: by threshold, the number of positives and of all rows. columns, offset: as in
-    `_fitted`.
+    `_logistic_regression`.
     """
 
     positive: Weights
@@ -454,15 +462,15 @@ class LogisticModel:
 
     def newton_step(self, coefficients: Floats) -> Floats:
         """The inverse information times the gradient of the log likelihood."""
-        chance = self.probability(coefficients)
-        gradient = self.columns @ (self.positive - self.rows * chance)
-        return np.asarray(self.inverse_information(chance) @ gradient)
+        probability = self.probability(coefficients)
+        gradient = self.columns @ (self.positive - self.rows * probability)
+        return np.asarray(self.inverse_information(probability) @ gradient)
 
-    def inverse_information(self, chance: Floats) -> Floats:
-        """The inverse of the Fisher information, Σ p (1 - p) x xᵀ over the rows. chance: p, by
+    def inverse_information(self, probability: Floats) -> Floats:
+        """The inverse of the Fisher information, Σ p (1 - p) x xᵀ over the rows. probability: p, by
         threshold.
         """
-        weight = self.rows * chance * (1 - chance)
+        weight = self.rows * probability * (1 - probability)
         information = (self.columns * weight) @ self.columns.T
         return np.asarray(np.linalg.inv(information), dtype=np.float64)
 
@@ -492,7 +500,9 @@ class Means:
 
 
 def means(rows: Rows) -> Means:
-    """Pool rows by equal forecasts. rows: their scores are the forecasts.
+    """Pool rows by equal forecasts: for each distinct forecast, ascending, the total weight of its
+    rows and their weighted mean actual value; and for each row the index of its forecast. rows:
+    their scores are the forecasts.
 
     >>> table = means(Rows(np.array([1.0, 4.0, 3.0]), np.array([2.0, 5.0, 2.0])))
     >>> table.forecast.tolist(), table.mean.tolist(), table.index.tolist()
@@ -500,7 +510,8 @@ def means(rows: Rows) -> Means:
     """
     order = np.argsort(rows.scores)
     forecast = rows.scores[order]
-    last = run_ends(forecast)  # the last row of each distinct forecast
+    # equal forecasts are now neighbours: the last row, the number and the first of each run
+    last = run_ends(forecast)
     run_size = np.diff(last, prepend=-1)
     starts = last + 1 - run_size
     actual = rows.actual[order]
@@ -512,12 +523,17 @@ def means(rows: Rows) -> Means:
         weight = np.add.reduceat(row_weight, starts)
         total = np.add.reduceat(row_weight * actual, starts)
     mean = ratio(total, weight)
-    has_weight = weight > 0  # a forecast without weight is not in the table
-    # its rows get the index of the forecast below
+    # A forecast without weight is not in the table: its rows get the index of the forecast below.
+    has_weight = weight > 0
     index = np.maximum(np.cumsum(has_weight) - 1, 0)
     index_of_row = np.empty(len(order), np.int64)
-    index_of_row[order] = np.repeat(index, run_size)
-    return Means(forecast[last][has_weight], weight[has_weight], mean[has_weight], index_of_row)
+    index_of_row[order] = np.repeat(index, run_size)  # back in the order of the rows
+    return Means(
+        forecast=forecast[last][has_weight],
+        weight=weight[has_weight],
+        mean=mean[has_weight],
+        index=index_of_row,
+    )
 
 
 def isotonic(table: Means) -> Floats:
@@ -553,16 +569,16 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     3.5000 4.5000 4.6667
     """
-    fitted = isotonic(table)
+    isotonic_mean = isotonic(table)  # of each distinct forecast
     overall_mean = ratio(np.dot(table.weight, table.mean), table.weight.sum())
     # the variance of the rows around the mean of their forecast is missing in all three errors: it
     # cancels out of the differences
-    of_forecast = _squared_error(table, table.forecast)
-    of_isotonic = _squared_error(table, fitted)
-    of_overall_mean = _squared_error(table, np.full_like(fitted, overall_mean))
+    mse = _squared_error(table, table.forecast)
+    isotonic_mse = _squared_error(table, isotonic_mean)
+    constant_mse = _squared_error(table, np.full_like(isotonic_mean, overall_mean))
     return Decomposition(
-        miscalibration=of_forecast - of_isotonic,
-        discrimination=of_overall_mean - of_isotonic,
+        miscalibration=mse - isotonic_mse,
+        discrimination=constant_mse - isotonic_mse,
         uncertainty=uncertainty,
     )
 

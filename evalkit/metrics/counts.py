@@ -136,27 +136,30 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
     0.777778 0.927152 0.892857
     """
     threshold = np.asarray(threshold, dtype=np.float64)
-    # the number of scores that reach each threshold; scores descend, searchsorted needs ascending
-    reached = np.searchsorted(-c.threshold, -threshold, side="right")
-    tp = np.append(0, c.tp)[reached]
-    fp = np.append(0, c.fp)[reached]
-    undefined = np.isnan(threshold)
-    if undefined.any():
-        tp = np.where(undefined, np.nan, tp)
-        fp = np.where(undefined, np.nan, fp)
+    # How many distinct scores reach each threshold. Scores descend: negated, they ascend as
+    # searchsorted needs. The counts are those at the last of these scores, 0 if none reaches it.
+    scores_reaching = np.searchsorted(-c.threshold, -threshold, side="right")
+    tp = np.append(0, c.tp)[scores_reaching]
+    fp = np.append(0, c.fp)[scores_reaching]
+    is_undefined = np.isnan(threshold)
+    if is_undefined.any():
+        tp = np.where(is_undefined, np.nan, tp)
+        fp = np.where(is_undefined, np.nan, fp)
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
-    """The table of rows with labels 0 and 1.
+    """The table of positives and negatives at or above each distinct score, from one score and one
+    label (0 or 1) per row.
 
-    The bits of a score and its label are put into one whole number: sorting these is faster than
-    argsort of the scores.
+    The bits of a score and its label are put into one whole number, a key: sorting keys is faster
+    than argsort of the scores.
     """
-    power = exponent(score)
+    power = exponent(score)  # scores are divided by 2^power, so that one bit of a key is free
     key = with_label(score, label, power)
     if key is None:  # the scores do not fit into such keys
-        return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
+        positive = label.astype(np.int64)
+        return _count_weights(score, positive, negative=1 - positive)
     key.sort()
     key = key[::-1].copy()  # highest scores first
     tp = np.cumsum(key & 1)  # the label is the last bit
@@ -218,32 +221,32 @@ def exponent(score: Floats) -> int:
 
 
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
-    """One whole number per row, whose order is that of the scores and, among equal scores, of the
-    labels: the bits of the score, then the label as last bit.
+    """One whole number per row, a key, whose order is that of the scores and, among equal scores,
+    of the labels: the bits of the score, then the label as last bit.
 
     Scores are finite; -0.0 equals 0.0. exponent: scores are first divided by 2^exponent. None if
-    a score is then not below 2 in absolute value, which takes all 64 bits, or if the division
+    a score is then not below 2 in absolute value (larger ones use all 64 bits), or if the division
     cannot be undone exactly.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])
     """
     key = np.empty(len(score), np.int64)
-    for start in range(0, len(key), ROWS):
-        block = slice(start, start + ROWS)
-        scaled = score[block]
+    for start in range(0, len(key), ROWS):  # pieces that stay in the processor's cache
+        piece = slice(start, start + ROWS)
+        scaled = score[piece]
         if exponent:
-            scaled = score[block] * 2.0**-exponent
-            if np.any(scaled * 2.0**exponent != score[block]):
+            scaled = score[piece] * 2.0**-exponent
+            if np.any(scaled * 2.0**exponent != score[piece]):
                 return None
-        low = scaled.min()
-        if not (low > -BELOW and scaled.max() < BELOW):
+        lowest = scaled.min()
+        if not (lowest > -BELOW and scaled.max() < BELOW):
             return None
-        bits = scaled.view(np.int64)  # of numbers above 0 they are in order already
-        if low <= 0:
+        bits = scaled.view(np.int64)  # of numbers above 0 they are in the order of the numbers
+        if lowest <= 0:
             bits = ordered((scaled + 0.0).view(np.int64))  # -0.0 becomes 0.0
-        np.left_shift(bits, 1, out=key[block])
-        np.bitwise_or(key[block], label[block], out=key[block])
+        np.left_shift(bits, 1, out=key[piece])
+        np.bitwise_or(key[piece], label[piece], out=key[piece])
     return key
 
 
@@ -395,7 +398,8 @@ STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no thre
 
 def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     """Yield the table in runs of `STEP` thresholds, so that a sum over it needs no array as long as
-    the table. backwards: the lowest thresholds first; within a run the highest stays first.
+    the table: of each threshold the positives and negatives with exactly this score, and those at
+    or above it. backwards: the lowest thresholds first; within a run the highest stays first.
     """
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
@@ -516,7 +520,9 @@ class GroupedCounts:
 
 
 def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> GroupedCounts:
-    """AUC within each group (a user, a query), a tie counting one half, by one sort for all groups.
+    """AUC within each group (a user, a query), by one sort for all groups: U / (positives ·
+    negatives), with Mann and Whitney's U, the number of pairs of a positive and a negative in which
+    the positive has the higher score, a tie counting one half. The result has 2 U.
 
     Raises InputError for a score that is not finite, a label other than 0 and 1, or columns of
     different lengths.
@@ -543,12 +549,14 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     # the positives of a group are positive_row[first:end]
     first, end = np.searchsorted(positive_row, [group_start, group_start + rows])
     positives = end - first
-    # In each group, pairs of a positive and a negative of lower or equal score. The i-th positive,
-    # in sorted row r, has r - i negatives before it: summed over a group, less those of the groups
-    # before, of which there are group_start - first for each positive.
-    running_negatives = np.append(0, np.cumsum(positive_row - np.arange(len(positive_row))))
-    negatives_before = running_negatives[end] - running_negatives[first]
-    wins_and_ties = negatives_before - positives * (group_start - first)
+    # In each group, pairs of a positive and a negative of lower or equal score: those of a positive
+    # are the negatives before it among the sorted rows, less those of the groups before. The i-th
+    # positive, in sorted row r, has r - i negatives before it. They are added up over the positives
+    # of a group as the difference of a running sum.
+    running_sum = np.append(0, np.cumsum(positive_row - np.arange(len(positive_row))))
+    negatives_before = running_sum[end] - running_sum[first]
+    negatives_of_groups_before = group_start - first
+    wins_and_ties = negatives_before - positives * negatives_of_groups_before
     # a tie, which sorts as a win, counts half of one
     twice_u = 2 * wins_and_ties - _tied_pairs(key, positive_row, bits, groups=len(names))
     return GroupedCounts(names, twice_u, positives, negatives=rows - positives)
@@ -557,8 +565,8 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
 def weighted_auc_by_group(
     label: ArrayLike, score: ArrayLike, group: ArrayLike, weight: ArrayLike
 ) -> GroupedCounts:
-    """AUC within each group of weighted rows: a pair of a positive and a negative counts the
-    product of their weights.
+    """AUC within each group of weighted rows: as `auc_by_group`, from the pairs of a positive and a
+    negative, a pair counting the product of its weights.
 
     >>> g = weighted_auc_by_group([1, 0, 1], [0.9, 0.8, 0.7], ["u", "u", "u"], [3.0, 1.0, 1.0])
     >>> g.auc, g.impressions
@@ -576,10 +584,11 @@ def weighted_auc_by_group(
     negative = np.bincount(cell_of_row, weight * (1 - label), len(cell_code))
     positives = np.bincount(group_of_cell, positive, len(names))
     negatives = np.bincount(group_of_cell, negative, len(names))
+    # negatives in the cells before, less those of the groups before: those of the same group with a
+    # lower score
     in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
-    # negatives of the same group with a lower score
     below = np.cumsum(negative) - negative - in_groups_before
-    # lower negatives count 2, tied ones 1
+    # for each positive a lower negative counts 2, a tied one 1
     twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
     return GroupedCounts(names, twice_u, positives, negatives)
 
@@ -587,16 +596,17 @@ def weighted_auc_by_group(
 def _tied_pairs(key: Ints, positive_row: Ints, bits: int, groups: int) -> Ints:
     """Number of pairs of a positive and a negative with equal scores, per group; shape (groups,).
 
-    key: of each row, ascending: the group, then the score, then the label as last bit, so that
-    negatives come first in a tie. positive_row: the indices of the positives. bits: the bits of
-    score and label.
+    key: of each row, ascending: the bits of the group, then of the score, then the label as last
+    bit, so that negatives come first in a tie. positive_row: the indices of the positives. bits:
+    how many of the last bits are those of score and label.
     """
-    # the first positive of each tie: the key before it differs by 1, the label, alone
+    # the first positive of each tie: the key before it is less by 1, so that only the label differs
     first = positive_row[key[positive_row - 1] == key[positive_row] - 1]
-    # the negatives of the tie begin at this key less the label, its positives end after this key
-    negatives = first - np.searchsorted(key, key[first] - 1)
-    positives = np.searchsorted(key, key[first], side="right") - first
+    positive_key = key[first]
+    negative_key = positive_key - 1  # the same group and score with label 0
+    negatives = first - np.searchsorted(key, negative_key)
+    positives = np.searchsorted(key, positive_key, side="right") - first
     pairs = np.zeros(groups, dtype=np.int64)
-    group = key[first] >> bits
+    group = positive_key >> bits
     np.add.at(pairs, group, positives * negatives)  # a group may have several ties
     return pairs

@@ -1,6 +1,7 @@
 """Curves over the threshold, areas under them, rules that choose a threshold, and net benefit."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,14 +75,18 @@ def precision_steps(c: Counts) -> Curve:
     >>> steps.x.tolist(), steps.y.round(3).tolist()
     ([0.0, 0.5, 1.0], [0.5, 0.5, 0.667])
     """
-    curve = precision_recall_curve(c)
+    curve = precision_recall_curve(c)  # x: recall, y: precision
     first = int(np.searchsorted(c.tp, 0, side="right"))  # the first threshold with a positive
-    x = curve.x[first:]
-    y = curve.y[first:]
+    recall = curve.x[first:]
+    precision = curve.y[first:]
     threshold = curve.threshold[first:]
-    if len(x):
-        return Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold))
-    return curve
+    if not len(recall):  # no positives: all recalls are NaN
+        return curve
+    return Curve(
+        x=np.append(0.0, recall),
+        y=np.append(precision[:1], precision),
+        threshold=np.append(threshold[:1], threshold),
+    )
 
 
 def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
@@ -108,19 +113,20 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
 
 
 def _cell(values: Floats, cells: int) -> Floats:
-    """The row or the column of the grid that each coordinate lies in, as a number from 0. One that
-    is not finite gets a negative number that no other has.
+    """Which of `cells` equal parts of the range of the values each value lies in, as a number from
+    0; all lie in 0 if they are equal. A value that is not finite gets a negative number that no
+    other has, so that it never shares a part with another.
     """
-    finite = np.isfinite(values)
-    low = values.min(where=finite, initial=np.inf)
-    high = values.max(where=finite, initial=-np.inf)
+    is_finite = np.isfinite(values)
+    low = values.min(where=is_finite, initial=np.inf)
+    high = values.max(where=is_finite, initial=-np.inf)
     cell = np.zeros(values.size)
     if high > low:
         cell = np.floor((values - low) / (high - low) * cells)
-    if finite.all():
+    if is_finite.all():
         return cell
     unique_cell = -np.arange(1.0, values.size + 1)
-    return np.where(finite, cell, unique_cell)
+    return np.where(is_finite, cell, unique_cell)
 
 
 def lift(c: Counts) -> Floats:
@@ -148,28 +154,30 @@ def thin(c: Counts, points: int = 1000) -> Counts:
     """
     if len(c.threshold) <= points:
         return c
-    # Rates to be reached: a quarter of the points evenly, a quarter from one row on by equal
-    # factors; each is looked up twice, in recall and in false positive rate.
+    # Rates that are to be reached: a quarter of the points evenly, a quarter from one row on by
+    # equal factors. For each rate the first threshold is taken at which recall reaches it, and the
+    # first at which the false positive rate does.
     even = np.linspace(0, 1, points // 4)
     dense_at_top = np.geomspace(1 / c.total, 1, points // 4)
     rate = np.append(even, dense_at_top)
-    in_recall = np.searchsorted(c.tp, rate * c.tp[-1])
-    in_false_positive_rate = np.searchsorted(c.fp, rate * c.fp[-1])
-    selected = np.union1d(in_recall, in_false_positive_rate)
-    return replace(c, threshold=c.threshold[selected], tp=c.tp[selected], fp=c.fp[selected])
+    by_recall = np.searchsorted(c.tp, rate * c.tp[-1])
+    by_false_positive_rate = np.searchsorted(c.fp, rate * c.fp[-1])
+    index = np.union1d(by_recall, by_false_positive_rate)
+    return replace(c, threshold=c.threshold[index], tp=c.tp[index], fp=c.fp[index])
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:
-    """The counts where exactly this many rows are predicted positive; shape of `rows`. TP and FP
-    are interpolated linearly within ties. The threshold is that of the last of these rows, or
-    minus infinity if the table has fewer.
+    """The counts where exactly this many of the highest-scored rows are predicted positive, for
+    each number in `rows`; same shape. TP and FP are interpolated linearly within ties. The
+    threshold is the score of the last of these rows, or minus infinity if the table has fewer.
     """
     rows = np.asarray(rows, dtype=np.float64)
-    rows_reached = c.tp + c.fp  # at or above each threshold
-    depth = np.append(0, rows_reached)
+    rows_at_or_above = c.tp + c.fp  # each threshold
+    depth = np.append(0, rows_at_or_above)
     tp = np.interp(rows, depth, np.append(0, c.tp))
     fp = np.interp(rows, depth, np.append(0, c.fp))
-    index = np.searchsorted(rows_reached, rows)  # of the first threshold with that many rows
+    # the first threshold with that many rows; one past the end if there is none
+    index = np.searchsorted(rows_at_or_above, rows)
     threshold = np.append(c.threshold, -np.inf)[index]
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
@@ -267,10 +275,11 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     slope = 1 + ratio(n, p)  # A
     offset = rows - slope * c.tp  # B
     rows_before = np.maximum(rows - p - n, 0)  # rounding may leave less
-    # without rows before, B is 0
+    # without rows before, B is 0, and so is B/A² log(rows / rows before)
     log_term = np.where(rows_before > 0, offset * np.log(ratio(rows, rows_before)) / slope**2, 0)
-    area = np.sum(np.where(p > 0, p / slope - log_term, 0))
-    return float(ratio(area, c.positives))
+    # between thresholds without new positives recall stands still: no area
+    area_in_tp = np.sum(np.where(p > 0, p / slope - log_term, 0))
+    return float(ratio(area_in_tp, c.positives))
 
 
 def pr_auc_trapezoid(c: Counts) -> float:
@@ -299,8 +308,12 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
         return float("nan")
     # The curve may be vertical at an end, where x has several points: at `low` the area begins at
     # the last of them, the upper end, at `high` it stops at the first, the lower end.
-    y_low = y[x <= low][-1] if np.any(x == low) else np.interp(low, x, y)
-    y_high = y[np.searchsorted(x, high)] if np.any(x == high) else np.interp(high, x, y)
+    y_low = np.interp(low, x, y)
+    if np.any(x == low):
+        y_low = y[x <= low][-1]
+    y_high = np.interp(high, x, y)
+    if np.any(x == high):
+        y_high = y[np.searchsorted(x, high)]
     inside = (x > low) & (x < high)
     return float(np.trapezoid(np.r_[y_low, y[inside], y_high], np.r_[low, x[inside], high]))
 
@@ -334,50 +347,50 @@ def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
 
 
 def best_f(c: Counts, beta: float = 1.0) -> float:
-    """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows
-    it was chosen on.
+    """The threshold of the largest F-beta, the highest one if several tie; NaN without positives.
+    F-beta there is optimistic: it is largest on just these rows.
     """
     if not c.positives:
         return float("nan")
-    best_score = -np.inf
+    largest = -np.inf
     best_threshold = float("nan")
-    for part in blocks(c):
-        score = f_score(part, beta)
-        if score.max() > best_score:
-            best_score = score.max()
-            best_threshold = float(part.threshold[score.argmax()])
+    for run in blocks(c):  # short runs of thresholds, for memory
+        f_beta = f_score(run, beta)
+        if f_beta.max() > largest:
+            largest = f_beta.max()
+            best_threshold = float(run.threshold[f_beta.argmax()])
     return best_threshold
 
 
 def for_precision(c: Counts, target: float) -> float:
-    """The threshold of the largest recall among those with precision of at least `target`, of
-    equal ones that of the largest precision; NaN if none has it.
+    """The threshold of the largest recall among those with a precision of at least `target`; among
+    equal recalls that of the largest precision. NaN if no precision is so large.
 
     >>> for_precision(counts.count([0.9, 0.7, 0.5], [1, 1, 0]), 0.6)
     0.7
     """
-    reaching = np.flatnonzero(precision(c) >= target)
-    if not reaching.size:
+    precise_enough = np.flatnonzero(precision(c) >= target)  # indices of thresholds
+    if not precise_enough.size:
         return float("nan")
-    # Recall never falls along the thresholds, so that the last of these has the largest. The first
-    # threshold with the same recall has the fewest false positives.
-    largest_tp = c.tp[reaching[-1]]
+    # Thresholds descend, so that recall never falls along them: the last of these has the largest.
+    # Of all thresholds with this recall the first has the fewest false positives.
+    largest_tp = c.tp[precise_enough[-1]]
     first = np.searchsorted(c.tp, largest_tp)
     return float(c.threshold[first])
 
 
 def for_recall(c: Counts, target: float) -> float:
-    """The threshold of the largest precision among those with recall of at least `target`, of
-    equal ones that of the largest recall; NaN without positives.
+    """The threshold of the largest precision among those with a recall of at least `target`; among
+    equal precisions that of the largest recall. NaN if no recall is so large, as without positives.
 
     >>> for_recall(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]), 0.5)
     0.5
     """
-    reaching = np.flatnonzero(recall(c) >= target)
-    if not reaching.size:
+    with_recall = np.flatnonzero(recall(c) >= target)  # indices of thresholds
+    if not with_recall.size:
         return float("nan")
     # argmax takes the first of equal ones: with the lowest threshold first, that of most recall
-    lowest_first = reaching[::-1]
+    lowest_first = with_recall[::-1]
     best = np.argmax(precision(c)[lowest_first])
     return float(c.threshold[lowest_first[best]])
 
@@ -389,13 +402,14 @@ def for_specificity(c: Counts, target: float) -> float:
     >>> for_specificity(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 0]), 0.5)
     0.6
     """
-    reaching = np.flatnonzero(counts.specificity(c) >= target)
-    if not reaching.size:
+    specific_enough = np.flatnonzero(counts.specificity(c) >= target)  # indices of thresholds
+    if not specific_enough.size:
         return float("nan")
-    # Recall never falls along the thresholds, so that the last of these has the largest. The first
-    # threshold with the same recall has the fewest false positives.
-    largest_tp = c.tp[reaching[-1]]
-    return float(c.threshold[np.searchsorted(c.tp, largest_tp)])
+    # Thresholds descend, so that recall never falls along them: the last of these has the largest.
+    # Of all thresholds with this recall the first has the fewest false positives.
+    largest_tp = c.tp[specific_enough[-1]]
+    first = np.searchsorted(c.tp, largest_tp)
+    return float(c.threshold[first])
 
 
 # Net benefit of decisions at a threshold probability ----------------------------------------------
@@ -418,7 +432,14 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     return ratio(decisions.tp - decisions.fp * odds(chance), c.total)
 
 
-def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
+class NetBenefitCurve(NamedTuple):
+    """Threshold probabilities, lowest first, and the net benefit at each."""
+
+    probability: Floats
+    net_benefit: Floats
+
+
+def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     """The points of the net benefit curve: threshold probabilities, lowest first, and the net
     benefit at each.
 
@@ -431,27 +452,27 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    # the scores within the grid, ascending; the thresholds of the table descend
+    # the scores within the grid, highest first as the thresholds of the table are
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
-    score = c.threshold[start:stop][::-1]
-    cost_of_false_positive = odds(score)
+    descending_score = c.threshold[start:stop]
+    cost_of_false_positive = odds(descending_score)
     # element i of these has the rows above threshold i, element i + 1 those at or above it
     tp = np.append(0, c.tp)
     fp = np.append(0, c.fp)
-    at_or_above = slice(start + 1, stop + 1)
     above = slice(start, stop)
-    tp_at = tp[at_or_above][::-1]
-    fp_at = fp[at_or_above][::-1]
-    tp_above = tp[above][::-1]
-    fp_above = fp[above][::-1]
-    benefit_at = ratio(tp_at - fp_at * cost_of_false_positive, c.total)
-    benefit_above = ratio(tp_above - fp_above * cost_of_false_positive, c.total)
-    benefit = np.stack([benefit_at, benefit_above], axis=1).ravel()  # two points for each score
+    at_or_above = slice(start + 1, stop + 1)
+    # net benefit: (TP − FP · odds of the threshold probability) / rows
+    benefit_at = ratio(tp[at_or_above] - fp[at_or_above] * cost_of_false_positive, c.total)
+    benefit_above = ratio(tp[above] - fp[above] * cost_of_false_positive, c.total)
+    score = descending_score[::-1]
+    # two points for each score, lowest scores first
+    benefit = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1).ravel()
     # insert the points of the grid between the pairs of points of the scores
     position = 2 * np.searchsorted(score, grid)
-    x = np.insert(np.repeat(score, 2), position, grid)
-    y = np.insert(benefit, position, net_benefit(c, grid))
-    return x, y
+    return NetBenefitCurve(
+        probability=np.insert(np.repeat(score, 2), position, grid),
+        net_benefit=np.insert(benefit, position, net_benefit(c, grid)),
+    )
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:

@@ -51,9 +51,12 @@ class Distribution:
         )
 
     def sizes(self) -> Distribution:
-        """The distribution of the absolute values: a number and its negative become one."""
+        """The distribution of the absolute values: a number and its negative become one, with the
+        rows and weights of both.
+        """
         size, index = np.unique(np.abs(self.values), return_inverse=True)
-        half_width = np.zeros(len(size))  # the larger of those of a number and its negative
+        # of the bins that the values stand for: the wider of those of a number and its negative
+        half_width = np.zeros(len(size))
         np.maximum.at(half_width, index, self.half_width)
         return Distribution(
             values=size,
@@ -145,11 +148,14 @@ class Distribution:
         the largest absolute values; 0 if all numbers are 0.
         """
         sizes = self.sizes()
-        square = sizes.values[::-1] ** 2  # the largest first
+        square = sizes.values[::-1] ** 2  # of each distinct absolute value, the largest first
         rows = sizes.rows[::-1]
-        rows_of_largest = _first_rows(rows, max(1, int(rows.sum()) // LARGEST))
+        largest = max(1, int(rows.sum()) // LARGEST)  # how many rows
+        rows_among_largest = _first_rows(rows, largest)
         total = float(square @ rows)
-        return float(square @ rows_of_largest) / total if total else 0.0
+        if total == 0:
+            return 0.0
+        return float(square @ rows_among_largest) / total
 
     def largest(self, share: float) -> Ints:
         """How many of the rows of each number belong to the share of all rows, rounded up, that has

@@ -109,12 +109,13 @@ def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
     known_rows = np.flatnonzero(lists.known)
     # one whole number for each list and item; lists.size is the number of items of the catalogue
     key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
+    # equal keys are neighbours once sorted; the sort keeps the first row of them first
     order = np.argsort(key, kind="stable")
     sorted_key = key[order]
-    repeats_last = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
-    repeated = order[repeats_last]
-    if repeated.size:
-        row = known_rows[repeated.min()]
+    equals_last_key = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
+    repeats = order[equals_last_key]
+    if repeats.size:
+        row = known_rows[repeats.min()]
         where = f"list {lists.owner[row]}, row {row}"
         raise InputError(f"a list must show an item once, got {str(ids[row])!r} again ({where})")
 
@@ -146,8 +147,9 @@ def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
 
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
-    """A mask of the rows of all lists whose item is marked in `has`; False for unknown items. has:
-    one truth value per item of the catalogue; raises InputError for another shape.
+    """A mask of the rows of all lists: True if the row's item has what a metric needs. has: one
+    truth value per item of the catalogue; raises InputError for another shape. An item that is not
+    in the catalogue has nothing.
     """
     if has.shape != (lists.size,):
         raise InputError(
@@ -204,15 +206,16 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     array([0.3333, 1.    ,    nan])
     """
     lists = top(lists, k)
-    vector = _directions(features)
+    vector = _directions(features)  # of each item of the catalogue, with length 1
     rows = _rows_with(lists, _complete(vector))
     n = lists.total(rows)
     item = lists.item[rows]
-    # For v of length 1 the sum of the products of all pairs is |Σ v|², of which n are pairs of an
-    # item with itself: no pair is visited. |Σ v|² is added up over the features.
-    squares = (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T))
-    square = sum(squares, np.zeros(len(lists)))
-    return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # rounding may lie outside
+    # For vectors v of length 1 the sum of the products of all pairs is |Σ v|², of which n are pairs
+    # of an item with itself: no pair is visited. |Σ v|² is added up over the features.
+    square_of_sum = np.zeros(len(lists))
+    for feature in np.ascontiguousarray(vector.T):
+        square_of_sum += lists.total(rows, feature[item]) ** 2
+    return np.clip(ratio(square_of_sum - n, n * (n - 1)), -1, 1)  # rounding may lie outside
 
 
 def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -433,7 +436,7 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     """
     lists = top(lists, k)
     exposed = exposure(lists)  # x: how many lists show each item
-    items_below = np.searchsorted(np.sort(exposed), exposed)  # of each item, those with smaller x
+    items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
     known_item = lists.item[lists.known]
     known_owner = lists.owner[lists.known]
     # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. For
@@ -453,13 +456,13 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
 
 
 def jackknife_by_unit(
-    lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None
+    lists: Items, unit: ArrayLike, statistic: Callable[[Ints], float], k: int | None = None
 ) -> Floats:
-    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, such as a user, whose
-    lists are left out together.
+    """Jackknife pseudo-values of a statistic of `exposure` (how many lists show each item), one per
+    unit, such as a user, whose lists are left out together.
 
-    unit: the unit of each list. of: the statistic, `share_exposed` for coverage or `gini` for
-    Gini's coefficient; it is called once per unit.
+    unit: the unit of each list. statistic: `share_exposed` for coverage or `gini` for Gini's
+    coefficient; it is called once per unit.
 
     >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
     >>> jackknife_by_unit(lists, ["u", "v", "v"], share_exposed)  # without u: 2/4, without v: 2/4
@@ -467,17 +470,17 @@ def jackknife_by_unit(
     """
     lists = top(lists, k)
     exposed = exposure(lists)
-    code, names = codes(np.asarray(unit))
+    unit_of_list, names = codes(np.asarray(unit))  # units by number, and their names
     # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
-    unit_of_row = code[lists.owner[lists.known]]
+    unit_of_row = unit_of_list[lists.owner[lists.known]]
     order = np.argsort(unit_of_row, kind="stable")
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
     items_of_units = np.split(lists.item[lists.known][order], starts_after_first)
     without_unit = []
     for item in items_of_units:
         exposed_by_unit = np.bincount(item, minlength=lists.size)
-        without_unit.append(of(exposed - exposed_by_unit))
-    return _pseudo_values(of(exposed), np.array(without_unit))
+        without_unit.append(statistic(exposed - exposed_by_unit))
+    return _pseudo_values(statistic(exposed), np.array(without_unit))
 
 
 def _pseudo_values(value: float, without_unit: Floats) -> Floats:
@@ -565,7 +568,9 @@ class CommonItems(NamedTuple):
 
 
 def _common(first: Items, second: Items) -> CommonItems:
-    """The items that both systems have in the same list."""
+    """The items that both systems have in the same list: for each the number of the list, and the
+    deeper of its two ranks.
+    """
     # one whole number for each list and item; size is the number of items of the catalogue
     keys = first.owner * first.size + first.item
     keys_of_second = second.owner * second.size + second.item

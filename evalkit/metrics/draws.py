@@ -66,7 +66,7 @@ class Draws:
         """The noise of another value of each unit, such as pass^k: its variance over repeated draws
         of the same unit. The draws are 0 or 1. NaN for a unit without draws.
 
-        value: draws -> the value of each unit. By the beta-binomial model, in which the
+        value: draws -> the value of each unit. By the beta-binomial model, in which the success
         probabilities of all units follow a beta distribution, estimated from all units: the noise
         is the mean over this distribution, the same for all units with as many draws. Without a
         model there is no unbiased estimate for values of more than half of the draws, such as
@@ -77,33 +77,34 @@ class Draws:
         from scipy.special import bdtr, betaincinv
 
         noise = np.full(len(self), np.nan)
-        # probabilities that stand for the beta distribution, shape (quantiles, 1)
+        # success probabilities that stand for the beta distribution: its quantiles, one row each
         p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
-            successes = np.arange(n + 1)  # all numbers of them that n draws may have
+            successes = np.arange(n + 1)  # each number of them that n draws may have
             unknown = np.full(successes.size, np.nan)  # no value depends on the variance of draws
-            possible = Draws(np.full(successes.size, n), mean=successes / n, variance=unknown)
-            values = value(possible)
-            # the binomial probability of each number of successes, one row for each p
+            outcomes = Draws(np.full(successes.size, n), mean=successes / n, variance=unknown)
+            value_of_outcome = value(outcomes)
+            # the binomial probability of each outcome, one row for each p
             probability = np.diff(bdtr(successes, int(n), p), prepend=0)
-            variance = probability @ values**2 - (probability @ values) ** 2
+            mean = probability @ value_of_outcome
+            variance = probability @ value_of_outcome**2 - mean**2
             noise[self.count == n] = variance.mean()  # over the p
         return noise
 
     @property
     def _prior(self) -> "Beta":
-        """The beta distribution of the units' probabilities (of a success in a draw), by the method
-        of moments: from the share of successes, and the variance of a draw within its unit.
+        """The beta distribution, with parameters a and b, of the units' success probabilities, by
+        the method of moments: from the share of successes, a / s with s = a + b, and the variance
+        of a draw within its unit, which is s / (s + 1) of the variance over all units.
 
         One draw with the variance of all units together is added, because units may be alike by
-        chance.
+        chance; s is at most `MAX_PRIOR`.
         """
         freedom = np.maximum(self.count - 1, 0).sum()
         share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
         variance = share * (1 - share)  # of a draw of any unit
         within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)
-        # with s = a + b the beta distribution has within_unit / variance = s / (s + 1)
-        strength = within_unit / max(variance - within_unit, variance / MAX_PRIOR)
+        strength = within_unit / max(variance - within_unit, variance / MAX_PRIOR)  # s
         return Beta(strength * share, strength * (1 - share))
 
     @property

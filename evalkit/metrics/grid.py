@@ -91,8 +91,8 @@ def reduce(
 ) -> Grid:
     """Count positive and negative rows in at most `max_bins` bins of the score.
 
-    weight: whole numbers, because the sum of real numbers would depend on the order of the rows.
-    cut: a threshold at which a bin begins.
+    label: True for positives. weight: whole numbers, because the sum of real numbers would depend
+    on the order of the rows. cut: a threshold at which a bin begins.
 
     >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
@@ -100,12 +100,13 @@ def reduce(
     """
     cut_code = None if cut is None else code_of(cut)
     if weight is not None:
-        positive_and_negative = np.where(label, weight, 0), np.where(label, 0, weight)
+        positive_and_negative = [np.where(label, weight, 0), np.where(label, 0, weight)]
         return binned(codes(score), positive_and_negative, max_bins, cut_code)
+    # For speed the label is a further bit of a score's code, so that one sort is for both.
     labelled_codes = with_labels(score, label, cut_code)
     if labelled_codes is not None:
         return labelled(labelled_codes, max_bins, cut_code)
-    # no bit of the codes is free for the label: all rows are sorted, and the positives alone
+    # Where a code has no free bit, all rows are sorted, and the positives alone.
     code = codes(score)
     positive_code = np.sort(code[label])
     code.sort()
@@ -122,8 +123,8 @@ def reduce(
 
 
 def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BINS) -> Grid:
-    """Count numbers that have no class in at most `max_bins` bins: `positive` of the grid is the
-    number of rows of each bin, `negative` their weight.
+    """Count values without classes in at most `max_bins` bins. The grid has the number of rows of
+    each bin in place of that of positives, and their weight in place of that of negatives.
 
     weight: whole numbers; if None, each row weighs 1.
 
@@ -136,7 +137,10 @@ def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BIN
         return binned(code, (np.ones(len(code), np.int64), weight), max_bins)
     code.sort()
     split = bins(code, min_shift=0, max_bins=max_bins, cut=None)
-    return Grid(split.shift, code[split.start], code[split.last], (split.size, split.size))
+    rows = split.size
+    return Grid(
+        split.shift, low=code[split.start], high=code[split.last], sums=(rows, rows), cut=None
+    )
 
 
 def with_labels(score: Floats, label: Bools, cut: int | None = None) -> Ints | None:
@@ -148,21 +152,24 @@ def with_labels(score: Floats, label: Bools, cut: int | None = None) -> Ints | N
 
 
 def labelled(code: Ints, max_bins: int, cut: int | None) -> Grid:
-    """Count positive and negative rows from `with_labels`, by one sort for scores and labels.
+    """Count positive and negative rows in at most `max_bins` bins of the score, by one sort for
+    scores and labels.
 
-    code: the codes with the label as last bit; they are overwritten. cut: the code, without a
-    label, at which a bin begins.
+    code: one per row, of `with_labels`: the code of the score, whose last bit is the label; the
+    array is overwritten. cut: the code of a score, without a label, at which a bin begins.
     """
     code.sort()
     cut_with_label = None if cut is None else cut << 1
-    # a shift of at least 1 ignores the label, which must not part equal scores
+    # codes that differ in the last `shift` bits share a bin: with 1 or more the label does not
+    # part equal scores
     split = bins(code, min_shift=1, max_bins=max_bins, cut=cut_with_label)
     low = code[split.start] >> 1
     high = code[split.last] >> 1
     code &= 1  # only the labels are left
     positive = np.add.reduceat(code, split.start)
+    negative = split.size - positive
     shift_without_label = split.shift - 1
-    return Grid(shift_without_label, low, high, (positive, split.size - positive), cut)
+    return Grid(shift_without_label, low, high, sums=(positive, negative), cut=cut)
 
 
 def binned(code: Ints, columns: Sequence[Ints], max_bins: int, cut: int | None = None) -> Grid:
@@ -178,7 +185,8 @@ def binned(code: Ints, columns: Sequence[Ints], max_bins: int, cut: int | None =
 
 
 def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
-    """The grid of the rows of all grids, in at most `max_bins` bins.
+    """The grid of the rows of all grids, which have the same columns and cut, in at most `max_bins`
+    bins.
 
     >>> rows = np.array([0.8, 0.5]), np.array([True, False])
     >>> merge([reduce(*rows), reduce(*rows)]).positive
@@ -190,24 +198,26 @@ def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
     order = np.argsort(low, kind="stable")
     columns = zip(*(table.sums for table in grids), strict=True)
     sums = tuple(np.concatenate(column)[order] for column in columns)
+    # the shift is how many last bits the codes of a bin may differ in
     widest_shift = max(table.shift for table in grids)
-    # all bins in one order: pooled puts those into one that share a bin at the new shift
-    bins_of_all = Grid(widest_shift, low[order], high[order], sums, grids[0].cut)
+    # all bins one after another: `pooled` puts those together that share a bin at the new shift
+    bins_of_all = Grid(widest_shift, low[order], high[order], sums, cut=grids[0].cut)
     return pooled(bins_of_all, max_bins)
 
 
 def pooled(g: Grid, max_bins: int) -> Grid:
-    """The grid with neighbouring bins put together, so that at most `max_bins` are left: at the
-    smallest shift for that, not below the shift of `g`.
+    """The grid with neighbouring bins put together, so that at most `max_bins` are left: codes that
+    differ only in their last `shift` bits share a bin, with the smallest shift that leaves so few,
+    not below that of `g`.
     """
-    split = bins(g.low, g.shift, max_bins, g.cut)
+    split = bins(g.low, min_shift=g.shift, max_bins=max_bins, cut=g.cut)
     if len(split.start) == len(g.low):
         return replace(g, shift=split.shift)
     # `low` is sorted. A bin lies within one of the new bins, so that the highest scores, sorted by
     # themselves, stand in the same new bins. They are the same array if no bin has several scores.
     high = g.high if g.high is g.low else np.sort(g.high)
     sums = tuple(_sums_by_bin(column, split) for column in g.sums)
-    return Grid(split.shift, g.low[split.start], high[split.last], sums, g.cut)
+    return Grid(split.shift, g.low[split.start], high[split.last], sums, cut=g.cut)
 
 
 def _sums_by_bin(column: np.ndarray, split: Split) -> np.ndarray:
@@ -243,17 +253,19 @@ class Split(NamedTuple):
 
 
 def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
-    """Split sorted codes into at most `max_bins` bins, by the smallest shift, not below
-    `min_shift`, that leaves so few.
+    """Split sorted codes into at most `max_bins` bins: codes that differ only in their last `shift`
+    bits share a bin, with the smallest shift, not below `min_shift`, that leaves so few bins.
 
-    cut: a code at which a bin begins in any case. As counting the bins of a shift reads all codes,
-    the shift is guessed from a sample, and then corrected step by step.
+    low: the codes, ascending. cut: a code at which a bin begins in any case. As counting the bins
+    of a shift reads all codes, the shift is guessed from a sample, and then corrected step by step.
 
     >>> tuple(bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3))
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
     """
-    # how many bins may begin after the first one, and not because of the cut
-    max_borders = max_bins - 1 - (cut is not None)
+    # how many bins may begin after the first one, one fewer if one begins at the cut
+    max_borders = max_bins - 1
+    if cut is not None:
+        max_borders -= 1
     shift = min_shift
     if len(low) > max_borders:
         shift = _guessed_shift(low, min_shift, max_borders)
@@ -269,29 +281,30 @@ def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
         shift -= 1
         begins = narrower
     if cut is not None:
-        first_above = int(np.searchsorted(low, cut))
-        begins[first_above : first_above + 1] = True  # nothing, if all codes are below the cut
+        at_cut = int(np.searchsorted(low, cut))  # the first code that is not below the cut
+        begins[at_cut : at_cut + 1] = True  # an empty slice if all codes are below the cut
     start = np.flatnonzero(begins)
     return Split(shift, start, np.diff(start, append=len(low)))
 
 
 def _guessed_shift(low: Ints, min_shift: int, max_borders: int) -> int:
     """A guess of the smallest shift, not below `min_shift`, that leaves at most `max_borders`
-    borders between bins, from a sample of the sorted codes.
+    borders between bins, from a sample of the sorted codes `low`. There is a border between two
+    neighbouring codes that differ in a bit above their last `shift` bits.
     """
     sample = low
     if len(low) > 2 * SAMPLED_RUNS * RUN_LENGTH:
         starts = range(0, len(low), len(low) // SAMPLED_RUNS)
         sample = np.concatenate([low[start : start + RUN_LENGTH] for start in starts])
-    allowed = max_borders * len(sample) // len(low)  # the same share of borders in the sample
-    # two neighbours have a border between them if they differ in a bit above the last `shift`
-    different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)
-    if allowed >= len(different_bits):
+    max_borders_in_sample = max_borders * len(sample) // len(low)  # the same share of borders
+    different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)  # of each two neighbours
+    if max_borders_in_sample >= len(different_bits):
         return min_shift
-    # the largest difference that must not be a border, as `allowed` others are larger
-    position = len(different_bits) - 1 - allowed
-    largest_inside = int(np.partition(different_bits, position)[position])
-    return min(max(largest_inside.bit_length(), min_shift), MAX_SHIFT)
+    # The largest differences become borders. The next one must not, so that the shift covers its
+    # highest bit.
+    position = len(different_bits) - 1 - max_borders_in_sample
+    largest_inside_bin = int(np.partition(different_bits, position)[position])
+    return min(max(largest_inside_bin.bit_length(), min_shift), MAX_SHIFT)
 
 
 def _bin_begins(low: Ints, shift: int) -> Bools:
@@ -300,10 +313,11 @@ def _bin_begins(low: Ints, shift: int) -> Bools:
     """
     bits = low.view(np.uint64)
     begins = np.ones(len(bits), bool)
-    after_first = begins[1:]
-    for start in range(0, len(after_first), STEP):
+    after_first = begins[1:]  # a view: what is written into it stands in `begins`
+    for start in range(0, len(after_first), STEP):  # pieces that stay in the processor's cache
         end = min(start + STEP, len(after_first))
         different_bits = bits[start + 1 : end + 1] ^ bits[start:end]
+        # a number of at least 2^shift has a bit above the last `shift`
         np.greater_equal(different_bits, np.uint64(1 << shift), out=after_first[start:end])
     return begins
 
@@ -312,8 +326,8 @@ def _bin_begins(low: Ints, shift: int) -> Bools:
 
 
 def counts(g: Grid, scale: float = 1.0) -> Counts:
-    """The table of counts with the lowest score of each bin as threshold, if the bin holds a row:
-    the rows at or above it are counted exactly.
+    """The table of positives and negatives at or above each threshold; the thresholds are the
+    lowest scores of the bins with rows, highest first, so that these counts are exact.
 
     scale: the weight that a 1 in the bins represents.
 
@@ -344,7 +358,7 @@ def middles(g: Grid) -> Floats:
     low = scores(g.low[filled])
     high = scores(g.high[filled])
     middle = np.empty(len(low))
-    for start in range(0, len(low), STEP):
+    for start in range(0, len(low), STEP):  # pieces that stay in the processor's cache
         piece = slice(start, start + STEP)
         # Each is halved first, because the sum of two very large scores would be infinite.
         np.divide(low[piece], 2, out=middle[piece])
@@ -368,8 +382,8 @@ class ExtremeOrders(NamedTuple):
 
 
 def extreme_orders(g: Grid) -> ExtremeOrders:
-    """The grids in which the positives of each bin have its lowest score and the negatives its
-    highest (worst), and the other way round (best).
+    """The two extremes of how the rows of each bin may be ordered: a grid in which its positives
+    have its lowest score and its negatives its highest (worst), and one the other way round (best).
 
     The value of a metric that rises if a positive moves up and a negative down lies between its
     values for the two.
@@ -380,7 +394,8 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     (array([0, 1, 1]), array([0, 0, 1]))
     """
     has_several_scores = ~g.exact
-    # such a bin becomes two: one at its lowest score and, at the end, one at its highest
+    # such a bin becomes two: one at its lowest score and, after all bins, one at its highest; the
+    # sort brings them into the order of the scores
     code = np.concatenate([g.low, g.high[has_several_scores]])
     order = np.argsort(code, kind="stable")
     code = code[order]
@@ -439,7 +454,8 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
 
     With T positives and M rows above a bin of p positives and n negatives, the precision at these
     positives is at least T / (M + n), as if all negatives of the bin stood before them, and at most
-    (T + p) / (M + p), as if all stood behind them. pooled_scores: as for `auc_width`.
+    (T + p) / (M + p), as if all stood behind them. pooled_scores: True for each threshold of `c`
+    that stands for a bin of several scores.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
     >>> limits = average_precision_limits(
@@ -448,19 +464,19 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     >>> [round(limit, 4) for limit in limits]
     [0.75, 1.0]
     """
-    low = high = 0.0
+    lowest_sum = highest_sum = 0.0  # of the precisions at all positives
     # by runs of thresholds, whose arrays stay in the cache
-    for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
-        rows = step.tp + step.fp
+    for step, is_pooled in zip(steps(c), runs(pooled_scores), strict=False):
+        rows = step.tp + step.fp  # M + p + n; step.tp is T + p
         precision = step.tp / rows
         # If all rows so far are positives of this bin, their precision is 1, which `precision` has.
-        has_other_rows = pooled_here & (rows > step.p)
+        has_other_rows = is_pooled & (rows > step.p)
         worst = np.where(has_other_rows, ratio(step.tp - step.p, rows - step.p), precision)
-        best = np.where(pooled_here, ratio(step.tp, rows - step.n), precision)
-        low = low + np.dot(step.p, worst)
-        # without positives `best` may be NaN
-        high = high + np.dot(step.p, np.where(step.p > 0, best, 0))
-    return Range(float(ratio(low, c.positives)), float(ratio(high, c.positives)))
+        best = np.where(is_pooled, ratio(step.tp, rows - step.n), precision)
+        best = np.where(step.p > 0, best, 0)  # in a bin without positives it may be NaN
+        lowest_sum = lowest_sum + np.dot(step.p, worst)
+        highest_sum = highest_sum + np.dot(step.p, best)
+    return Range(float(ratio(lowest_sum, c.positives)), float(ratio(highest_sum, c.positives)))
 
 
 # Weights as whole numbers -------------------------------------------------------------------------

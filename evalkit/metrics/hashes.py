@@ -47,22 +47,23 @@ def of_texts(column: Any) -> Hashes:
     import pyarrow as pa
 
     texts = column.cast(pa.large_string())
+    # Arrow has all texts as bytes one after another, and the offset of each among them.
     _, offsets, data = texts.buffers()
-    # where in the buffer each text begins, and where the last one ends; the array may be a slice
+    # where each text begins, and where the last one ends; the array may be a slice of a longer one
     bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    buffer_start = bounds[0]
-    buffer_end = bounds[-1]
-    key = np.zeros(len(column), np.uint64)
+    data_start = bounds[0]
+    data_end = bounds[-1]
+    sum_of_hashes = np.zeros(len(column), np.uint64)
     length = np.diff(bounds)
-    start = bounds[:-1] - buffer_start
-    if buffer_end > buffer_start:
-        letters = np.frombuffer(data, np.uint8)[buffer_start:buffer_end].astype(np.uint64)
-        # the position of each letter within its text, from 1
-        position = np.arange(1, len(letters) + 1) - np.repeat(start, length)
-        letter_hashes = mixed(letters + position.astype(np.uint64) * GOLDEN)
-        filled = length > 0  # reduceat would give an empty text the hash of the next letter
-        key[filled] = np.add.reduceat(letter_hashes, start[filled])
-    return mixed(key + length.astype(np.uint64))
+    text_start = bounds[:-1] - data_start
+    if data_end > data_start:
+        text_bytes = np.frombuffer(data, np.uint8)[data_start:data_end].astype(np.uint64)
+        # the position of each byte within its text, from 1
+        position = np.arange(1, len(text_bytes) + 1) - np.repeat(text_start, length)
+        byte_hashes = mixed(text_bytes + position.astype(np.uint64) * GOLDEN)
+        filled = length > 0  # reduceat would give an empty text the hash of the next byte
+        sum_of_hashes[filled] = np.add.reduceat(byte_hashes, text_start[filled])
+    return mixed(sum_of_hashes + length.astype(np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +91,15 @@ class KeyRepeats:
         return KeyRepeats(max_keys, (distinct,), len(key) - len(distinct))
 
     def __add__(self, other: "KeyRepeats") -> "KeyRepeats":
-        """The keys of both."""
+        """The keys of the rows of both, in arrays of sorted distinct keys, the last of which are
+        merged if they have similar lengths; each merge counts the keys that both arrays have as
+        repeated. No keys, and the repeats known so far, once there are more than `max_keys`.
+        """
         arrays = self.sorted_keys + other.sorted_keys
         repeats = self.repeats + other.repeats
         one_had_too_many = not (self.sorted_keys and other.sorted_keys)
         if one_had_too_many:
-            return KeyRepeats(self.max_keys, (), repeats)
+            return KeyRepeats(self.max_keys, sorted_keys=(), repeats=repeats)
         while _is_to_be_merged(arrays, self.max_keys):
             *earlier, second_last, last = arrays
             joined = np.sort(np.concatenate([second_last, last]), kind="stable")

@@ -10,7 +10,7 @@ subtracted first.
 import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -47,7 +47,8 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     """Σ (placement value - AUC)² over the rows of one step of thresholds: of the positives, then of
     the negatives; shape (2,).
 
-    Placement values are those of `auc_variance`. area: the AUC, which is their mean.
+    The placement value of a positive is the share of the negatives below it, that of a negative the
+    share of the positives above it, a tie counting one half. area: the AUC, the mean of either.
     """
     # 2 N times the placement value of a positive: a negative below counts 2, a tied one 1
     twice_below = 2 * (c.negatives - step.fp) + step.n
@@ -55,11 +56,11 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     twice_above = 2 * step.tp - step.p
     of_positives = twice_below - 2 * c.negatives * area
     of_negatives = twice_above - 2 * c.positives * area
-    of_positives *= of_positives
+    of_positives *= of_positives  # squared in place
     of_negatives *= of_negatives
     # each score has several rows: step.p positives, step.n negatives
     squares = np.array([np.dot(step.p, of_positives), np.dot(step.n, of_negatives)])
-    # from distances of 2 N or 2 P times the placement values to those of the values themselves
+    # the factors 2 N and 2 P of the placement values are taken off their squares
     size_of_other_class = np.array([c.negatives, c.positives])
     return ratio(squares, 4.0 * size_of_other_class**2)
 
@@ -109,10 +110,12 @@ def average_precision_influence(c: Counts) -> Floats:
 def average_precision_by_step(
     c: Counts, value: float | None = None
 ) -> Iterator[tuple[Step, Floats]]:
-    """Yield the steps of the table, the lowest scores first, each with its columns of
-    `average_precision_influence`, which derives the formula.
+    """Yield the steps (runs of thresholds) of the table, the lowest scores first, each with the
+    influence on average precision (AP) of a positive (first row) and of a negative (second row) at
+    its thresholds: (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with P positives, T = TP and M = TP +
+    FP, and sums over the positives at or below the row; see `average_precision_influence`.
 
-    value: the average precision, if it is known.
+    value: AP, if it is known.
     """
     value = average_precision(c) if value is None else value
     share = ratio(1.0, c.positives)
@@ -147,16 +150,17 @@ def average_precision_bias(c: Counts) -> float:
     negatives = float(c.negatives)
     if positives < 2:
         return 0.0
-    rows = c.tp + c.fp
+    rows = c.tp + c.fp  # at or above each threshold
     precision = c.tp / rows
-    rows_left = np.maximum(rows - 1, 1)  # where rows is 1 the products below are 0
+    other_rows = np.maximum(rows - 1, 1)  # where rows is 1 the products below are 0
     # At each threshold the precisions of a positive there, added up over the tables without one
     # negative each: TP / (rows - 1) if the negative is at or above it, else unchanged.
-    without_a_negative = c.fp * c.tp / rows_left + (negatives - c.fp) * precision
+    without_a_negative = c.fp * c.tp / other_rows + (negatives - c.fp) * precision
     # The same over the tables without one other positive each: (TP - 1) / (rows - 1) in the TP - 1
     # tables where that is at or above it, else unchanged.
-    without_a_positive = (c.tp - 1.0) ** 2 / rows_left + (positives - c.tp) * precision
-    # the average precisions without one row each, added up; a positive less divides by P - 1
+    without_a_positive = (c.tp - 1.0) ** 2 / other_rows + (positives - c.tp) * precision
+    # The average precisions of the tables without one row each, added up. c.positive has the
+    # positives of each score; a table with a positive less divides by P - 1.
     sum_of_values = c.positive @ without_a_negative / positives
     sum_of_values += c.positive @ without_a_positive / (positives - 1)
     n = positives + negatives
@@ -179,28 +183,31 @@ def ks_influence(c: Counts) -> Floats:
     tpr = ratio(c.tp[index], c.positives)
     fpr = ratio(c.fp[index], c.negatives)
     rates = np.array([tpr, fpr])
-    signed_sizes = np.array([c.positives, -c.negatives])  # a higher FPR lowers the gap
+    signed_sizes = np.array([c.positives, -c.negatives])  # a higher FPR lowers TPR - FPR
+    at_or_above = sign * ratio(1 - rates, signed_sizes)  # I = 1
+    below = sign * ratio(-rates, signed_sizes)  # I = 0
     influence = np.empty((2, len(c.threshold)))
-    influence[:, : index + 1] = (sign * ratio(1 - rates, signed_sizes))[:, None]
-    influence[:, index + 1 :] = (sign * ratio(-rates, signed_sizes))[:, None]
+    influence[:, : index + 1] = at_or_above[:, None]
+    influence[:, index + 1 :] = below[:, None]
     return influence
 
 
 class WidestGap(NamedTuple):
-    """The threshold of the largest |TPR - FPR|. place: its index, highest threshold first. sign: of
+    """The threshold of the largest |TPR - FPR|. threshold_index: highest threshold first. sign: of
     TPR - FPR there.
     """
 
-    place: int
+    threshold_index: int
     sign: float
 
 
 def widest_gap(c: Counts) -> WidestGap:
-    """The threshold of the largest |TPR - FPR|, the first one if several tie.
+    """The index of the threshold of the largest |TPR - FPR|, the first one if several tie, and the
+    sign of TPR - FPR there.
 
     >>> from evalkit.metrics.counts import count
     >>> gap = widest_gap(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
-    >>> gap.place, float(gap.sign)
+    >>> gap.threshold_index, float(gap.sign)
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
@@ -212,7 +219,7 @@ def widest_gap(c: Counts) -> WidestGap:
     return WidestGap(thresholds_before + index, np.sign(gap[index]))
 
 
-def place(threshold: Floats, score: Floats) -> Ints:
+def threshold_index(threshold: Floats, score: Floats) -> Ints:
     """The index of each score among the thresholds, of which it is one; shape of `score`.
 
     threshold: the distinct scores, highest first. A score below all of them, which only rows of
@@ -264,7 +271,11 @@ def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
 
 
 def _cell_starts(c: Counts, max_cells: int) -> Ints:
-    """The index of the first threshold of each of the `cells`."""
+    """The index of the first threshold of each cell (group of neighbouring thresholds), of which
+    there are at most `max_cells`. If there are few enough thresholds, each is a cell; else, if that
+    makes few enough, each threshold with positives and each run without; else cells are about equal
+    in `CellsByProgress.progress`.
+    """
     if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
     has_positives = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
@@ -272,12 +283,12 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     begins_cell = np.append(True, has_positives[1:] | has_positives[:-1])
     if np.count_nonzero(begins_cell) <= max_cells:
         return np.flatnonzero(begins_cell)
-    progress = CellsByProgress(c, max_cells)
+    by_progress = CellsByProgress(c, max_cells)
     has_weights = c.tp.dtype.kind == "f"
     if has_weights:  # rounding may let the progress fall: no bisection, all thresholds are read
-        cell = progress.cells_at(np.arange(len(c.threshold)))
+        cell = by_progress.cells_at(np.arange(len(c.threshold)))
         return np.flatnonzero(np.append(True, np.diff(cell) > 0))
-    return progress.first_of_each_cell()
+    return by_progress.first_of_each_cell()
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,26 +319,28 @@ class CellsByProgress:
         return np.minimum(cell, self.max_cells - 1)
 
     def first_of_each_cell(self) -> Ints:
-        """The index of the first threshold of each cell that has any, by bisection for all cells at
-        once: most thresholds need no look. The cells of the thresholds must ascend.
+        """The index of the first threshold of each cell that has any, ascending. Found by bisection
+        for all cells at once, as the cells of the thresholds ascend: the cell of most thresholds is
+        never computed.
         """
         cells = np.arange(self.max_cells)
-        # the first threshold in this cell or a later one lies between these two, both included
+        # for each cell the first threshold in it or in a later one lies between these indices
         low = np.zeros(self.max_cells, np.int64)
         high = np.full(self.max_cells, len(self.table.threshold) - 1)
         while (low < high).any():
             middle = (low + high) // 2
-            reached = self.cells_at(middle) >= cells
-            low = np.where(reached, low, middle + 1)
-            high = np.where(reached, middle, high)
-        exists = self.cells_at(low) >= cells  # else even the last threshold is in a cell before
-        return np.unique(np.append(0, low[exists]))
+            reaches_cell = self.cells_at(middle) >= cells
+            low = np.where(reaches_cell, low, middle + 1)
+            high = np.where(reaches_cell, middle, high)
+        is_found = self.cells_at(low) >= cells  # else even the last threshold is in a cell before
+        return np.unique(np.append(0, low[is_found]))  # a cell without thresholds repeats the next
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
-    """The table with one threshold per cell: the mean score of the rows of the cell.
+    """The table with one threshold per cell, a group of neighbouring thresholds: the mean score of
+    the rows of the cell.
 
-    cell: the cell of each threshold, ascending from 0, as `cells` numbers them.
+    cell: the number of each threshold's cell, ascending from 0, as from `cells`.
 
     >>> from evalkit.metrics.counts import count
     >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
@@ -336,8 +349,8 @@ def pool(c: Counts, cell: Ints) -> Counts:
     last = np.flatnonzero(np.append(np.diff(cell) > 0, True))  # the last threshold of each cell
     rows = c.positive + c.negative
     mean_score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
+    # exactly the score of a cell with a single one: n score / n may differ from it by rounding
     has_one_threshold = np.bincount(cell) == 1
-    # n score / n may differ from the score by rounding
     mean_score[has_one_threshold] = c.threshold[last[has_one_threshold]]
     return Counts(mean_score, c.tp[last], c.fp[last], c.positives, c.negatives)
 
@@ -358,7 +371,8 @@ class Derivatives(NamedTuple):
 
 def derivatives(c: Counts, metric: Metric) -> Derivatives:
     """The derivatives of a metric by the weight of a positive and of a negative at each threshold,
-    by one-sided differences; centred, so that they add up to 0 over all rows of the table.
+    numerically: (metric with a little more weight there − metric) / the added weight. Centred, so
+    that they add up to 0 over all rows of the table.
     """
     step = 1e-4 * c.total  # the added weight: small, but far above rounding error
     value = metric(c)
@@ -368,11 +382,15 @@ def derivatives(c: Counts, metric: Metric) -> Derivatives:
     # counts are cumulative: weight at threshold i (row i) is added there and at all lower ones
     added = np.zeros((k, k))
     added[np.triu_indices(k)] = step
-    p, n = c.positives, c.negatives
-    with_positive = [metric(Counts(c.threshold, c.tp + row, c.fp, p + step, n)) for row in added]
-    with_negative = [metric(Counts(c.threshold, c.tp, c.fp + row, p, n + step)) for row in added]
-    by_positive = (np.array(with_positive) - value) / step
-    by_negative = (np.array(with_negative) - value) / step
+    with_positive = np.empty(k)
+    with_negative = np.empty(k)
+    for i, row in enumerate(added):
+        more_positives = replace(c, tp=c.tp + row, positives=c.positives + step)
+        more_negatives = replace(c, fp=c.fp + row, negatives=c.negatives + step)
+        with_positive[i] = metric(more_positives)
+        with_negative[i] = metric(more_negatives)
+    by_positive = (with_positive - value) / step
+    by_negative = (with_negative - value) / step
     # a rate does not change if all weights grow alike: without error the mean would be 0
     total = np.dot(c.positive, by_positive) + np.dot(c.negative, by_negative)
     mean = total / c.total

@@ -230,19 +230,20 @@ def coverage_error(actual: Bools, score: Floats) -> Floats:
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
-    """LRAP: mean over the true labels of each row of the precision at their score; NaN if no label
-    is true. actual, score: shape (rows, labels).
+    """Label ranking average precision (LRAP) of each row: the mean, over its true labels, of the
+    share of true labels among those that score at least as high; NaN if no label is true. actual,
+    score: shape (rows, labels).
     """
     # the labels of each row, highest scores first
     order = np.argsort(-score, axis=1)
-    ranked = np.take_along_axis(score, order, axis=1)
-    label = np.take_along_axis(actual, order, axis=1)
+    ranked_score = np.take_along_axis(score, order, axis=1)
+    is_true = np.take_along_axis(actual, order, axis=1)
     labels = score.shape[1]
-    tied_with_next = np.pad(ranked[:, :-1] == ranked[:, 1:], ((0, 0), (0, 1)))
+    tied_with_next = np.pad(ranked_score[:, :-1] == ranked_score[:, 1:], ((0, 0), (0, 1)))
     # Tied labels all take the last rank of the tie: of the ranks from their own on, the first that
-    # is not tied with the next.
-    own_or_last = np.where(tied_with_next, labels, np.arange(1, labels + 1))
-    rank = np.minimum.accumulate(own_or_last[:, ::-1], axis=1)[:, ::-1]
-    hits = np.take_along_axis(label.cumsum(axis=1), rank - 1, axis=1)  # true labels up to the rank
-    precision = hits / rank
-    return ratio(np.sum(label * precision, axis=1), label.sum(axis=1))
+    # is not tied with the next. A minimum from the back finds it, as tied ranks count as the last.
+    last_rank_of_tie = np.where(tied_with_next, labels, np.arange(1, labels + 1))
+    rank = np.minimum.accumulate(last_rank_of_tie[:, ::-1], axis=1)[:, ::-1]
+    true_up_to_rank = np.take_along_axis(is_true.cumsum(axis=1), rank - 1, axis=1)
+    precision = true_up_to_rank / rank
+    return ratio(np.sum(is_true * precision, axis=1), is_true.sum(axis=1))

@@ -74,12 +74,13 @@ class Moments:
     def from_block(
         block: Block, columns: Columns, max_units: int, *, squared: bool = False
     ) -> Moments:
-        """The moments of columns of the rows of a block, which are first added up by unit if rows
-        have units.
+        """The moments (means, sums of products and of cubes) of columns of the rows of a block,
+        which are first added up by unit if rows have units.
 
-        columns: block -> the columns, weights included; it is called for pieces of the block.
-        squared: take the products of each two columns as the columns, so that the moments tell the
-        sum of the fourth powers of any linear combination, see `powers`.
+        columns: block -> the columns, weights included, shape (columns, rows); it is called for
+        pieces of the block. max_units: with more units the columns of the single units are not
+        kept. squared: take the products of each two columns as the columns, so that the moments
+        tell the sum of the fourth powers of any linear combination, see `powers`.
         """
         units = len(block.unit_starts) if block.clustered else len(block)
         if units > max_units:  # no piece needs to keep its units
@@ -88,8 +89,8 @@ class Moments:
             Moments._from_piece(piece, columns(piece), max_units, squared=squared)
             for piece in block.steps()
         ]
+        # neighbours are added in pairs, then the sums of pairs: fewer roundings than one by one
         while len(moments) > 1:
-            # neighbours are added in pairs, which takes fewer roundings than one by one
             neighbours = zip(moments[::2], moments[1::2], strict=False)
             pairs = [first + second for first, second in neighbours]
             without_neighbour = moments[2 * len(pairs) :]  # the last one of an odd number
@@ -98,36 +99,47 @@ class Moments:
 
     @staticmethod
     def _from_piece(block: Block, x: Floats, max_units: int, *, squared: bool) -> Moments:
-        """The moments of columns of the rows of a block, as in `from_block`. x: shape (columns,
-        rows).
+        """The moments over units of columns of the rows of a block. x: the columns, shape (columns,
+        rows). squared: if True, those of the products of each two columns, without the columns of
+        the single units.
         """
-        key = block.key
-        if block.clustered:
-            x = np.add.reduceat(x, block.unit_starts, axis=1)  # the rows of a unit are neighbours
-            key = key[block.unit_starts]
+        unit_key = block.key
+        if block.clustered:  # the rows of a unit are neighbours: x becomes its sums
+            x = np.add.reduceat(x, block.unit_starts, axis=1)
+            unit_key = block.key[block.unit_starts]
         if squared:
             i, j = np.triu_indices(len(x))  # each two columns once
             return Moments.from_columns(key=None, x=x[i] * x[j], max_units=0)
-        return Moments.from_columns(key, x, max_units)
+        return Moments.from_columns(unit_key, x, max_units)
 
     @staticmethod
     def from_columns(key: Hashes | None, x: Floats, max_units: int) -> Moments:
-        """The moments of columns in memory. x: shape (columns, units). key: the hash of each unit;
-        None if units are not to be kept.
+        """The moments over units of columns in memory: means, centred sums of products and of
+        cubes. x: shape (columns, units). key: the hash of each unit, with which the columns are
+        kept if there are at most `max_units` units; None if they are not to be kept.
         """
         n = x.shape[1]
         mean = x.mean(axis=1)
         deviation = x - mean[:, None]
-        # for each column i the sum over the units n
+        # for each column i the sum of cubes over the units n
         cubes = np.einsum("in,in,in->i", deviation, deviation, deviation)
         unit_columns = None
         if key is not None and n <= max_units:
             unit_columns = (UnitColumns(key, x),)
-        return Moments(n, mean, products(deviation), cubes, max_units, unit_columns)
+        return Moments(
+            n,
+            mean,
+            second=products(deviation),
+            third=cubes,
+            max_units=max_units,
+            unit_columns=unit_columns,
+        )
 
     def __add__(self, other: Moments) -> Moments:
-        """The moments over the units of both: the centred sums of both, and terms for the distance
-        of their means. Products by Chan, Golub and LeVeque 1979, cubes by Pébay 2008.
+        """The moments over the units of both, a and b in number, from the moments of each and the
+        distance d of their means: sums of products S = S_a + S_b + d dᵀ a b / n (Chan, Golub and
+        LeVeque 1979), sums of cubes C = C_a + C_b + d³ a b (a − b) / n² + 3 d (a S_b − b S_a) / n
+        with the squares of each column as S (Pébay 2008).
 
         The columns of the single units (`unit_columns`) are kept only while both have them and are
         at most `max_units` together.
@@ -144,7 +156,14 @@ class Moments:
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
             unit_columns = (*self.unit_columns, *other.unit_columns)  # pieces, joined by `units`
-        return Moments(n, self.mean + d * (b / n), second, third, self.max_units, unit_columns)
+        return Moments(
+            n,
+            mean=self.mean + d * (b / n),
+            second=second,
+            third=third,
+            max_units=self.max_units,
+            unit_columns=unit_columns,
+        )
 
     @property
     def moments(self) -> Moments:
@@ -191,8 +210,8 @@ class Moments:
         columns, from moments with `squared`, which are those of the products of each two of them.
         coefficients: one for each of the m columns, fᵢ.
         """
-        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products, each two columns once,
-        # as `from_block` takes them; in the sum a product of two different columns occurs twice
+        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products. The columns have each
+        # product once; in the sum that of two different columns occurs twice.
         i, j = np.triu_indices(len(coefficients))
         occurrences = np.where(i == j, 1, 2)
         coefficient = coefficients[i] * coefficients[j] * occurrences
@@ -224,14 +243,16 @@ class UnitSums:
 
     @staticmethod
     def from_block(block: Block, columns: Columns, max_units: int) -> UnitSums:
-        """The sums per unit of columns of a block; columns: as in `Moments.from_block`."""
-        keys, unit = block.key_index
+        """The sums of columns by unit over the rows of a block, shape (columns, units). columns:
+        block -> the columns, weights included; it is called for pieces of the block.
+        """
+        keys, unit = block.key_index  # the distinct units, and for each row the index of its unit
         sums = None
         start = 0
         for piece in block.steps():
             unit_of_row = unit[start : start + len(piece)]
             start += len(piece)
-            sums_of_piece = _sums_by_unit(columns(piece), unit_of_row, len(keys))
+            sums_of_piece = _sums_by_unit(columns(piece), unit_of_row, units=len(keys))
             sums = sums_of_piece if sums is None else sums + sums_of_piece
         assert sums is not None  # a block has at least one piece
         return UnitSums(keys, sums, max_units)

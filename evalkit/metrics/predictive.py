@@ -140,8 +140,9 @@ def are_same(first: Predictive | None, second: Predictive | None) -> bool:
 
 
 def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | None:
-    """The predictive distributions that columns describe, by the roles of the columns; None without
-    such columns. forecast: the mean, if only the standard deviation has a column.
+    """The predictive distributions that columns describe, by the roles of the columns: an ensemble
+    from its members, quantiles, or a normal distribution from its standard deviation; None without
+    such columns. forecast: the mean of the normal distribution if that has no column.
 
     >>> of_roles({"quantile 0.9": np.array([2.0]), "quantile 0.1": np.array([1.0])}, None).levels
     (0.1, 0.9)
@@ -151,9 +152,11 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
         return Ensemble(np.array(members))
     levels = sorted(level_of_role(role) for role in columns if role.startswith(QUANTILE))
     if levels:
-        return Quantiles(np.array([columns[f"{QUANTILE}{level}"] for level in levels]), (*levels,))
+        values_by_level = [columns[f"{QUANTILE}{level}"] for level in levels]
+        return Quantiles(np.array(values_by_level), levels=(*levels,))
     if DEVIATION in columns:
-        return Normal(np.array([columns.get(MEAN, forecast), columns[DEVIATION]]))
+        mean = columns.get(MEAN, forecast)
+        return Normal(np.array([mean, columns[DEVIATION]]))
     return None
 
 
@@ -230,14 +233,17 @@ def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
     above_actual = quantiles.values - actual  # shape (levels, rows)
     # A lower bound above the actual value, or an upper one below it, costs 2 / n times the
     # distance. The median is both a lower and an upper bound: half of its cost is of either side.
+    is_lower_bound = levels <= 0.5
+    is_upper_bound = levels >= 0.5
     penalty = np.where(levels == 0.5, 1, 2) / n
-    over = (penalty * np.maximum(above_actual, 0) * (levels <= 0.5)).sum(axis=0)
-    under = (penalty * np.maximum(-above_actual, 0) * (levels >= 0.5)).sum(axis=0)
+    overprediction = (penalty * np.maximum(above_actual, 0) * is_lower_bound).sum(axis=0)
+    underprediction = (penalty * np.maximum(-above_actual, 0) * is_upper_bound).sum(axis=0)
     # Each interval counts with its width, upper less lower bound, times 2 · lower level / n. The
     # distances to the actual value are taken instead of the bounds: it cancels out.
     sign = np.sign(levels - 0.5)  # 1 for an upper bound, -1 for a lower one, 0 for the median
     width_factor = 2 * np.minimum(levels, 1 - levels) * sign / n
-    return WeightedParts(over, under, (width_factor * above_actual).sum(axis=0))
+    dispersion = (width_factor * above_actual).sum(axis=0)
+    return WeightedParts(overprediction, underprediction, dispersion)
 
 
 def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
@@ -249,7 +255,9 @@ def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
 
 def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     """The continuous ranked probability score E|X − actual| − ½ E|X − X'| of each row, X and X'
-    being independent draws: of an ensemble over its draws, of a normal distribution in closed form.
+    being independent draws: of an ensemble over its draws, of a normal distribution with standard
+    deviation σ in closed form, σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) with z = (actual − mean) / σ, for
+    σ = 0 the absolute error.
 
     Gneiting and Raftery 2007, doi:10.1198/016214506000001437.
 
@@ -266,8 +274,7 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
 
     mean, deviation = distribution.values
     z = (actual - mean) / np.where(deviation > 0, deviation, 1)
-    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    # σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π), for σ = 0 the absolute error
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # φ(z); ndtr is Φ
     score = deviation * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
     return np.asarray(np.where(deviation > 0, score, np.abs(actual - mean)))
 

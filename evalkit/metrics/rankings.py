@@ -207,11 +207,15 @@ def from_grades(
             f"judged must have one list per query, got {len(judged_grades)} for {len(retrieved)} "
             f"queries"
         )
-    arrays = [np.asarray(grades, float) for grades in judged_grades]
-    highest_first = [np.sort(grades[~np.isnan(grades)])[::-1] for grades in arrays]
+    highest_first = []  # the judged grades of each query as an ideal list
+    for grades_of_query in judged_grades:
+        grades = np.asarray(grades_of_query, float)
+        is_judged = ~np.isnan(grades)
+        highest_first.append(np.sort(grades[is_judged])[::-1])
     ideal = lists(highest_first)
+    query_numbers = np.arange(len(retrieved))
     top_grade = float(ideal.grade.max(initial=0))
-    return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, top_grade)
+    return Rankings(query_numbers, lists(retrieved), ideal, top_grade)
 
 
 def relevant(r: Rankings, level: float = 1) -> Floats:
@@ -326,9 +330,11 @@ class InterpolatedHits(NamedTuple):
 
 
 def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
-    """The relevant items of the first k, each with the largest precision at its rank or deeper."""
+    """The relevant items (grade of at least `level`) of the first k of all lists, each with its
+    interpolated precision: the largest precision at its rank or deeper in its list.
+    """
     hit = r.retrieved.hits(level).first(k)
-    precision = hit.nth / hit.rank
+    precision = hit.nth / hit.rank  # the hits up to a rank / the rank
     # A running maximum from the back that starts anew in each list. Hits are ordered by list, the
     # last list first, and within it by precision: a hit of an earlier list has a later position in
     # this order. The running maximum of positions therefore never takes a hit of a later list.
@@ -586,7 +592,8 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     """For each value the sum of those before it in its list. owner: the list of each, ascending.
 
     The result of a list is the same to the last bit, whatever the other lists are: no sum runs on
-    from one list to the next. For speed, lists of similar length are the lines of one table.
+    from one list to the next. For speed, the lists whose lengths round up to the same power of two
+    are the lines of one table, in which each line is added up.
 
     >>> _sums_before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
@@ -600,8 +607,8 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     sums = np.zeros(len(values))
     for width in np.unique(width_of_list):
         lists = np.flatnonzero(width_of_list == width)
-        rows = np.flatnonzero(width_of_list[list_number] == width)
-        line = np.searchsorted(lists, list_number[rows])
+        rows = np.flatnonzero(width_of_list[list_number] == width)  # the values of these lists
+        line = np.searchsorted(lists, list_number[rows])  # of the table, for each value
         table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
         table[line, index[rows] + 1] = values[rows]
         sums[rows] = np.cumsum(table, axis=1)[line, index[rows]]

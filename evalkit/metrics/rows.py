@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts, RechosenCounts, count
-from evalkit.metrics.influence import place
+from evalkit.metrics.influence import threshold_index
 from evalkit.metrics.predictive import Predictive
 
 
@@ -127,20 +127,22 @@ class Rows:
         return count(self.scores, self.weight * self.actual, self.weight * (1 - self.actual))
 
     @property
-    def chances(self) -> Counts:
+    def midpoint_counts(self) -> Counts:
         """The table of counts by score, for metrics that take scores as probabilities."""
         return self.counts
 
     @cached_property
-    def cut(self) -> Counts:
-        """The table of the decisions: score 1 for the rows predicted positive, 0 for the others."""
+    def decision_counts(self) -> Counts:
+        """The table of the decisions: score 1 for the rows predicted positive, 0 for the others;
+        decided by `threshold`, or as the column `decision` has them.
+        """
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
         tp, fn, fp, tn = np.bincount(self.outcome, self.weight, 4)
-        # counts are cumulative: of score 1, and of both scores
-        positives = np.array([tp, tp + fn])
-        negatives = np.array([fp, fp + tn])
-        return Counts.of(np.array([1.0, 0.0]), positives, negatives)
+        # counts are cumulative: at score 1 the rows predicted positive, at score 0 all rows
+        at_or_above_positive = np.array([tp, tp + fn])
+        at_or_above_negative = np.array([fp, fp + tn])
+        return Counts.of(np.array([1.0, 0.0]), at_or_above_positive, at_or_above_negative)
 
     @cached_property
     def outcome(self) -> NDArray[np.int8]:
@@ -150,11 +152,14 @@ class Rows:
         return np.asarray(2 * is_negative + predicted_negative, np.int8)
 
     @cached_property
-    def place(self) -> NDArray[np.int32]:
-        """The index of each row's score among the thresholds of `counts`."""
+    def threshold_index(self) -> NDArray[np.int32]:
+        """The index of each row's score among the thresholds of `counts`, the distinct scores,
+        highest first.
+        """
         if self.weight is not None:
-            return place(self.counts.threshold, self.scores).astype(np.int32)
-        # without weights the sorted rows are the thresholds, each as often as it has rows
+            return threshold_index(self.counts.threshold, self.scores).astype(np.int32)
+        # Without weights a search is not needed: the rows in the order of their scores have index
+        # 0 as often as rows have the first threshold, then 1, and so on.
         rows_at_threshold = self.counts.positive + self.counts.negative
         index = np.arange(len(rows_at_threshold), dtype=np.int32)
         index_of_row = np.empty(len(self), np.int32)
@@ -259,23 +264,24 @@ class Sums:
         return Sums(self.numerator[member], _taken(self.denominator, member))
 
     def summed_by_unit(self, keep: Bools, unit: np.ndarray | None) -> "Sums":
-        """The numerators and the denominators of the rows to keep, added up by unit. keep: a mask.
-        unit: the key of each row's unit; None if each row is a unit.
+        """The numerators and the denominators of the rows that the mask `keep` marks, added up by
+        unit; the units in the order of their keys. unit: the key of each row's unit; None if each
+        row is a unit.
         """
         numerator = self.numerator
         denominator = self.size
-        if not keep.all():
+        if not keep.all():  # saves copies if all are kept
             numerator = numerator[keep]
             denominator = denominator[keep]
         if unit is None:
             return Sums(numerator, denominator)
-        code, names = codes(unit[keep])
+        code, units = codes(unit[keep])
         return Sums(
-            np.bincount(code, numerator, names.size).astype(np.float64),
-            np.bincount(code, denominator, names.size).astype(np.float64),
+            np.bincount(code, numerator, units.size).astype(np.float64),
+            np.bincount(code, denominator, units.size).astype(np.float64),
         )
 
-    def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
+    def wins(self, other: "Sums", unit: np.ndarray | None = None) -> "UnitWins":
         """The numbers of units on which these sums are larger than others (wins), equal (ties) and
         smaller (losses); of units that have a value in both.
 
@@ -285,13 +291,25 @@ class Sums:
         >>> Sums(np.array([3.0, 1.0, 2.0])).wins(
         ...     Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"])
         ... )
-        (1, 1, 0)
+        UnitWins(wins=1, ties=1, losses=0)
         """
         keep = defined_in_both(self, other)
         first = self.summed_by_unit(keep, unit).numerator
         second = other.summed_by_unit(keep, unit).numerator
-        sign = np.sign(minus(first, second))
-        return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
+        difference = minus(first, second)
+        return UnitWins(
+            wins=int((difference > 0).sum()),
+            ties=int((difference == 0).sum()),
+            losses=int((difference < 0).sum()),
+        )
+
+
+class UnitWins(NamedTuple):
+    """The numbers of units on which the first of two values is larger, equal and smaller."""
+
+    wins: int
+    ties: int
+    losses: int
 
 
 def defined_in_both(first: Sums, second: Sums) -> Bools:

@@ -24,29 +24,31 @@ def parts_of(block: Block, parts: int) -> Ints:
     block.
     """
     key = block.key
+    # Without ids the hash is that of the whole row: equal rows would all go to the same part.
     if block.key_hashes_row and block.names is not None:
-        key = block.names.astype(np.uint64)  # equal rows would have equal hashes
+        key = block.names.astype(np.uint64)  # the numbers of the rows
     elif block.key_hashes_row:
+        # consecutive numbers in the order of the hashes, the same for every order of the rows;
+        # those of another block differ, as they begin at the sum of its hashes modulo 2^64
         key = np.empty_like(block.key)
-        # numbers that differ from those of other blocks, as they begin at the sum of the block's
-        # hashes modulo 2^64
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
     return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
 
 
 def part_sums(
-    part: Ints, actual: Bools, place: Ints, weight: Floats, shape: tuple[int, int]
+    part: Ints, actual: Bools, candidate: Ints, weight: Floats, shape: tuple[int, int]
 ) -> Floats:
     """The weight of the rows by part, class and candidate threshold: shape (parts, 2 · candidates),
     in each row the positives by candidate, then the negatives.
 
-    part, place: of each row the number of its part, and that of its candidate, the highest that is
-    not above its score. actual: True for positives. shape: the numbers of parts and of candidates.
+    part, candidate: of each row the number of its part, and that of its candidate, the highest that
+    is not above its score. actual: True for positives. shape: the numbers of parts and of
+    candidates.
     """
     parts, candidates = shape
     is_negative = ~actual
-    cell = (part * 2 + is_negative) * candidates + place
+    cell = (part * 2 + is_negative) * candidates + candidate
     sums = np.bincount(cell, weight, parts * 2 * candidates).astype(np.float64)
     return sums.reshape(parts, 2 * candidates)
 
@@ -84,10 +86,10 @@ class Sample:
         return Sample(max_rows, (block.take(slice(None)),), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
-        """A sample of the rows of both, below the lower of their borders."""
+        """A sample of the rows of both: those whose hash is below the lower of their borders."""
         borders = [border for border in (self.border, other.border) if border is not None]
         border = min(borders, default=None)
-        blocks = [*self.blocks]
+        blocks = [*self.blocks]  # `reduced` drops those of their rows that are not below
         multiplicity = [*self.multiplicity]
         for block, times in zip(other.blocks, other.multiplicity, strict=True):
             below = _below(block, border)
@@ -97,16 +99,19 @@ class Sample:
             self.max_rows,
             tuple(blocks),
             tuple(multiplicity),
-            self.table_rows + other.table_rows,
-            border,
+            table_rows=self.table_rows + other.table_rows,
+            border=border,
         )
-        # It is reduced only now and then, because that copies all rows.
-        return joined.reduced if sum(map(len, blocks)) > 1.5 * self.max_rows else joined
+        sampled_rows = sum(map(len, blocks))
+        if sampled_rows > 1.5 * self.max_rows:  # only now and then, because it copies all rows
+            return joined.reduced
+        return joined
 
     @cached_property
     def reduced(self) -> Sample:
-        """The same sample as one block of at most `max_rows` rows, in which one of several equal
-        rows without ids stands for all.
+        """The same sample as one block of at most `max_rows` rows: the border is lowered until so
+        few have a hash below it. Of equal rows without ids one stands for all, with their number as
+        its multiplicity.
         """
         has_all_rows = self.table_rows <= self.max_rows
         if len(self.blocks) == 1 and has_all_rows and not self.blocks[0].key_hashes_row:
@@ -114,19 +119,18 @@ class Sample:
         block = Block.join(self.blocks)
         multiplicity = np.concatenate(self.multiplicity)
         border = self.border
-        selected = np.arange(len(block))  # rows of the block, by index
+        rows = np.arange(len(block))  # those that stay in the sample, by index
         if border is not None:
-            selected = np.flatnonzero(block.key < border)
-        if block.key_hashes_row and len(selected):
-            # equal rows have the same key: the first of them is selected
-            in_order_of_keys = selected[np.argsort(block.key[selected], kind="stable")]
-            key = block.key[in_order_of_keys]
-            first = np.flatnonzero(np.append(True, np.diff(key) != 0))
-            selected = in_order_of_keys[first]
-            multiplicity = np.add.reduceat(multiplicity[in_order_of_keys], first)
+            rows = np.flatnonzero(block.key < border)
+        if block.key_hashes_row and len(rows):
+            # equal rows have the same key: in the order of keys they are neighbours
+            rows = rows[np.argsort(block.key[rows], kind="stable")]
+            first_of_equals = np.flatnonzero(np.append(True, np.diff(block.key[rows]) != 0))
+            multiplicity = np.add.reduceat(multiplicity[rows], first_of_equals)
+            rows = rows[first_of_equals]
         else:
-            multiplicity = multiplicity[selected]
-        block = block.take(selected)
+            multiplicity = multiplicity[rows]
+        block = block.take(rows)
         if len(block) > self.max_rows:
             # `max_rows` keys are below this one, or fewer if keys are equal
             border = np.partition(block.key, self.max_rows)[self.max_rows]
@@ -166,9 +170,9 @@ class Sample:
         metric leaves out.
         """
         d = self.stands_for
-        times = self.times.astype(np.float64)
+        times = self.times.astype(np.float64)  # how many equal rows each sampled row stands for
         square = influence**2
-        if self.rows.clustered:
+        if self.rows.clustered:  # ψ of a unit is the sum over its rows; units have ids: each is one
             square = np.bincount(self._units, influence).astype(np.float64) ** 2
             times = np.ones(len(square))
         total = d * float(times @ square)

@@ -34,9 +34,9 @@ def _sum(first: Any, second: Any) -> Any:
     if isinstance(first, tuple):
         return tuple(_sum(a, b) for a, b in zip(first, second, strict=True))
     if isinstance(first, dict):
-        merged = dict(first)
-        for key, value in second.items():
-            merged[key] = first[key] + value if key in first else value
+        merged = first | second
+        for key in first.keys() & second.keys():
+            merged[key] = first[key] + second[key]
         return merged
     return first + second
 
@@ -63,7 +63,9 @@ class Wins(Bundle):
 
     @staticmethod
     def from_errors(first: Floats, second: Floats) -> Wins:
-        """The wins of the first system; errors that differ only by rounding are ties."""
+        """The wins, ties and losses of the first system from both systems' errors on each unit: the
+        smaller error wins; errors that differ only by rounding are ties.
+        """
         excess = minus(second, first)
         return Wins(
             wins=int(np.sum(excess > 0)),
@@ -92,13 +94,14 @@ class Extremes:
 
     @staticmethod
     def from_block(block: Block, size: Floats, system: int, max_rows: int) -> Extremes:
-        """The rows of the largest sizes of a block. size: of each row of the block. system: whose
-        predictions they show, by number.
+        """The `max_rows` rows of a block with the largest sizes, such as errors. size: of each row
+        of the block. system: whose predictions the rows show, by number.
         """
-        # the size that is number `max_rows` from the largest
+        # the smallest of the `max_rows` largest sizes
         position = max(len(size) - max_rows, 0)
         smallest_size = np.partition(size, position)[position]
-        # if very many rows have this size, not all of their names are read
+        # Very many rows may have just this size. Names decide among equal sizes, but it takes long
+        # to read them: those of at most 1,000 times as many rows as are wanted are read.
         largest = np.flatnonzero(size >= smallest_size)[: 1_000 * max_rows]
         names = [""] * len(largest)
         if block.names is not None:

@@ -41,14 +41,19 @@ class Tally:
         max_waiting: int = 0,
         cut: float | None = None,
     ) -> Tally:
-        """The tally of the rows of a block. hit: True for positive rows. cut: a bin begins at this
-        score, so that counts at it as threshold are exact.
+        """The positives and negatives of a block by score, in at most `max_bins` bins. Up to
+        `max_waiting` unweighted rows wait to be put into bins, which is faster for many at a time.
+
+        hit: True for positive rows. weight: of each row, a whole number; None for unweighted rows.
+        cut: a bin begins at this score, so that counts at it as threshold are exact.
         """
         cut_code = None if cut is None else grid.code_of(cut)
         no_rows = Tally(max_bins=max_bins, max_waiting=max_waiting, cut=cut_code)
-        codes = grid.with_labels(score, hit, cut_code) if weight is None else None
-        if codes is not None:  # only unweighted rows whose codes have room for the label can wait
-            return replace(no_rows, waiting=(codes,))._with_few_waiting
+        if weight is None:
+            # rows wait as codes of score and label, for which some scores leave no room: None
+            codes = grid.with_labels(score, hit, cut_code)
+            if codes is not None:
+                return replace(no_rows, waiting=(codes,))._with_few_waiting
         table = grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut)
         return replace(no_rows, grids=(table,))
 
@@ -58,17 +63,19 @@ class Tally:
         return self.max_bins
 
     def __add__(self, other: Self) -> Self:
-        """The tally of the rows of both. Their grids stay separate, with bins as wide as the widest
-        of them, and are merged only once they have twice as many bins as are allowed.
+        """The tally of the rows of both. For speed their tables of bins (`grids`) are merged only
+        once they have twice as many bins as are allowed; until then they stay separate, all with
+        bins as wide as the widest.
         """
-        joined = replace(
-            self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
-        )._with_few_waiting
-        room = joined.room
+        grids = self.grids + other.grids
+        waiting = self.waiting + other.waiting
+        joined = replace(self, grids=grids, waiting=waiting)._with_few_waiting
+        max_bins = joined.room
+        # the larger the shift the wider the bins
         widest_shift = max((table.shift for table in joined.grids), default=0)
-        grids = tuple(_with_shift(table, widest_shift, room) for table in joined.grids)
+        grids = tuple(_with_shift(table, widest_shift, max_bins) for table in joined.grids)
         joined = replace(joined, grids=grids)
-        if sum(len(table.low) for table in joined.grids) > 2 * room:
+        if sum(len(table.low) for table in joined.grids) > 2 * max_bins:
             return replace(joined, grids=(joined.merged,), waiting=())
         return joined
 
@@ -116,8 +123,8 @@ class ValueCounts(Tally):
     def from_values(
         values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
     ) -> ValueCounts:
-        """The rows of a block by value. columns: further numbers of each row, to be added up by
-        value.
+        """The rows of a block counted by distinct value, ascending, in at most about `max_bins`
+        bins. columns: further numbers of each row, to be added up by value.
 
         >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.distribution(weighted=True).values.tolist()
@@ -125,19 +132,19 @@ class ValueCounts(Tally):
         >>> [column.tolist() for column in c.merged.sums]
         [[1, 2], [4.0, 3.0]]
         """
-        code = grid.codes(values)
+        code = grid.codes(values)  # whole numbers in the order of the values
         sorted_columns = list[Floats]()
         if columns:
             order = np.argsort(code, kind="stable")
             code = code[order]
             sorted_columns = [column[order] for column in columns]
-        else:
+        else:  # for speed: no order is needed
             code.sort()
-        rows = np.broadcast_to(np.int64(1), len(code))  # each value is one row
-        table = grid.Grid(0, code, code, (rows, *sorted_columns))
+        rows = np.broadcast_to(np.int64(1), len(code))
+        one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
         integers = not np.any(values != np.rint(values))
-        counts = ValueCounts(max_bins=max_bins, grids=(table,), integers=integers)
-        return replace(counts, grids=(grid.pooled(table, counts.room),))
+        counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
+        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.room),))
 
     @property
     def room(self) -> int:
@@ -152,21 +159,26 @@ class ValueCounts(Tally):
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
     def distribution(self, *, weighted: bool) -> Distribution:
-        """The distribution of the values, each bin as its middle. weighted: True if the first of
-        the further columns is the weight of the rows.
+        """The distribution of the values: the middle of each bin with the number and the weight of
+        its rows. weighted: True if the first of the further columns is the weight of the rows;
+        else each row weighs 1.
         """
         table = self.merged
-        low = high = middle = grid.scores(table.low)
+        low = grid.scores(table.low)
+        high = low
+        middle = low
         half_width: Floats = np.broadcast_to(np.float64(0), len(low))
         if table.high is not table.low:  # one array if no bin has several values
             high = grid.scores(table.high)
+            # each is halved first, because a sum of very large values would be infinite
             middle = np.where(low == high, low, low / 2 + high / 2)
             half_width = (high - low) / 2
-        rows = np.asarray(table.sums[0], np.int64)
+        rows, *further_columns = table.sums
+        rows = np.asarray(rows, np.int64)
         return Distribution(
             values=middle,
             rows=rows,
-            weight=table.sums[1] if weighted else rows.astype(np.float64),
+            weight=further_columns[0] if weighted else rows.astype(np.float64),
             integers=self.integers,
             low=float(low[0]),
             high=float(high[-1]),

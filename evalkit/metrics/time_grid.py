@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -39,20 +40,28 @@ def _working_days(moments: Floats) -> Floats:
 
 
 def _calendar_of(dates: Floats) -> Calendar:
-    """The calendar by which ascending dates, as days since 1970, are evenly spaced: months if they
-    are the same day of each, or the last one; working days if there are no weekends among them.
+    """The calendar by which ascending dates, as days since 1970, are evenly spaced: a function to
+    months if all dates are the same day of a month, or the last one; to working days if there are
+    daily dates and no weekends among them; else, also for times of day, to days.
     """
     distances = np.diff(dates)
-    if (dates % 1).any():
+    has_times_of_day = (dates % 1).any()
+    if has_times_of_day:
         return _days
     if distances.min() >= MONTH:
         for calendar in (_months, _month_ends):
-            if len(np.unique(np.round(calendar(dates) % 1, 3))) == 1:
+            share_of_month = np.round(calendar(dates) % 1, 3)
+            if len(np.unique(share_of_month)) == 1:
                 return calendar
     is_working_day = np.is_busday(dates.astype("datetime64[D]"))
     if distances.min() == 1 and len(distances) >= WEEK and is_working_day.all():
         return _working_days
     return _days
+
+
+def _index_of_last(times: Floats, moments: Floats) -> Floats:
+    """The index of the last of the ascending times up to each moment; -1 before the first."""
+    return np.searchsorted(times, moments, side="right").astype(np.float64) - 1.0
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,9 @@ class TimeGrid:
 
     @classmethod
     def from_times(cls, times: Floats, *, are_dates: bool) -> Self:
-        """The grid whose step is the shortest distance of distinct, ascending times; if any other
-        is no multiple of it, that of the times themselves.
+        """The grid whose step is the shortest distance of distinct, ascending times, by the
+        calendar of the dates. If another distance is not a multiple of it, a grid in which each
+        time is a step, whatever its distance from the next.
 
         >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
         1.0
@@ -78,17 +88,14 @@ class TimeGrid:
         False
         """
         calendar = _calendar_of(times) if are_dates else _days
-        distances = np.diff(calendar(times))
-        grid = cls(calendar, float(calendar(times)[0]), float(distances.min()))
+        places = calendar(times)  # numbers that grow alike by each day, working day or month
+        distances = np.diff(places)
+        grid = cls(calendar, origin=float(places[0]), length=float(distances.min()))
         steps = distances / grid.length
-        if (np.abs(steps - np.round(steps)) <= NEARLY).all():
+        is_whole = np.abs(steps - np.round(steps)) <= NEARLY
+        if is_whole.all():
             return grid
-
-        def places(moments: Floats) -> Floats:
-            """The place of the last time up to each moment; -1 before the first."""
-            return np.searchsorted(times, moments, side="right").astype(np.float64) - 1.0
-
-        return cls(places, is_even=False)
+        return cls(partial(_index_of_last, times), is_even=False)
 
     def steps(self, moments: Floats) -> Ints:
         """The number of whole steps from the first time to each; negative before it.

@@ -97,34 +97,37 @@ class TimeOrder:
         return self._values_at(actual, self.step - season * seasons, season)
 
     def _values_at(self, actual: Floats, step: Ints, season: int) -> Floats:
-        """The actual value of each row's series at these steps, for a season of one step the last
-        value up to them; NaN where the table has none.
+        """The actual value of each row's series at the row's element of `step`; NaN where the table
+        has none. With a season of one step, if there is no value at the step, the last one before.
         """
-        known, first = np.unique(self._keys(self.step), return_index=True)
-        wanted = self._keys(step)
-        found = np.searchsorted(known, wanted, side="right") - 1
-        row = first[found]
-        is_known = (step >= 0) & (found >= 0)
-        is_known &= self.series[row] == self.series if season == 1 else known[found] == wanted
-        return np.where(is_known, actual[row], np.nan)
+        # one key for each series and step, ascending by series, then by step
+        table_keys, first_row = np.unique(self._keys(self.step), return_index=True)
+        keys = self._keys(step)
+        position = np.searchsorted(table_keys, keys, side="right") - 1  # of the last key up to it
+        row = first_row[position]
+        exists = (step >= 0) & (position >= 0)
+        if season == 1:
+            exists &= self.series[row] == self.series  # else the key is of the series before
+        else:
+            exists &= table_keys[position] == keys
+        return np.where(exists, actual[row], np.nan)
 
     def naive_scales(self, actual: Floats, season: int = 1) -> Scales:
-        """By what MASE and RMSSE divide: the errors of forecasting each value of a series by that
-        one season before, each time once; NaN for a series without such a value.
+        """The divisors of MASE and of RMSSE for each row: the mean absolute and the mean squared
+        error of forecasting each value of the row's series by that one season before; NaN for a
+        series without such a value. A step of a series that several rows have counts once.
         """
-        once = np.unique(self._keys(self.step), return_index=True)[1]
-        before = self._values_at(actual, self.step - season, season)
-        errors = (actual - before)[once]
-        series = self.series[once]
-        known = ~np.isnan(errors)
-
-        def mean(values: Floats) -> Floats:
-            """The mean of each row's series."""
-            count = np.bincount(series[known], minlength=self.series.max() + 1)
-            total = np.bincount(series[known], values[known], len(count))
-            return ratio(total, count)[self.series]
-
-        return Scales(mean(np.abs(errors)), mean(errors**2))
+        _, first_row = np.unique(self._keys(self.step), return_index=True)  # of each series, step
+        naive_forecast = self._values_at(actual, self.step - season, season)
+        error = (actual - naive_forecast)[first_row]
+        series = self.series[first_row]
+        has_forecast = ~np.isnan(error)
+        error = error[has_forecast]
+        series = series[has_forecast]
+        count = np.bincount(series, minlength=self.series.max() + 1)
+        absolute = ratio(np.bincount(series, np.abs(error), len(count)), count)
+        squared = ratio(np.bincount(series, error**2, len(count)), count)
+        return Scales(absolute[self.series], squared[self.series])
 
 
 def mean_of_series(actual: Floats, weight: Floats, series: Ints) -> Floats:

@@ -481,7 +481,7 @@ def _pooled_rows(rows: Rows) -> PooledRows:
     """The cells of rows in a table of at most `MOST_CELLS` thresholds, see `cells`."""
     threshold = pool(rows.counts, cells(rows.counts, MOST_CELLS)).threshold
     # a row's cell is searched for among the ends of cells only: these stay in the processor's cache
-    cell = influence.place(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
+    cell = influence.threshold_index(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
     is_negative = rows.actual == 0
     return PooledRows(threshold, cell + len(threshold) * is_negative)
 
@@ -613,7 +613,7 @@ class ThresholdChoice:
         """The result of `of_parts` for rows in memory, whose units are put into parts at random."""
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
-        candidate = influence.place(threshold, rows.scores)  # of each row
+        candidate = influence.threshold_index(threshold, rows.scores)  # of each row
         parts = min(units.total, PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts

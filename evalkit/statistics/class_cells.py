@@ -397,7 +397,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     untransformed: the value, or that of the metric that it transforms. n: the number of units, or
     of rows. freedom: Kish's number of them, less 1. tables: counts by score. system: its number.
     powers: for unweighted rows, by pair of systems (lower number first), Σ l² and Σ l⁴ of the
-    influence l on their difference: (classes, 2). class_rows: the number of rows of each class,
+    influence l on their difference: (classes, 2). rows_per_class: the number of rows of each class,
     empty if rows may have several labels.
     """
 
@@ -409,7 +409,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     tables: score_kinds.Tables = None  # type: ignore[assignment]  # a mean over classes has none
     system: int = 0
     powers: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
-    class_rows: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    rows_per_class: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     error_method: ClassVar[str] = "influence sums, two passes"
 
@@ -439,9 +439,9 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         """
         if not self.powers:
             return NO_CLASSES
-        occurs = self.class_rows > 0
+        occurs = self.rows_per_class > 0
         squares, _ = self._difference_powers(other).T  # of each class; the fourth powers
-        return ClassSquares(squares[: len(occurs)][occurs], self.class_rows[occurs])
+        return ClassSquares(squares[: len(occurs)][occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference, from its powers if they are

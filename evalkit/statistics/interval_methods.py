@@ -418,7 +418,7 @@ def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The area under the ROC curve with the interval of `closed_forms.auc_interval` from DeLong's
     standard error.
     """
-    table = statistic.tables.chances
+    table = statistic.tables.midpoint_counts
     area = statistic.value
     error = float(np.sqrt(influence.auc_variance(table, area)))
     return closed_forms.auc_interval(
@@ -464,7 +464,7 @@ def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     precision of 1 / the lower limit of the base rate.
     """
     estimate = ranged_t_by_unit(statistic, options)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.decision_counts
     units = statistic.freedom + 1  # Kish's number
     base_rate = float(ratio(decisions.positives, decisions.total))
     base_limits = intervals.wilson(base_rate * units, units, level=options.level)
@@ -489,7 +489,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Decision)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.decision_counts
     # the first element counts rows predicted positive, the second the others
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
@@ -515,7 +515,7 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.decision_counts
     tp, fn = decisions.positive
     fp, _ = decisions.negative
     estimate = closed_forms.overlap(
@@ -537,7 +537,7 @@ def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     for share in kind.shares:
         estimate = wilson(replace(statistic, metric_at_k=MetricAtK(share)), options)
         parts.append(closed_forms.WeightedEstimate(weight, estimate, uncorrelated))
-    n = int(statistic.tables.cut.total)
+    n = int(statistic.tables.decision_counts.total)
     return closed_forms.mover_mean(parts, n=n, level=options.level)
 
 
@@ -636,7 +636,7 @@ def _picked(statistic: ScoreStatistic) -> PickedRows:
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.score_table(statistic.tables)
-    picked = kind.picked(table)
+    picked = kind.selected_rows(table)
     return PickedRows(picked.hits, picked.rows, picked.border_share, table)
 
 
@@ -708,7 +708,7 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfRates)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.decision_counts
     # the first element counts rows predicted positive, the last one all rows
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)

@@ -529,7 +529,7 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         # of a positive row, then a negative one (lines), predicted positive or not (columns)
-        influence = kind.influence_table(statistic.tables.cut)
+        influence = kind.influence_table(statistic.tables.decision_counts)
         change = influence[:, 1] - influence[:, 0]  # of a row whose decision changes
         variance += ADDED_ROWS * change**2
     return variance
@@ -639,7 +639,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     assert isinstance(kind, score_kinds.Lift)
     assert kind.share is not None
     precision = MetricAtK(kind.share)
-    decisions = first.tables.cut  # counts of the decisions at the threshold
+    decisions = first.tables.decision_counts  # counts of the decisions at the threshold
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
         """The difference of the lifts, from that of the precisions; the base rate is estimated."""

@@ -282,7 +282,7 @@ class BinaryStudy(row_study.RowStudy):
         """The counts of a system, with bins represented by a score within them, for metrics of
         probabilities.
         """
-        return self._tables(system).chances
+        return self._tables(system).midpoint_counts
 
     @property
     def counts_by_system(self) -> dict[str, Counts]:
@@ -386,7 +386,7 @@ class BinaryStudy(row_study.RowStudy):
         for name in self.order:
             if self.decision_column:
                 t = np.nan
-                d = counts.at(self.own_rows[name].cut, 1.0)  # of a cut, 1 is what is predicted
+                d = counts.at(self.own_rows[name].decision_counts, 1.0)  # 1 is what is predicted
             else:
                 t = self.thresholds[name]
                 d = counts.at(self.table(name), t)
@@ -876,7 +876,9 @@ def _first_reading(
     if checked.rule.fixed is not None:
         exact_thresholds = [checked.rule.at(NOTHING, data.precision(name)[0]) for name in systems]
     return BinaryFirstReading(
-        counting=class_cells.CellCounter(2, data.scale, data.squares, labels_study.FEW, few),
+        counting=class_cells.CellCounter(
+            classes=2, scale=data.scale, square_scale=data.squares, bins=labels_study.FEW, few=few
+        ),
         loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
         max_ids=data.table.ids_held,
@@ -911,7 +913,7 @@ def _second_reading(
             influence_tables = [
                 [ScoreInfluence.from_table(chosen, measured.scores(group, i, 0))] for i in systems
             ]
-            mean = MeanInfluence(influence_tables, np.ones(1), strata=2)
+            mean = MeanInfluence(influence_tables, np.ones(1), n_strata=2)
             means[GroupMetric(group, chosen.label)] = mean
     if not decision_groups:
         return None

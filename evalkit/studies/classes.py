@@ -557,7 +557,9 @@ def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
     return ClassFirstReading(
         scored=of.scored,
-        counting=class_cells.CellCounter(k, of.scale, of.squares, limits.bins, few),
+        counting=class_cells.CellCounter(
+            classes=k, scale=of.scale, square_scale=of.squares, bins=limits.bins, few=few
+        ),
         loss_adder=TermAdder.uncentred(metrics, systems, few, class_rows),
         slices_losses=sliced,
         slices_scores=bool(_ordered(primary)),
@@ -581,7 +583,7 @@ def _second_reading(
                 for i in systems
             ]
             key = GroupMetric(group, chosen.label)
-            means[key] = MeanInfluence(influence_tables, np.full(k, 1 / k), strata=k)
+            means[key] = MeanInfluence(influence_tables, np.full(k, 1 / k), n_strata=k)
     if means:
         return SecondReading(first=measured.first, plain=measured.plain, means=means)
     return None

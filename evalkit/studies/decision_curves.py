@@ -13,7 +13,13 @@ from evalkit.arrays import Floats
 from evalkit.measured.rows import RowsInMemory
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.curves import decision_curve, net_benefit, odds, treat_all
+from evalkit.metrics.curves import (
+    NetBenefitCurve,
+    decision_curve,
+    net_benefit,
+    odds,
+    treat_all,
+)
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import units_of
 from evalkit.statistics.spread import kish
@@ -51,7 +57,7 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.Data
     """
     first = next(iter(tables.values()))
     lines = {name: decision_curve(table, FINE_PROBABILITIES) for name, table in tables.items()}
-    lines[ALL] = (FINE_PROBABILITIES, treat_all(first, FINE_PROBABILITIES))
+    lines[ALL] = NetBenefitCurve(FINE_PROBABILITIES, treat_all(first, FINE_PROBABILITIES))
     lowest = LOWEST * counts.base_rate(first)
     frames = []
     for name, (x, y) in lines.items():

@@ -333,7 +333,9 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
     kind = primary.metric.kind
     return LabelFirstReading(
         thresholds=thresholds,
-        counting=CellCounter(2, data.scale, data.squares, FEW, few),
+        counting=CellCounter(
+            classes=2, scale=data.scale, square_scale=data.squares, bins=FEW, few=few
+        ),
         loss_adder=label_term_adder(tuple(losses), len(systems), few, thresholds),
         hits=hits | {TOP: top_hits},
         slice_hits={name: hit for name, hit in hits.items() if name == primary.label},

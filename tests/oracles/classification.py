@@ -115,7 +115,7 @@ def _metric(found: Tally, where: str, rows: Rows, name: str, value: float, value
     elif here in lookup.TABLES["counts"]:
         found.check(where, lookup.find_metric(here, "counts").value(rows), value)
     elif name in ("tp", "fp", "tn", "fn"):
-        found.check(where, float(getattr(rows.cut, name)[0]), value)
+        found.check(where, float(getattr(rows.decision_counts, name)[0]), value)
     elif name.startswith(("precision_top_", "lift_top_")):
         share = float(name.rsplit("_", 1)[1])
         top = curves.at_depth(c, np.ceil(share * c.total))
