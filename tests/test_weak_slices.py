@@ -61,7 +61,7 @@ def planted_study() -> Any:
 
 def test_sums_of_a_slice_by_hand() -> None:
     excess = excess_of([1, 0, 0, 1, 0, 1, 0, 1])  # ±0.5 around the mean
-    sums = excess.of_cells(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
+    sums = excess.sums_by_cell(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
     assert sums.total.tolist() == pytest.approx([-1, 1])
     assert sums.share.tolist() == [0.5, 0.5]
     # each of 8 rows adds (0.5 · 0.5)² to the variance
@@ -73,7 +73,7 @@ def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
     values = np.zeros(100)
     values[:10] = 1
     cell = (np.arange(100) >= 60).astype(int)
-    sums = excess_of(values).of_cells(cell, 2)
+    sums = excess_of(values).sums_by_cell(cell, 2)
     pooled = 0.09 * 100 * 0.4 * 0.6
     own = 40 * 0.01 * 0.36 + (10 * 0.81 + 50 * 0.01) * 0.16
     assert own < pooled
@@ -84,7 +84,7 @@ def test_sums_of_clusters_by_hand() -> None:
     unit = np.repeat(np.arange(4), 2)
     excess = excess_of([3, 1, -1, -3, 2, 0, 0, -2], unit)
     cell = np.repeat([1, 0, 1, 0], 2)
-    sums = excess.of_cells(cell, 2)
+    sums = excess.sums_by_cell(cell, 2)
     # units add (4, −4, 2, −2) · (0.5, −0.5, 0.5, −0.5)
     assert sums.total[1] == 6
     assert sums.scale[1] >= np.sqrt(4 + 4 + 1 + 1)
@@ -94,9 +94,9 @@ def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(0, 1, 200)
     cell = rng.integers(0, 3, 200)
-    once = excess_of(values).of_cells(cell, 3).standardised
+    once = excess_of(values).sums_by_cell(cell, 3).standardised
     unit = np.repeat(np.arange(200), 3)
-    thrice = excess_of(np.repeat(values, 3), unit).of_cells(np.repeat(cell, 3), 3).standardised
+    thrice = excess_of(np.repeat(values, 3), unit).sums_by_cell(np.repeat(cell, 3), 3).standardised
     assert thrice == pytest.approx(once)
 
 
@@ -121,16 +121,16 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
 
 def test_candidates_are_large_enough_and_so_is_the_rest() -> None:
     code = np.repeat([0, 1, 2], [3000, 20, 5])
-    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 30.25)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 3)], np.arange(3025), 2, 30.25)]
     assert cells[0].conditions == []  # 20 and 5 rows are less than 1 %, and so is the rest of 0
-    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 20)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 3)], np.arange(3025), 2, 20)]
     assert cells[0].conditions == [(Condition(0, 0),), (Condition(0, 1),)]
 
 
 def test_a_slice_of_few_units_is_no_candidate() -> None:
     code = np.repeat([0, 1], [500, 500])
     unit = np.where(code == 0, np.arange(1000) % 10, np.arange(1000))
-    cells = [*weak_slices.cells_of([attribute(code, 2)], ek_codes(unit), 1, 10)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 2)], ek_codes(unit), 1, 10)]
     assert cells[0].conditions == [(Condition(0, 1),)]
 
 
