@@ -593,7 +593,7 @@ def ranges(
     if bits:
         all_draws += 1  # the last one flips nothing; all sign vectors include it
     low, high = (memory or Memory()).for_ends(all_draws)
-    _set_whole_line(low, high, -1)
+    _set_whole_line(low, high, draws=-1)  # of the last one; of all vectors it is overwritten
     start = 0
     for drawn in sums(total - mean * count, bits):
         stop = start + drawn.size
@@ -604,7 +604,7 @@ def ranges(
         np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
         np.minimum(flipped_mean, unflipped_mean, out=low[start:stop])
         start = stop
-    _set_whole_line(low, high, factors.all_or_none)
+    _set_whole_line(low, high, draws=factors.all_or_none)
     if order.own_mirror and bits:
         # −total has the same draws, and must have the mirrored ranges: so half of the ranges are
         # replaced by the mirrored other half

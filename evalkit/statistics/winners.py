@@ -64,17 +64,18 @@ def against_rest(
     weight = finite("weights", weights)
     if value.size < 2:
         raise InputError(f"values must hold at least two, got {value.size}")
-    # a row per slice with the coefficients of its difference: 1, and − the weight shares of others
-    others = np.tile(weight, (value.size, 1))
-    np.fill_diagonal(others, 0.0)
-    shares = ratio(others, others.sum(axis=1, keepdims=True))
+    # a row per slice, with the weight of each other slice in the mean of the others
+    other_weights = np.tile(weight, (value.size, 1))
+    np.fill_diagonal(other_weights, 0.0)
+    shares = ratio(other_weights, other_weights.sum(axis=1, keepdims=True))
+    # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     covariance = (contrasts * variance) @ contrasts.T
     error = np.sqrt(np.diag(covariance))
     correlation = np.nan_to_num(ratio(covariance, np.outer(error, error)))
     z = np.nan_to_num(ratio(contrasts @ value, error))
     adjusted = max_t_of_sums(z, correlation, rng=rng)
-    return AgainstRest(shares @ value, error, adjusted)
+    return AgainstRest(rest=shares @ value, error=error, adjusted=adjusted)
 
 
 def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -98,14 +99,14 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     error = finite("errors", errors)
     if value.size < 2 or not (error > 0).all():
         raise InputError("values must hold at least two, with errors above 0")
-    first = int(value.argmax())
-    scale = float(error[first])
-    top = float(value[first])
-    second = float(np.delete(value, first).max())
+    top = int(value.argmax())
+    highest_value = float(value[top])
+    highest_error = float(error[top])
+    second_highest = float(np.delete(value, top).max())
     alpha = 1 - level
     # the simultaneous interval of all m values errs with probability PROJECTED · α (Šidák)
     level_of_each = (1 - PROJECTED * alpha) ** (1 / value.size)
-    half_width = normal_quantile(level_of_each) * scale
+    half_width = normal_quantile(level_of_each) * highest_error
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
     tail = alpha * (1 - PROJECTED) / (1 - PROJECTED * alpha) / 2
 
@@ -116,10 +117,18 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
             """True if the tested value lies below the true value that is searched: the larger it
             is, the smaller the probability of at most the observed value.
             """
-            low = max(second, tested - half_width)
-            return _share_below(top, tested, scale, low, tested + half_width) > share
+            probability = _truncated_normal(
+                highest_value,
+                mean=tested,
+                error=highest_error,
+                low=max(second_highest, tested - half_width),
+                high=tested + half_width,
+            )
+            return probability > share
 
-        return bisect(is_lower, inside=top - half_width, outside=top + half_width).inside
+        # the true value lies within the simultaneous interval
+        lowest = highest_value - half_width
+        return bisect(is_lower, inside=lowest, outside=highest_value + half_width).inside
 
     return Estimate(
         value=true_value(0.5),
@@ -131,16 +140,17 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     )
 
 
-def _share_below(x: float, mean: float, scale: float, low: float, high: float) -> float:
-    """The probability of at most x, of a normal distribution truncated to the range from low to
-    high.
+def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: float) -> float:
+    """The distribution function at x, the probability of at most x, of a normal distribution
+    truncated to the range from `low` to `high`; 1 if the range is empty or has no probability.
     """
     from scipy.special import ndtr
 
-    below = ndtr((low - mean) / scale)
-    inside = ndtr((high - mean) / scale) - below
-    if inside <= 0:
-        # The mean is so low that the range, which begins at the second highest value, is empty or
-        # has no probability. Any observed value is then too high for it: the search must go up.
+    below_range = ndtr((low - mean) / error)
+    within_range = ndtr((high - mean) / error) - below_range
+    if within_range <= 0:
+        # In `highest` the range begins at the second highest value: the mean is far below it, so
+        # that any observed value is too high for this mean, and the search must go up.
         return 1.0
-    return float(np.clip((ndtr((x - mean) / scale) - below) / inside, 0.0, 1.0))
+    below_x = ndtr((x - mean) / error) - below_range
+    return float(np.clip(below_x / within_range, 0.0, 1.0))
