@@ -196,7 +196,7 @@ def revenue(g, n):
 def test_many_units_are_left_to_welch():
     first = rng(1).exponential(1, 3_000)
     second = rng(2).exponential(1, 20_000)
-    assert not independent.fits(first, second)
+    assert not independent.needs_permutation(first, second)
 
 
 def test_strata_are_permuted_by_themselves():
@@ -231,7 +231,7 @@ def test_an_arm_whose_sample_is_not_skewed_is_still_permuted():
     """Eight in ten samples of so few buyers hide the tail that the other arm shows."""
     first = np.array([0.0] * 20 + [0.4, 0.5])
     second = revenue(rng(3), 200)
-    assert independent.fits(first, second)
+    assert independent.needs_permutation(first, second)
 
 
 def test_the_standard_error_of_the_permutation_as_observed_is_welchs():

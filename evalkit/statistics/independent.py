@@ -317,7 +317,7 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
     return float(skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
 
-def fits(first: Floats, second: Floats) -> bool:
+def needs_permutation(first: Floats, second: Floats) -> bool:
     """True if `studentised` should replace Welch's t: the difference of the means is skewed, and
     there are few enough units to permute, about 16,000 that do not have the most frequent value.
     """
@@ -383,20 +383,24 @@ def studentised(
     by_difference = permutations.as_polynomials(
         _null_of_difference, centre=value, step=standard_error
     )
+    p = permutations.p
+    interval = partial(_difference_interval, by_difference, value, p, units)
+    return compare(interval, p, level=level, unit=unit, method=METHOD, tails=permutations.tails)
 
-    def interval(level_of_limits: float) -> Estimate:
-        """The difference with the farthest ones on each side that the test does not reject."""
-        farthest = Interval(
-            low=_difference_limit(by_difference, value, level_of_limits, BELOW),
-            high=_difference_limit(by_difference, value, level_of_limits, ABOVE),
-        )
-        # the search is not exact: 0 must lie outside exactly if p rejects it
-        low, high = limits_agreeing(value, farthest, permutations.p, level_of_limits)
-        return Estimate(value, low, high, level_of_limits, units, METHOD)
 
-    return compare(
-        interval, permutations.p, level=level, unit=unit, method=METHOD, tails=permutations.tails
+def _difference_interval(
+    by_difference: PermutationPolynomials, value: float, p: float, units: int, level: float
+) -> Estimate:
+    """The observed difference with the farthest differences on each side that the test at this
+    level does not reject. p: that of no difference.
+    """
+    farthest = Interval(
+        low=_difference_limit(by_difference, value, level, BELOW),
+        high=_difference_limit(by_difference, value, level, ABOVE),
     )
+    # the search is not exact, but 0 must lie outside exactly if p rejects it
+    low, high = limits_agreeing(value, farthest, p, level)
+    return Estimate(value, low, high, level, units, METHOD)
 
 
 def _difference_limit(
@@ -463,10 +467,9 @@ def permuted_lift(
         first_values, second_values, strata=None, rng=rng, max_enumerated=ALL_PERMUTATIONS
     )
     value = float(ratio(first_values.mean(), second_values.mean())) - 1
-    observed_ratio = 1 + value
     ratio_exists = bool(second_values.any())  # no value is negative: the mean is 0 only if all are
     p = permutations.p if ratio_exists else np.nan
-    n = first_values.size + second_values.size
+    units = first_values.size + second_values.size
 
     def null_of_ratio(quotient: float) -> Null:
         """The hypothesis that the first mean is `quotient` times the second."""
@@ -475,21 +478,26 @@ def permuted_lift(
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
     by_ratio = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
-
-    def interval(level_of_limits: float) -> Estimate:
-        """The lift with the farthest ones on each side that the test does not reject."""
-        if not ratio_exists:
-            return Estimate(value, np.nan, np.nan, level_of_limits, n, METHOD)
-        farthest = Interval(
-            low=_ratio_limit(by_ratio, observed_ratio, level_of_limits, BELOW) - 1,
-            high=_ratio_limit(by_ratio, observed_ratio, level_of_limits, ABOVE) - 1,
-        )
-        # the search is not exact: 0 must lie outside exactly if p rejects it
-        low, high = limits_agreeing(value, farthest, p, level_of_limits)
-        return Estimate(value, low, high, level_of_limits, n, METHOD)
-
+    interval = partial(_lift_interval, by_ratio, value, p, units)
     tails = permutations.tails if ratio_exists else None
     return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
+
+
+def _lift_interval(
+    by_ratio: PermutationPolynomials, value: float, p: float, units: int, level: float
+) -> Estimate:
+    """The observed lift with the farthest lifts on each side that the test at this level does not
+    reject. p: that of no difference, NaN if the lift does not exist: then there are no limits.
+    """
+    if np.isnan(p):
+        return Estimate(value, np.nan, np.nan, level, units, METHOD)
+    farthest = Interval(
+        low=_ratio_limit(by_ratio, 1 + value, level, BELOW) - 1,
+        high=_ratio_limit(by_ratio, 1 + value, level, ABOVE) - 1,
+    )
+    # the search is not exact, but 0 must lie outside exactly if p rejects it
+    low, high = limits_agreeing(value, farthest, p, level)
+    return Estimate(value, low, high, level, units, METHOD)
 
 
 def _ratio_limit(

@@ -7,7 +7,7 @@ The page prints its description of methods from this table.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -360,24 +360,36 @@ def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) 
     The lower limit is that of (share of the first system's classes that are known to reach the
     target − share of the second's that may); for the upper limit the roles are exchanged.
     """
-    classes = _PredictedClasses.of_statistic(first)
-    other_classes = _PredictedClasses.of_statistic(second)
-    same_decisions = first.decides_same(second)
-
-    def interval(level: float) -> Estimate:
-        """The difference of both coverages, between its least and its largest value."""
-        known_share = classes.share(classes.known(level))
-        other_known_share = other_classes.share(other_classes.known(level))
-        if same_decisions:  # then both have the same classes, whichever these are
-            return _share_difference(known_share, other_known_share, level)
-        possible_share = classes.share(classes.possible(level))
-        other_possible_share = other_classes.share(other_classes.possible(level))
-        low = _share_difference(known_share, other_possible_share, level).low
-        high = _share_difference(possible_share, other_known_share, level).high
-        return Estimate(first.value - second.value, low, high, level, first.n, COVERAGE_LIMITS)
-
+    interval = partial(
+        _coverage_difference,
+        _PredictedClasses.of_statistic(first),
+        _PredictedClasses.of_statistic(second),
+        same_decisions=first.decides_same(second),
+    )
     return significance.by_limits(
         interval, level=options.level, unit=options.unit, method=COVERAGE_LIMITS
+    )
+
+
+def _coverage_difference(
+    first: "_PredictedClasses", second: "_PredictedClasses", level: float, *, same_decisions: bool
+) -> Estimate:
+    """The difference of two class coverages with the limits of `_coverage_test` at this level.
+    same_decisions: True if both systems predict the same class for every row.
+    """
+    known_share = first.share(first.known(level))
+    second_known_share = second.share(second.known(level))
+    if same_decisions:  # then both have the same classes, whichever these are
+        return _share_difference(known_share, second_known_share, level)
+    possible_share = first.share(first.possible(level))
+    second_possible_share = second.share(second.possible(level))
+    return Estimate(
+        first.statistic.value - second.statistic.value,
+        low=_share_difference(known_share, second_possible_share, level).low,
+        high=_share_difference(possible_share, second_known_share, level).high,
+        level=level,
+        n=first.statistic.n,
+        method=COVERAGE_LIMITS,
     )
 
 

@@ -428,7 +428,7 @@ def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The area under the ROC curve with the interval of `closed_forms.auc_interval` from DeLong's
     standard error.
     """
-    table = statistic.tables.chances
+    table = statistic.tables.chances  # counts at or above each score, as a probability
     area = statistic.value
     error = float(np.sqrt(influence.auc_variance(table, area)))
     return closed_forms.auc_interval(
@@ -440,7 +440,7 @@ def ranged_t_of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the logit or log scale of the metric's range, for unweighted rows, on as many degrees of
     freedom as the rarer class has rows, less 1: that class decides how well the error is known.
     """
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     freedom = min(table.positives, table.negatives) - 1
     error = statistic.table_spread.error
     return t_on_range(statistic, error, options, freedom=freedom, n=int(table.total))
@@ -460,7 +460,7 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     estimate = ranged_t_of_table(statistic, options)
     if not kind.biased:  # of the metrics of the order of scores only average precision is
         return estimate
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     rare = 1 < table.positives < min(FEW_POSITIVES, RARE * table.total)
     if not rare or not 0 < statistic.value < 1:  # at 0 or 1 there is no bias to correct
         return estimate
@@ -474,7 +474,7 @@ def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     precision of 1 / the lower limit of the base rate.
     """
     estimate = ranged_t_by_unit(statistic, options)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.cut  # counts of the decisions at the threshold
     units = statistic.freedom + 1  # Kish's number
     base_rate = float(ratio(decisions.positives, decisions.total))
     base_limits = intervals.wilson(base_rate * units, units, level=options.level)
@@ -499,7 +499,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Decision)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.cut  # counts of the decisions at the threshold
     # the first element counts rows predicted positive, the second the others
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
@@ -524,8 +524,8 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
-    decisions = statistic.tables.cut
-    tp, fn = decisions.positive
+    decisions = statistic.tables.cut  # counts of the decisions at the threshold
+    tp, fn = decisions.positive  # of rows predicted positive, and of the others
     fp, _ = decisions.negative
     estimate = closed_forms.overlap(
         tp, fn, fp, weight=kind.weight, times=kind.times, level=options.level
@@ -558,7 +558,7 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
     the value less a bootstrap quantile of how much choosing the threshold can add. rows_per_weight:
     the number of independent rows that a weight of 1 represents.
     """
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     widest, sign = influence.widest_gap(table)  # its threshold's number; sign of TPR − FPR there
     positives = max(round(table.positives * rows_per_weight), 2)
     negatives = max(round(table.negatives * rows_per_weight), 2)
@@ -593,7 +593,7 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`gap` for clustered or weighted rows, as if there were so many independent rows that the
     distance at the chosen threshold has the same variance.
     """
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     error = statistic.spread.error
     sizes = np.array([table.positives, table.negatives])
     if error > 0:
@@ -620,7 +620,7 @@ def at_rate(
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     # the positives that belong to the negatives of the sample at the stated base rate
     positives = kind.positives_of(table)
     if positives >= min(RESOLVED, table.positives):
@@ -722,7 +722,7 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfRates)
-    decisions = statistic.tables.cut
+    decisions = statistic.tables.cut  # counts of the decisions at the threshold
     # the first element counts rows predicted positive, the last one all rows
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)

@@ -370,7 +370,7 @@ def _every_sign_vector(n: int) -> Iterator[SignedSums]:
     other_units = n - first_units
     for block in range(1 << other_units):
         # bit i of the number of the block is the sign of other unit i, 1 for −
-        bits = block >> np.arange(other_units) & 1
+        bits = (block >> np.arange(other_units) & 1).astype(np.float64)
         yield partial(_sums_of_block, other_signs=1.0 - 2.0 * bits)
 
 

@@ -541,8 +541,9 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     for statistic in (first, second):
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        decisions = statistic.tables.cut  # counts of the decisions at the threshold
         # of a positive row, then a negative one (lines), predicted positive or not (columns)
-        influence = kind.influence_table(statistic.tables.cut)
+        influence = kind.influence_table(decisions)
         if_positive, if_negative = influence.T
         variance += ADDED_ROWS * (if_negative - if_positive) ** 2
     return variance
@@ -722,7 +723,7 @@ def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
-    if independent.fits(treatment, control):
+    if independent.needs_permutation(treatment, control):
         return independent.studentised(
             treatment, control, rng=options.rng, level=options.level, unit=options.unit
         )
@@ -777,7 +778,10 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
-    if independent.fits(treatment, control) and min(treatment.min(), control.min()) >= 0:
+    if (
+        independent.needs_permutation(treatment, control)
+        and min(treatment.min(), control.min()) >= 0
+    ):
         return independent.permuted_lift(treatment, control, rng=options.rng, level=options.level)
     return independent.lift(
         independent.mean_of(treatment), independent.mean_of(control), level=options.level

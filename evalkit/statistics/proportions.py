@@ -288,7 +288,7 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     if differing == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     exact = binomial_test(wins, differing, level=level, unit=unit)
-    p = signflip.fair_coin(wins, differing)
+    p = signflip.fair_coin(wins, differing)  # the same p in closed form, which is never 0
     return replace(exact, p_value=p, adjusted=p, method="sign test (not of a mean)")
 
 

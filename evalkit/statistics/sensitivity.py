@@ -203,17 +203,18 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
     usual_error = (estimate.high - estimate.low) / 2 / normal_quantile(estimate.level)
     if not usual_error > 0:
         return lambda value: np.nan
-
-    def scale(value: float) -> float:
-        """The standard error up to a constant factor."""
-        if not np.isfinite(ends.low):
-            return 1.0
-        above = max(value - ends.low, 0.0)
-        if not np.isfinite(ends.high):
-            return above
-        return float(np.sqrt(above * max(ends.high - value, 0.0)))
-
-    usual_scale = scale(estimate.value)
+    usual_scale = _error_scale(estimate.value, ends)
     if usual_scale == 0:  # at an end of the range there is no factor: taken as constant
         return lambda value: usual_error
-    return lambda value: usual_error * scale(value) / usual_scale
+    return lambda value: usual_error * _error_scale(value, ends) / usual_scale
+
+
+def _error_scale(value: float, ends: Interval) -> float:
+    """The standard error at a true value up to a constant factor, see `error_by_value`."""
+    if not np.isfinite(ends.low):
+        return 1.0
+    above_low = max(value - ends.low, 0.0)
+    if not np.isfinite(ends.high):
+        return above_low
+    below_high = max(ends.high - value, 0.0)
+    return float(np.sqrt(above_low * below_high))

@@ -47,17 +47,14 @@ NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 Result = TypeVar("Result")
 
 
-def replayed(
-    size: int,
-) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """A decorator that caches the results of a function `draw(rng, *sizes)`, by the state of the
+def replayed(draw: Callable[..., Result]) -> Callable[..., Result]:
+    """A function `draw(rng, *sizes)` with its last `STREAMS` results cached, by the state of the
     random generator and the sizes.
 
-    Where a result is cached, the generator is set to the state that drawing would have left. size:
-    the number of results that are kept.
+    Where a result is cached, the generator is set to the state that drawing would have left.
 
     >>> times = []
-    >>> @replayed(2)
+    >>> @replayed
     ... def draw(rng, size):
     ...     times.append(size)
     ...     return rng.random(size).tolist()
@@ -66,30 +63,25 @@ def replayed(
     (True, [2], True)
     """
 
-    def decorate(draw: Callable[..., Result]) -> Callable[..., Result]:
-        """`draw` with its last results cached."""
+    @lru_cache(STREAMS)
+    def draw_from(
+        kind: type[np.random.BitGenerator], state: bytes, *sizes: int
+    ) -> tuple[Result, Mapping[str, object]]:
+        """The result from this pickled state of a generator, and its state afterwards."""
+        bits = kind()
+        bits.state = pickle.loads(state)
+        result = draw(np.random.Generator(bits), *sizes)
+        return result, bits.state
 
-        @lru_cache(size)
-        def draw_from(
-            kind: type[np.random.BitGenerator], state: bytes, *sizes: int
-        ) -> tuple[Result, Mapping[str, object]]:
-            """The result from this pickled state of a generator, and its state afterwards."""
-            bits = kind()
-            bits.state = pickle.loads(state)
-            result = draw(np.random.Generator(bits), *sizes)
-            return result, bits.state
+    @wraps(draw)
+    def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
+        """The result for this generator, which is left as if it had drawn."""
+        bits = rng.bit_generator
+        result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
+        bits.state = after
+        return result
 
-        @wraps(draw)
-        def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
-            """The result for this generator, which is left as if it had drawn."""
-            bits = rng.bit_generator
-            result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
-            bits.state = after
-            return result
-
-        return draw_or_replay
-
-    return decorate
+    return draw_or_replay
 
 
 def enumerated(values: Floats) -> Floats:
@@ -870,7 +862,7 @@ def _uniform(rng: np.random.Generator, size: int) -> Floats:
     return _uniform_blocks(rng, _ceil_divide(size, BLOCK) * BLOCK)[:size]
 
 
-@replayed(STREAMS)
+@replayed
 def _uniform_blocks(rng: np.random.Generator, size: int) -> Floats:
     """The next uniform numbers of `rng`, shape (size,)."""
     return rng.random(size)

@@ -752,7 +752,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
         joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
-        row_class = kind.strata(joint.first.rows)
+        row_class = kind.strata(joint.first.rows)  # the number of each row's class
         assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(row_class, joint.square_weight * influence**2)

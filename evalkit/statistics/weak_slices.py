@@ -541,13 +541,14 @@ def _explained_by_first(
 def _widest_explaining_first(
     finds: Sequence[Find], masks: Mapping[Conditions, Bools], excess: Excess
 ) -> Find:
-    """The find with the most rows without whose effect the first one shows no sign of an effect;
-    the first itself if there is no wider one. masks: the rows of each find.
+    """Of the finds that explain the first one, which it does itself, that with the most rows: one
+    explains it if, without the effect of that one, the evidence for the first is below EXPLAINED.
+    masks: the rows of each find.
     """
     first = finds[0]
     first_mask = masks[first.conditions]
-    by_width = sorted(finds, key=lambda find: -int(masks[find.conditions].sum()))
-    for find in by_width:
+    widest_first = sorted(finds, key=lambda find: -int(masks[find.conditions].sum()))
+    for find in widest_first:
         without_find = excess.without_effect(masks[find.conditions])
         if find is first or without_find.evidence_of(first_mask) < EXPLAINED:
             return find

@@ -100,44 +100,62 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     if value.size < 2 or not (error > 0).all():
         raise InputError("values must hold at least two, with errors above 0")
     top = int(value.argmax())
-    highest_value = float(value[top])
-    highest_error = float(error[top])
-    second_highest = float(np.delete(value, top).max())
     alpha = 1 - level
     # the simultaneous interval of all m values errs with probability PROJECTED · α (Šidák)
     level_of_each = (1 - PROJECTED * alpha) ** (1 / value.size)
-    half_width = normal_quantile(level_of_each) * highest_error
+    observed = HighestValue(
+        value=float(value[top]),
+        error=float(error[top]),
+        second_highest=float(np.delete(value, top).max()),
+        half_width=normal_quantile(level_of_each) * float(error[top]),
+    )
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
     tail = alpha * (1 - PROJECTED) / (1 - PROJECTED * alpha) / 2
-
-    def true_value(share: float) -> float:
-        """The true value for which the observed one is the quantile with this share below it."""
-
-        def is_lower(tested: float) -> bool:
-            """True if the tested value lies below the true value that is searched: the larger it
-            is, the smaller the probability of at most the observed value.
-            """
-            probability = _truncated_normal(
-                highest_value,
-                mean=tested,
-                error=highest_error,
-                low=max(second_highest, tested - half_width),
-                high=tested + half_width,
-            )
-            return probability > share
-
-        # the true value lies within the simultaneous interval
-        lowest = highest_value - half_width
-        return bisect(is_lower, inside=lowest, outside=highest_value + half_width).inside
-
     return Estimate(
-        value=true_value(0.5),
-        low=true_value(1 - tail),
-        high=true_value(tail),
+        value=observed.true_value(0.5),
+        low=observed.true_value(1 - tail),
+        high=observed.true_value(tail),
         level=level,
         n=value.size,
         method=METHOD,
     )
+
+
+class HighestValue(NamedTuple):
+    """The highest of several observed values, with its standard error and the second highest.
+
+    half_width: of the interval around it that holds for all values at once.
+    """
+
+    value: float
+    error: float
+    second_highest: float
+    half_width: float
+
+    def probability(self, mean: float) -> float:
+        """The probability of at most the observed value if the true one is `mean`: it is above the
+        second highest, and within the half width of its true value.
+        """
+        return _truncated_normal(
+            self.value,
+            mean=mean,
+            error=self.error,
+            low=max(self.second_highest, mean - self.half_width),
+            high=mean + self.half_width,
+        )
+
+    def true_value(self, share: float) -> float:
+        """The true value for which the observed one is the quantile with this share below it."""
+
+        def is_lower(tested: float) -> bool:
+            """True if the tested value is lower than the searched one: the probability of at most
+            the observed value falls as the true value rises.
+            """
+            return self.probability(tested) > share
+
+        lowest = self.value - self.half_width
+        highest = self.value + self.half_width
+        return bisect(is_lower, inside=lowest, outside=highest).inside
 
 
 def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: float) -> float:
