@@ -66,21 +66,25 @@ def test_many_rows_are_drawn_by_their_exact_multinomial_law():
     assert abs(np.corrcoef(drawn[:-1, 5], drawn[1:, 5])[0, 1]) < 0.1
 
 
-def test_the_table_of_counts_is_the_poisson_law():
-    table, last, rest = _poisson(10_000)
-    share = (
-        np.bincount(table[:last].astype(int), minlength=25) / CODES + rest * (CODES - last) / CODES
-    )
-    assert share == pytest.approx(stats.poisson.pmf(np.arange(25), 1 - 3 / 100), abs=1e-15)
-    assert last < CODES
+def test_the_counts_of_random_codes_have_a_poisson_distribution():
+    codes = _poisson(10_000)
+    decided_counts = codes.count_by_code[: codes.decided].astype(int)
+    decided = np.bincount(decided_counts, minlength=25) / CODES
+    undecided = codes.undecided_shares * (CODES - codes.decided) / CODES
+    expected = stats.poisson.pmf(np.arange(25), 1 - 3 / 100)
+    assert decided + undecided == pytest.approx(expected, abs=1e-15)
 
 
-def test_blocks_join_without_a_seam():
+def test_samples_of_different_blocks_differ():
     rows = np.arange(300_000, dtype=float)[:, None]
     sums = resampled_sums(rows, rng=np.random.default_rng(1), resamples=3)
-    assert len(set(sums[:, 0])) == 3
-    ones = resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3)
-    assert ones.tolist() == [[3e5]] * 3
+    assert len(set(sums.ravel())) == 3
+
+
+def test_a_sample_of_many_rows_has_as_many_rows():
+    ones = np.ones((300_000, 1))
+    sums = resampled_sums(ones, rng=np.random.default_rng(1), resamples=3)
+    assert sums.tolist() == [[300_000]] * 3
 
 
 def test_no_rows_sum_to_nothing():
@@ -102,8 +106,11 @@ def test_replicates_equal_to_the_value_count_half():
     assert bca_shares(2, [1, 2, 2, 2, 3], [-1, 0, 1], z=[0.0]) == pytest.approx(0.5)
 
 
-def test_bca_p_value_is_never_0():
+def test_bca_p_value_is_at_least_that_of_one_more_extreme_resample():
     assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
+
+
+def test_bca_p_value_of_undefined_replicates_is_undefined():
     assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))
 
 
@@ -144,19 +151,21 @@ def test_standard_errors_are_those_of_rows(share):
         assert found.std() == pytest.approx(expected.std(), rel=0.12)
 
 
-def test_a_decision_table_is_exact():
+def test_a_table_of_decisions_counts_the_rows_from_the_threshold_on():
     label, score = sample(2_000, 0.3)
-    c = count(score, label)
-    d = influence.decision(c, 0.7)
-    assert (d.tp[0], d.fp[0]) == (
-        (score[label == 1] >= 0.7).sum(),
-        (score[label == 0] >= 0.7).sum(),
-    )
-    drawn = bootstrap.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
-    recalls = [one.tp[0] / one.positives for one in drawn]
-    e = wilson(d.tp[0], d.positives)
-    assert np.quantile(recalls, 0.025) == pytest.approx(e.low, abs=0.01)
-    assert np.quantile(recalls, 0.975) == pytest.approx(e.high, abs=0.01)
+    tp, _ = influence.decision(count(score, label), 0.7).tp
+    fp, _ = influence.decision(count(score, label), 0.7).fp
+    assert tp == np.sum(score[label == 1] >= 0.7)
+    assert fp == np.sum(score[label == 0] >= 0.7)
+
+
+def test_the_recall_of_resampled_decisions_has_wilsons_limits():
+    label, score = sample(2_000, 0.3)
+    decisions = influence.decision(count(score, label), 0.7)
+    drawn = bootstrap.resampled(decisions, rng=np.random.default_rng(1), resamples=4_000)
+    recalls = [table.tp[0] / table.positives for table in drawn]
+    e = wilson(decisions.tp[0], decisions.positives)
+    assert np.quantile(recalls, [0.025, 0.975]) == pytest.approx([e.low, e.high], abs=0.01)
 
 
 def test_the_largest_rise_is_that_of_a_row_bootstrap():
@@ -343,12 +352,12 @@ def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_o
 
 
 def test_the_value_on_other_rows_is_not_too_good_on_average():
-    true = chosen_mcc(seen(300_000)).value
-    samples = [chosen_mcc(seen(400, seed)) for seed in range(60)]
-    too_good = np.mean([one.value for one in samples]) - true
-    left = np.mean([one.value_on_new_rows for one in samples]) - true
-    assert too_good > 0.02
-    assert abs(left) < too_good / 2
+    true_value = chosen_mcc(seen(300_000)).value
+    statistics = [chosen_mcc(seen(400, seed)) for seed in range(60)]
+    bias_on_same_rows = np.mean([s.value for s in statistics]) - true_value
+    bias_on_new_rows = np.mean([s.value_on_new_rows for s in statistics]) - true_value
+    assert bias_on_same_rows > 0.02
+    assert abs(bias_on_new_rows) < bias_on_same_rows / 2
 
 
 def chosen_mcc(rows):

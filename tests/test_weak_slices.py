@@ -194,12 +194,12 @@ def test_a_third_condition_narrows_a_slice() -> None:
     n = 20000
     attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(4)]
     conditions = (Condition(0, 1), Condition(1, 2), Condition(3, 0))
-    excess = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions))
+    excess = excess_of(rng.normal(0, 1, n) + weak_slices.matching_rows(attributes, conditions))
     find = Find(0, conditions[:2], 9.0, 0.001)
     options = {"level": 0.95, "rng": np.random.default_rng(1)}
     refined = weak_slices.refine(find, excess, attributes, **options)
     assert refined.conditions == conditions
-    even = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions[:2]))
+    even = excess_of(rng.normal(0, 1, n) + weak_slices.matching_rows(attributes, conditions[:2]))
     assert weak_slices.refine(find, even, attributes, **options) == find
 
 

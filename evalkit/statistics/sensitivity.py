@@ -92,7 +92,7 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        return _smallest(is_caught, self.error(0.0), self.largest)
+        return _smallest(is_caught, scale=self.error(0.0), largest=self.largest)
 
     def growth(self, regression: float) -> float:
         """The smallest factor for the number of units with which the rule fails with a probability
@@ -109,7 +109,9 @@ class Sensitivity:
 
         # A regression within the rule's margin may fail it by chance with few units, but passes
         # with many: then no factor separates.
-        return _smallest(separates, 1.0) if separates(FARTHEST) else np.nan
+        if not separates(FARTHEST):
+            return np.nan
+        return _smallest(separates, scale=1.0)
 
 
 def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.inf) -> float:

@@ -406,7 +406,8 @@ def compare(
     method: str,
     tails: Tails | None = None,
 ) -> Comparison:
-    """A Comparison whose adjusted p-value is still p.
+    """The Comparison of a difference with this interval and this p-value; its adjusted p-value is p
+    too, until `adjust` is called with its family.
 
     interval: a function from a level to the difference with its limits; it is called for `level`
     and for `equivalence_level(level)`. p: two-sided. unit, method: what the page calls them. tails:

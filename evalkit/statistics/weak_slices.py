@@ -59,7 +59,7 @@ class Condition(NamedTuple):
 Conditions = tuple[Condition, ...]
 
 
-def member(attributes: Sequence[Attribute], conditions: Conditions) -> Bools:
+def matching_rows(attributes: Sequence[Attribute], conditions: Conditions) -> Bools:
     """A mask: the rows that meet all conditions."""
     mask: Bools = np.ones(len(attributes[0].code), dtype=bool)
     for attribute, label in conditions:
@@ -507,7 +507,7 @@ def merge(
     merged = []
     for number, excess in enumerate(subjects):
         finds = [find for find in search.finds if find.subject == number][:MERGED]
-        masks = {find.conditions: member(attributes, find.conditions) for find in finds}
+        masks = {find.conditions: matching_rows(attributes, find.conditions) for find in finds}
         while finds:
             explained = _explained_by_first(finds, masks, excess, search.critical)
             widest = _widest_explaining_first(explained, masks, excess)
@@ -568,7 +568,7 @@ def refine(
     """
     if len(find.conditions) != 2:
         return find
-    rows = member(attributes, find.conditions)
+    rows = matching_rows(attributes, find.conditions)
     # within the slice, more in the direction of its effect is searched
     sign = np.sign(excess.excess[rows].sum())
     inside = excess.take(rows)
