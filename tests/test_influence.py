@@ -180,24 +180,47 @@ def test_paired_equals_the_definition_with_ties():
     )
 
 
-@pytest.mark.parametrize("name", ["r2", "r2_correlation"])
-def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
+VARIANCE_EXPLAINED = pytest.mark.parametrize("name", ["r2", "r2_correlation"])
+OPTIONS = Options(0.95, np.random.default_rng(0))
+
+
+def near_and_far(name):
+    """A metric of 30 forecasts near the actual values, and of 30 farther from them."""
     g = np.random.default_rng(5)
     actual = g.normal(size=30)
-    n = 30
-    forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
-    chosen = find_metric(name, "forecasts")
-    a, b = (RowStatistic(chosen, Rows(actual, forecast)) for forecast in forecasts)
-    without = [
-        chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))
-        - chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[1], i)))
-        for i in range(n)
-    ]
-    error = np.sqrt((n - 1) / n * np.sum((without - np.mean(without)) ** 2))
-    o = Options(0.95, np.random.default_rng(0))
-    c = inference.compare(a, b, o)
+    near = actual + g.normal(size=30) * 0.5
+    far = actual + g.normal(size=30) * 0.9
+    metric = find_metric(name, "forecasts")
+    return RowStatistic(metric, Rows(actual, near)), RowStatistic(metric, Rows(actual, far))
+
+
+def values_without_each_row(statistic):
+    """The metric of all rows but one, for each row."""
+    numbers = np.arange(len(statistic.rows))
+    metric = statistic.metric_at_k
+    return np.array([metric.value(statistic.rows.take(numbers != row)) for row in numbers])
+
+
+@VARIANCE_EXPLAINED
+def test_a_difference_of_variance_explained_has_the_error_of_leaving_out_each_row(name):
+    near, far = near_and_far(name)
+    n = len(near.rows)
+    without = values_without_each_row(near) - values_without_each_row(far)
+    error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    c = inference.compare(near, far, OPTIONS)
+    assert c.p_value == pytest.approx(2 * stats.t(n - 1).sf((near.value - far.value) / error))
     assert c.method == "jackknife t"
-    assert c.p_value == pytest.approx(2 * stats.t(n - 1).sf((a.value - b.value) / error))
-    above = inference.compare(a, b, replace(o, limits=replace(USUAL, flipped=n - 1)))
-    assert above.method == "delta method"
-    assert inference.compare(a, a, o).p_value == 1.0
+
+
+@VARIANCE_EXPLAINED
+def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(name):
+    near, far = near_and_far(name)
+    fewer_than_rows = replace(USUAL, flipped=len(near.rows) - 1)
+    c = inference.compare(near, far, replace(OPTIONS, limits=fewer_than_rows))
+    assert c.method == "delta method"
+
+
+@VARIANCE_EXPLAINED
+def test_the_difference_of_a_forecast_from_itself_has_the_p_1(name):
+    near, _ = near_and_far(name)
+    assert inference.compare(near, near, OPTIONS).p_value == 1.0
