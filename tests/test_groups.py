@@ -180,17 +180,15 @@ def test_base_rates_that_differ_are_said() -> None:
     assert [finding.message[:34] for finding in findings] == ["The base rate of age_band is 42% i"]
 
 
-def test_an_equivalent_gap_lies_within_the_margin() -> None:
-    groups = np.tile(["a", "a", "b", "b"], 100)
-    frame = table(group=groups)
-    frame["y_true"] = np.tile([0, 1], 200)
+@pytest.mark.parametrize(
+    "options, verdict", [({}, "equivalent"), ({"gap_margin": 0.001}, "cannot tell")]
+)
+def test_a_gap_of_equal_groups_is_equivalent_within_a_wide_margin(options, verdict) -> None:
+    frame = table(group=np.tile(["a", "a", "b", "b"], 100))
+    frame["y_true"] = np.tile([0, 1], 200)  # the same base rate in both groups
     many = pd.concat([frame] * 20, ignore_index=True)
-    study = ek.classification(many, groups="group", metrics="roc_auc")
-    rows = study.gaps("group").set_index(["metric", "group"])
-    assert rows.loc[("base_rate", "b"), "verdict"] == "equivalent"
-    narrow = ek.classification(many, groups="group", metrics="roc_auc", gap_margin=0.001)
-    rows = narrow.gaps("group").set_index(["metric", "group"])
-    assert rows.loc[("base_rate", "b"), "verdict"] == "cannot tell"
+    study = ek.classification(many, groups="group", metrics="roc_auc", **options)
+    assert row_of(study.gaps("group"), "base_rate", "b")["verdict"] == verdict
 
 
 # Odd groups

@@ -98,7 +98,10 @@ def test_repeating_the_rows_of_each_unit_leaves_the_interval():
     once = iv.ratio_delta(*iv.by_unit(values, unit))
     twice = iv.ratio_delta(*iv.by_unit(np.tile(values, 2), np.tile(unit, 2)))
     assert limits(twice) == pytest.approx(limits(once), rel=1e-12)
-    # rows as units: narrower for nothing
+
+
+def test_repeated_rows_taken_as_units_narrow_the_interval():
+    values = rng().normal(size=50)
     assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high
 
 
@@ -153,24 +156,33 @@ def test_symmetric_values_have_students_interval():
     )
 
 
-def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
+SYMMETRIC = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # about 0.55
+
+
+def test_a_bounded_mean_has_wilsons_limits_for_the_units_that_vary_as_much():
     """By hand: one unit more, of the variance of zeros and ones, and t; the score equation holds at
     both limits.
     """
-    values = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # symmetric about 0.55
     n = 8
-    p = values.mean()
-    middle = (p * n + 1) / (n + 2)
-    variance = (n - 1) / n * values.var(ddof=1) + middle * (1 - middle) / n
-    units = p * (1 - p) / (variance / n)
-    e = intervals.mean(values, ends=(0, 1))
-    for limit in limits(e):
-        assert abs(p - limit) / np.sqrt(limit * (1 - limit) / units) == pytest.approx(
-            stats.t.ppf(0.975, 7), abs=1e-9
-        )
-    tenfold = intervals.mean(10 * values - 3, ends=(-3, 7))
-    assert limits(tenfold) == pytest.approx([10 * x - 3 for x in limits(e)], abs=1e-12)
-    assert intervals.mean(values, ends=(0, np.inf)) == intervals.mean(values)
+    p = SYMMETRIC.mean()
+    padded_share = (p * n + 1) / (n + 2)
+    of_added_unit = padded_share * (1 - padded_share) / n
+    variance = (n - 1) / n * SYMMETRIC.var(ddof=1) + of_added_unit
+    effective_n = p * (1 - p) / (variance / n)
+    for limit in limits(intervals.mean(SYMMETRIC, ends=(0, 1))):
+        score = abs(p - limit) / np.sqrt(limit * (1 - limit) / effective_n)
+        assert score == pytest.approx(stats.t.ppf(0.975, n - 1), abs=1e-9)
+
+
+def test_another_range_of_a_bounded_mean_scales_its_limits():
+    e = intervals.mean(SYMMETRIC, ends=(0, 1))
+    scaled = intervals.mean(10 * SYMMETRIC - 3, ends=(-3, 7))
+    expected = (10 * e.low - 3, 10 * e.high - 3)
+    assert limits(scaled) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_bound_alone_leaves_a_mean_unbounded():
+    assert intervals.mean(SYMMETRIC, ends=(0, np.inf)) == intervals.mean(SYMMETRIC)
 
 
 def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
@@ -240,20 +252,23 @@ def test_two_arms_that_divide_users_tell_one_story(seed):
     assert (c.p_value < 0.05) == (not e.low <= 0.5 <= e.high)
 
 
-def test_few_users_have_limits_within_the_range():
-    e = inference.estimate(
-        UnitStatistic(
-            POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED
-        ),
-        Options(0.95, rng()),
+ROWS_OF_THREE_USERS = np.array([3.0, 5, 2])
+HITS_OF_THREE_USERS = np.array([3.0, 4, 2])
+
+
+def test_three_users_that_systems_divide_reject_no_share():
+    share = UnitStatistic(
+        POOLED, Sums(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS), design=Layout.DIVIDED
     )
-    assert limits(e) == (0, 1)  # three users cannot reject anything
-    sides = (
-        Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])),
-        Sums(np.array([0.0, 1, 0]), np.array([3.0, 5, 2])),
-    )
-    c = inference.compare(*(UnitStatistic(POOLED, side) for side in sides), Options(0.95, rng()))
-    assert -1 <= c.difference.low <= c.difference.high <= 1
+    assert limits(inference.estimate(share, Options(0.95, rng()))) == (0, 1)
+
+
+def test_a_difference_of_shares_of_few_users_has_limits_within_minus_1_and_1():
+    first = UnitStatistic(POOLED, Sums(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS))
+    misses = ROWS_OF_THREE_USERS - HITS_OF_THREE_USERS
+    second = UnitStatistic(POOLED, Sums(misses, ROWS_OF_THREE_USERS))
+    difference = inference.compare(first, second, Options(0.95, rng())).difference
+    assert -1 <= difference.low <= difference.high <= 1
 
 
 def test_a_heavy_user_costs_degrees_of_freedom():
@@ -262,27 +277,43 @@ def test_a_heavy_user_costs_degrees_of_freedom():
     e = inference.estimate(UnitStatistic(POOLED, Sums(hits, rows)), Options(0.95, rng()))
     delta = intervals.ratio_delta(hits, rows)
     assert e.high - e.low > 1.4 * (delta.high - delta.low)
-    assert 0 <= e.low < e.high <= 1
 
 
-def test_weighted_rows_have_kishs_number():
-    """The error is nearer than the delta method's to that of leaving out each row; equal weights
-    change nothing.
-    """
+ABSOLUTE_ERROR = Loss(lambda rows, k: np.abs(rows.actual - rows.score))
+
+
+def mean_error_of(rows):
+    """The mean absolute error of rows, a loss without bounds."""
+    return RowStatistic(chosen(ABSOLUTE_ERROR, -np.inf, np.inf), rows)
+
+
+def rows_of_unequal_weights():
+    """40 forecasts whose weights differ much."""
     g = rng(2)
-    rows = Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
-    loss = chosen(Loss(lambda r, k: np.abs(r.actual - r.score)), -np.inf, np.inf)
-    statistic = RowStatistic(loss, rows)
-    without = [RowStatistic(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
-    jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
-    delta = spread.standard_error(statistic.effects.influence * 40)
+    return Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
+
+
+def test_the_error_of_weighted_rows_lies_between_the_delta_method_and_the_jackknife():
+    rows = rows_of_unequal_weights()
+    n = len(rows)
+    statistic = mean_error_of(rows)
+    without_row = [mean_error_of(rows.take(np.arange(n) != i)).value for i in range(n)]
+    jackknife = np.sqrt((n - 1) / n * np.sum((np.array(without_row) - statistic.value) ** 2))
+    delta = spread.standard_error(statistic.effects.influence * n)
     assert delta < statistic.spread.error < 1.05 * jackknife
+
+
+def test_the_freedom_of_weighted_rows_is_kishs_number_less_1():
+    rows = rows_of_unequal_weights()
     share = rows.weight / rows.weight.sum()
-    assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
-    plain = RowStatistic(loss, replace(rows, weight=None))
-    assert plain.spread.error == pytest.approx(
-        spread.standard_error(plain.effects.influence * 40), rel=1e-12
-    )
+    assert mean_error_of(rows).freedom == pytest.approx(1 / np.sum(share**2) - 1)
+
+
+def test_the_error_of_unweighted_rows_is_that_of_the_delta_method():
+    rows = replace(rows_of_unequal_weights(), weight=None)
+    statistic = mean_error_of(rows)
+    delta = spread.standard_error(statistic.effects.influence * len(rows))
+    assert statistic.spread.error == pytest.approx(delta, rel=1e-12)
 
 
 # Coverage -----------------------------------------------------------------------------------------
@@ -411,25 +442,26 @@ def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
     """
     first = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16])
     second = np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
-    sides = [(32, first - 0.64), (28, 0.44 - second)]
-    parts = [closed_forms.WeightedEstimate(1.0, wilson(hits, 50), moved) for hits, moved in sides]
-    e = closed_forms.mover_mean(parts, n=50, level=0.95)
+    hits_of_first = WeightedEstimate(1.0, wilson(32, 50), influence=first - 0.64)
+    misses_of_second = WeightedEstimate(1.0, wilson(28, 50), influence=0.44 - second)
+    e = mover_mean([hits_of_first, misses_of_second], n=50, level=0.95)
+    # first + (1 − second) is the difference + 1
     assert (e.value - 1, e.low - 1, e.high - 1) == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
 
 
-def test_mover_follows_the_correlation():
-    """The mean of two parts with the same influences has their interval; if these are opposite, it
-    has no width.
-    """
-    influence = np.array([1.0, -2.0, 1.0])
+INFLUENCE = np.array([1.0, -2.0, 1.0])
+
+
+def test_the_mean_of_two_metrics_with_proportional_influence_has_their_interval():
     e = wilson(6, 10)
-    same = [WeightedEstimate(0.5, e, influence), WeightedEstimate(0.5, e, 3 * influence)]
-    mean = mover_mean(same, n=10, level=0.95)
-    assert (mean.low, mean.high) == pytest.approx((e.low, e.high))
-    even = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
-    opposite = [WeightedEstimate(0.5, even, influence), WeightedEstimate(0.5, even, -influence)]
-    mean = mover_mean(opposite, n=10, level=0.95)
-    assert (mean.low, mean.high) == pytest.approx((0.5, 0.5))
+    parts = [WeightedEstimate(0.5, e, INFLUENCE), WeightedEstimate(0.5, e, 3 * INFLUENCE)]
+    assert limits(mover_mean(parts, n=10, level=0.95)) == pytest.approx(limits(e))
+
+
+def test_the_mean_of_two_metrics_with_opposite_influence_has_no_width():
+    e = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
+    parts = [WeightedEstimate(0.5, e, INFLUENCE), WeightedEstimate(0.5, e, -INFLUENCE)]
+    assert limits(mover_mean(parts, n=10, level=0.95)) == pytest.approx((0.5, 0.5))
 
 
 @pytest.mark.parametrize("weight, times", [(1, 2), (4, 5), (0.25, 1.25), (1, 1)])

@@ -194,29 +194,39 @@ def test_weights_that_are_no_whole_numbers_stay_exact():
         assert system["tp"][0] == pytest.approx(study.table(name).positives, abs=1e-6)
 
 
-@pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["memory", "blocks"])
-def test_what_no_threshold_reaches_is_undefined_and_a_perfect_precision_has_the_limits_of_its_rows(
-    limits,
-):
+@pytest.fixture(scope="module", params=[Limits(), SMALL], ids=["memory", "blocks"])
+def precise(request):
+    """A study of thresholds with a precision of 0.99: one of `a` has it, none of `b`."""
     rng = np.random.default_rng(1)
     label = (rng.random(600) < 0.3).astype(int)
-    found = rng.random(600) / 2 + 0.5 * label * (rng.random(600) < 0.5)
-    table = pd.DataFrame({"label": label, "a": found, "b": rng.random(600)})
-    study = study_of(
-        table, limits, threshold="precision>=0.99", metrics="precision,recall,f1,accuracy"
-    )
-    e = study.estimates.set_index(["system", "metric"])
-    assert e.loc["b", ["value", "low", "high"]].isna().all(axis=None)
-    assert study.comparisons[["difference", "low", "high", "p", "detectable"]].isna().all(axis=None)
-    assert (
-        study.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]].isna().all()
-    )
-    assert (~np.isnan(binary_diagnostics.operating_points(study, "roc")["x"])).tolist() == [
-        True,
-        False,
-    ]
-    picked = int(study.decisions["tp"].iloc[0])
-    wilson = intervals.wilson(picked, picked)
-    assert e.loc[("a", "precision"), ["value", "low", "high"]].tolist() == pytest.approx(
-        [1, wilson.low, 1]
-    )
+    score = rng.random(600) / 2 + 0.5 * label * (rng.random(600) < 0.5)
+    table = pd.DataFrame({"label": label, "a": score, "b": rng.random(600)})
+    metrics = "precision,recall,f1,accuracy"
+    return study_of(table, request.param, threshold="precision>=0.99", metrics=metrics)
+
+
+def test_metrics_at_a_threshold_that_does_not_exist_are_undefined(precise):
+    estimates = precise.estimates.set_index("system").loc["b", ["value", "low", "high"]]
+    assert estimates.isna().all(axis=None)
+
+
+def test_differences_from_a_system_without_a_threshold_are_undefined(precise):
+    numbers = precise.comparisons[["difference", "low", "high", "p", "detectable"]]
+    assert numbers.isna().all(axis=None)
+
+
+def test_decisions_of_a_system_without_a_threshold_are_undefined(precise):
+    decisions = precise.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]]
+    assert decisions.isna().all()
+
+
+def test_a_system_without_a_threshold_has_no_point_on_the_curve(precise):
+    points = binary_diagnostics.operating_points(precise, "roc")
+    assert points["x"].notna().tolist() == [True, False]
+
+
+def test_a_perfect_precision_has_wilsons_limits_of_its_rows(precise):
+    hits = int(precise.decisions.set_index("system").loc["a", "tp"])
+    estimates = precise.estimates.set_index(["system", "metric"])
+    found = estimates.loc[("a", "precision"), ["value", "low", "high"]]
+    assert found.tolist() == pytest.approx([1, intervals.wilson(hits, hits).low, 1])

@@ -25,16 +25,32 @@ from evalkit.statistics.max_t import ColumnPairs
 from evalkit.studies import ranking
 from evalkit.studies.diagnostics import rank_tiers
 
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+STEPWISE = pytest.mark.parametrize("adjust", [mult.holm, mult.benjamini_hochberg])
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_adjusted_p_values_are_monotone_and_not_below_p(p):
-    for method in (mult.holm, mult.benjamini_hochberg):
-        adjusted = method(p)
-        assert np.all(adjusted >= np.array(p) - 1e-15)
-        assert np.all(adjusted <= 1)
-        order = np.argsort(p, kind="stable")
-        assert np.all(np.diff(adjusted[order]) >= 0)
+
+@STEPWISE
+@given(p=P_VALUES)
+def test_adjusted_p_values_lie_between_p_and_1(adjust, p):
+    adjusted = adjust(p)
+    assert np.all(adjusted >= np.array(p) - 1e-15)
+    assert np.all(adjusted <= 1)
+
+
+@STEPWISE
+@given(p=P_VALUES)
+def test_adjusted_p_values_have_the_order_of_p(adjust, p):
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(adjust(p)[order]) >= 0)
+
+
+@given(P_VALUES)
+def test_holm_is_no_smaller_than_benjamini_hochberg(p):
     assert np.all(mult.holm(p) >= mult.benjamini_hochberg(p) - 1e-12)
+
+
+@given(P_VALUES)
+def test_benjamini_hochberg_equals_scipy(p):
     assert mult.benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
 
 
@@ -58,27 +74,22 @@ def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
     np.testing.assert_allclose(of_sums, mult.max_t(d, rng=np.random.default_rng(1)), atol=0.01)
 
 
-def exceeded(columns, observed, draws):
-    return max_t.count_extreme(
-        ColumnPairs.from_differences(columns),
-        np.ones(len(observed)),
-        observed,
-        rng=rng(1),
-        draws=draws,
-    )
+def extreme_counts(columns, observed, draws):
+    """How often sums of differences, not divided by their size, are at least the observed ones."""
+    pairs = ColumnPairs.from_differences(columns)
+    size = np.ones(len(observed))
+    return max_t.count_extreme(pairs, size, observed, rng=rng(1), draws=draws)
 
 
-def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
+def test_columns_that_are_compared_some_at_a_time_have_the_counts_of_all_at_once():
     columns = rng(3).normal(size=(5000, 600))
-    m = 600
-    # the sums of one block of draws are not compared at once
-    assert m > max_t.COMPARED_AT_ONCE // 8192
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
-    times, drawn = exceeded(columns, observed, draws=1000)
+    counts = extreme_counts(columns, observed, draws=1000)
+    assert columns.shape[1] > max_t.COMPARED_AT_ONCE // counts.draws  # not all at once
     sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
-    largest = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
-    assert drawn == sums.shape[1] == 8192
-    assert times.tolist() == np.sum(largest >= observed[:, None], axis=1).tolist()
+    largest_after = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
+    expected = np.sum(largest_after >= observed[:, None], axis=1)
+    assert counts.extreme.tolist() == expected.tolist()
 
 
 def by_definition(columns, draws):
@@ -129,16 +140,25 @@ def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
 
 def test_close_and_equal_systems_have_the_p_of_their_differences():
     """Where systems agree to nine digits, or stand far from 0, their own sums are too coarse: the
-    pair is flipped.
+    differences of the pair are flipped.
     """
-    table = rng(8).normal(size=(200, 4))
-    more = table[:, 1] + 1e-9 * rng(9).normal(size=200), table[:, 2] + 1e6, table[:, 3] * 1e-8
-    table = np.column_stack([table, table[:, 0], *more])
+    systems = rng(8).normal(size=(200, 4))
+    first_system, second_system, third_system, fourth_system = systems.T
+    almost_second = second_system + 1e-9 * rng(9).normal(size=200)
+    far_from_0 = third_system + 1e6
+    near_0 = fourth_system * 1e-8
+    table = np.column_stack([systems, first_system, almost_second, far_from_0, near_0])
     pairs = ColumnPairs.from_table(table, *pairs_of(table))
-    first, second = pairs.first, pairs.second
-    expected = max_t.max_t(table[:, first] - table[:, second], rng=rng(1), draws=5_000)
+    differences = table[:, pairs.first] - table[:, pairs.second]
+    expected = max_t.max_t(differences, rng=rng(1), draws=5_000)
     assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
-    assert expected[(first == 0) & (second == 4)] == 1
+
+
+def test_equal_systems_have_the_p_1():
+    values = rng(8).normal(size=200)
+    table = np.column_stack([values, values])
+    pairs = ColumnPairs.from_table(table, np.array([0]), np.array([1]))
+    assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == [1]
 
 
 def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each_other():

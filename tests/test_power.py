@@ -104,11 +104,13 @@ def test_within_a_range_the_spread_goes_with_the_distances_to_its_ends():
     """Unrelated systems of 0 and 1, right in a quarter: var = p (1 − p) + q (1 − q)."""
     first = [0, 0, 0, 1] * 4
     second = np.repeat([0, 0, 0, 1], 4)
-    grown = paired(first, second, 0.0, 1.0)
+    difference = paired(first, second, low=0.0, high=1.0)
+    n = len(first)
     for d in (0.0, 0.1, 0.3):
-        assert grown.spread_at(d) ** 2 * 15 / 16 == pytest.approx(
-            3 / 16 + (1 / 4 + d) * (3 / 4 - d), abs=0.03
-        )
+        variance = difference.spread_at(d) ** 2 * (n - 1) / n
+        first_share = 1 / 4 + d
+        expected = first_share * (1 - first_share) + 1 / 4 * 3 / 4
+        assert variance == pytest.approx(expected, abs=0.03)
 
 
 def test_an_exact_test_of_wins_and_losses_needs_half_a_step_more():

@@ -183,15 +183,15 @@ def test_limits_are_those_of_all_ranges_whatever_their_order(widths):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
-def test_sums_are_those_of_the_signs(n):
-    """Each vector of random signs is multiplied by all rows of a Hadamard matrix."""
+def test_drawn_sums_are_those_of_random_signs_times_all_rows_of_a_hadamard_matrix(n):
     values = rng(8).normal(size=n)
     bits = signflip.random_bits(n, rng(9), 20_000)
     sums = np.concatenate(list(signflip.sums(values, bits)))
-    packed = np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8))  # a row per vector of signs
-    signs = 1 - 2.0 * np.unpackbits(packed, axis=1, count=n)
-    sums_per_vector = sums.size // len(packed)
-    expected = (signs * values) @ hadamard(sums_per_vector)[:n]
+    bytes_per_vector = -(-n // 8)  # rounded up
+    packed = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
+    signs = 1 - 2.0 * np.unpackbits(packed, axis=1, count=n)  # a row per vector of signs
+    matrix = hadamard(sums.size // len(signs))[:n]
+    expected = (signs * values) @ matrix
     assert np.sort(sums) == pytest.approx(np.sort(expected.ravel()))
 
 

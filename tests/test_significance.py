@@ -8,10 +8,13 @@ from hypothesis import given, settings, strategies as st
 from samples import COMPARED, compared, outside, rng
 from scipy import stats
 
+from evalkit.catalogue import lookup
+from evalkit.metrics.rows import Rows
 from evalkit.statistics import significance, significance as sig
 from evalkit.statistics.intervals import by_unit, mean_t
 from evalkit.statistics.signflip import ranges
 from evalkit.statistics.significance import paired_t
+from evalkit.statistics.statistic import RowStatistic, pooled_variances
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
@@ -129,65 +132,91 @@ def test_bootstrap_p_value_agrees_with_its_interval(seed):
 # Families
 
 
-def test_adjust_keeps_order_and_p():
-    comparisons = [sig.paired_t(d) for d in ([2.0, -0.5, 1.5, 0.7], DARWIN, [1.0, -1.0, 0.5])]
-    adjusted = sig.adjust(comparisons)
-    assert [c.p_value for c in adjusted] == [c.p_value for c in comparisons]
-    assert [c.adjusted for c in adjusted] == sig.holm([c.p_value for c in comparisons]).tolist()
-    assert [c.adjusted for c in sig.adjust(comparisons, sig.unadjusted)] == [
-        c.p_value for c in comparisons
-    ]
+def family():
+    """Three t-tests, which are not in the order of their p-values."""
+    return [sig.paired_t(d) for d in ([2.0, -0.5, 1.5, 0.7], DARWIN, [1.0, -1.0, 0.5])]
+
+
+def test_adjusting_a_family_keeps_its_order_of_p():
+    assert [c.p_value for c in sig.adjust(family())] == [c.p_value for c in family()]
+
+
+def test_a_family_is_adjusted_by_holm():
+    expected = sig.holm([c.p_value for c in family()])
+    assert [c.adjusted for c in sig.adjust(family())] == expected.tolist()
+
+
+def test_a_family_without_adjustment_has_its_own_p():
+    unadjusted = sig.adjust(family(), sig.unadjusted)
+    assert [c.adjusted for c in unadjusted] == [c.p_value for c in family()]
 
 
 # Verdicts
 
 
-def test_verdicts():
-    better = sig.paired_t(np.array(DARWIN, float))
-    assert sig.verdict(better) == "better"
+def test_a_significant_difference_is_better_or_worse_by_its_sign():
+    assert sig.verdict(sig.paired_t(DARWIN)) == "better"
     assert sig.verdict(sig.paired_t(np.negative(DARWIN))) == "worse"
-    assert sig.verdict(better, direction=-1) == "worse"
-    assert sig.verdict(sig.adjust([better, better])[0]) == "cannot tell"
+
+
+def test_a_larger_value_of_a_metric_to_be_low_is_worse():
+    assert sig.verdict(sig.paired_t(DARWIN), direction=-1) == "worse"
+
+
+def test_a_verdict_is_of_the_adjusted_p():
+    significant = sig.paired_t(DARWIN)
+    first, _ = sig.adjust([significant, significant])
+    assert sig.verdict(first) == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    "margin, verdict", [(None, "cannot tell"), (0.001, "cannot tell"), (0.05, "equivalent")]
+)
+def test_a_small_difference_is_equivalent_within_a_wide_margin(margin, verdict):
     close = flip(rng(1).normal(0, 0.1, 200) - 0.002)
-    assert sig.verdict(close) == "cannot tell"
-    assert sig.verdict(close, margin=0.05) == "equivalent"
-    assert sig.verdict(close, margin=0.001) == "cannot tell"
-    assert (
-        sig.verdict(flip(np.ones(5))) == sig.verdict(sig.paired_t([0.4]), margin=9) == "cannot tell"
-    )
+    assert sig.verdict(close, margin=margin) == verdict
 
 
-def test_equivalence_is_two_one_sided_tests():
-    d = rng(2).normal(0.05, 0.4, 80)
-    equivalence = sig.paired_t(d).equivalence
-    for margin in (0.05, 0.1, 0.12, 0.13, 0.15, 0.2):
-        upper = stats.ttest_1samp(d, margin, alternative="less").pvalue
-        lower = stats.ttest_1samp(d, -margin, alternative="greater").pvalue
-        assert (max(upper, lower) < 0.05) == (
-            -margin < equivalence.low and equivalence.high < margin
-        )
-        assert (max(upper, lower) < 0.05) == (
-            sig.verdict(sig.paired_t(d), margin=margin) == "equivalent"
-        )
-    assert (equivalence.low, equivalence.high) == pytest.approx(
-        (mean_t(d, level=0.9).low, mean_t(d, level=0.9).high)
-    )
+def test_five_units_of_one_sign_tell_nothing_by_sign_flips():
+    assert sig.verdict(flip(np.ones(5))) == "cannot tell"
+
+
+def test_one_unit_is_not_even_equivalent():
+    assert sig.verdict(sig.paired_t([0.4]), margin=9) == "cannot tell"
+
+
+DIFFERENCES = rng(2).normal(0.05, 0.4, 80)
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.1, 0.12, 0.13, 0.15, 0.2])
+def test_equivalence_is_two_one_sided_tests(margin):
+    upper = stats.ttest_1samp(DIFFERENCES, margin, alternative="less").pvalue
+    lower = stats.ttest_1samp(DIFFERENCES, -margin, alternative="greater").pvalue
+    both_reject = max(upper, lower) < 0.05
+    verdict = sig.verdict(sig.paired_t(DIFFERENCES), margin=margin)
+    assert (verdict == "equivalent") == both_reject
+
+
+def test_the_limits_of_equivalence_are_those_at_twice_the_alpha():
+    equivalence = sig.paired_t(DIFFERENCES).equivalence
+    expected = mean_t(DIFFERENCES, level=0.9)
     assert equivalence.level == 0.9
+    assert (equivalence.low, equivalence.high) == pytest.approx((expected.low, expected.high))
 
 
-@pytest.mark.parametrize("side", [1, -1])
-def test_few_skewed_differences_are_equivalent_only_within_limits_that_allow_for_the_tail(side):
-    d = side * (stats.expon.ppf((np.arange(20) + 0.5) / 20) - 0.9)
-    c = flip(d)
-    symmetric = flip(np.concatenate([d[:10], -d[:10]]))
-    limits = sorted([side * c.equivalence.low, side * c.equivalence.high])
-    assert limits[1] > side * d.mean() + 1.2 * (side * d.mean() - limits[0])
-    assert (
-        symmetric.difference.low
-        < symmetric.equivalence.low
-        < symmetric.equivalence.high
-        < symmetric.difference.high
-    )
+@pytest.mark.parametrize("sign", [1, -1])
+def test_few_skewed_differences_are_equivalent_only_within_limits_that_allow_for_the_tail(sign):
+    tail_to_the_right = stats.expon.ppf((np.arange(20) + 0.5) / 20) - 0.9
+    equivalence = flip(sign * tail_to_the_right).equivalence
+    below, above = equivalence.reach
+    towards_tail, away_from_tail = (above, below) if sign == 1 else (below, above)
+    assert towards_tail > 1.2 * away_from_tail
+
+
+def test_few_symmetric_differences_are_equivalent_within_limits_inside_the_interval():
+    half = stats.expon.ppf((np.arange(10) + 0.5) / 20) - 0.9
+    c = flip(np.concatenate([half, -half]))
+    assert c.difference.low < c.equivalence.low < c.equivalence.high < c.difference.high
 
 
 # Reference values of the data sets
@@ -224,49 +253,62 @@ def test_reference_comparisons(name):
         assert [c.adjusted for c in bh] == pytest.approx([r["p_bh"] for r in rows], rel=1e-6)
 
 
-def test_correction_is_the_share_of_test_rows():
+def test_the_interval_over_folds_is_wider_by_the_share_of_test_rows():
     d = np.random.default_rng(1).normal(0.01, 0.02, 10)
     plain = paired_t(d)
     corrected = significance.nadeau_bengio(d, train=90, test=10)
-    width = plain.difference.high - plain.difference.low
-    wider = corrected.difference.high - corrected.difference.low
-    assert wider / width == pytest.approx(np.sqrt((1 / 10 + 10 / 90) / (1 / 10)))
-    assert corrected.p_value > plain.p_value
-    assert corrected.unit == "fold"
+    expected = np.sqrt((1 / 10 + 10 / 90) / (1 / 10))
+    assert corrected.half_width / plain.half_width == pytest.approx(expected)
 
 
 def test_figures_of_the_scikit_learn_example():
-    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10%: their ratio is the
-    # correction
-    assert np.sqrt(1 + 100 * 10 / 90) == pytest.approx(2.611 / 0.750, abs=0.01)
+    """Over 100 folds of 90 and 10 % t is 2.611 uncorrected, and 0.750 corrected."""
     d = np.random.default_rng(1).normal(size=100)
-    d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611
+    d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611  # with t = 2.611
+    corrected = significance.nadeau_bengio(d, train=90, test=10)
     assert paired_t(d).p_value == pytest.approx(0.0104, abs=1e-4)
-    assert significance.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(
-        0.4550, abs=1e-3
-    )
+    assert corrected.p_value == pytest.approx(0.4550, abs=1e-3)
 
 
-def test_the_variance_of_few_positives_is_pooled_over_the_folds():
-    """Cochran's Q of equal folds: of AUC, the positives' and the negatives' variance, each on one
-    degree less.
+FOLDS = 5
+POSITIVES = 4
+NEGATIVES = 36
+
+
+def areas_of_folds():
+    """The ROC AUC of each of 5 folds with 4 positives and 36 negatives."""
+    label = np.tile([1] * POSITIVES + [0] * NEGATIVES, FOLDS)
+    score = label + np.random.default_rng(5).normal(0, 1.5, label.size)
+    rows = Rows(label, score)
+    row_numbers = np.split(np.arange(label.size), FOLDS)
+    auc = lookup.find_metric("roc_auc", "counts")
+    return [RowStatistic(auc, rows.take(numbers)) for numbers in row_numbers]
+
+
+def pooled_row_variance(areas, label):
+    """The variance of n · influence of a row with this label, from all folds, n the rows with this
+    label in a fold; each fold costs one degree of freedom.
     """
-    from evalkit.catalogue import lookup
-    from evalkit.metrics.rows import Rows
-    from evalkit.statistics.statistic import RowStatistic, pooled_variances
+    deviations = [area.effects.influence[area.rows.actual == label] for area in areas]
+    n = deviations[0].size
+    return sum(np.sum((n * deviation) ** 2) for deviation in deviations) / (FOLDS * (n - 1))
 
-    rng = np.random.default_rng(5)
-    label = np.tile([1] * 4 + [0] * 36, 5)
-    score = label + rng.normal(0, 1.5, 200)
-    chosen = lookup.find_metric("roc_auc", "counts")
-    parts = [
-        RowStatistic(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40)))
-        for i in range(5)
-    ]
-    variance, units = pooled_variances([part.influence_by_group() for part in parts])
-    placed = [part.effects.influence[part.rows.actual == side] for side in (1, 0) for part in parts]
-    pooled = [sum(np.sum((x * x.size) ** 2) for x in side) for side in (placed[:5], placed[5:])]
-    assert variance == pytest.approx(np.full(5, pooled[0] / 15 / 4 + pooled[1] / 175 / 36))
-    assert units == 20
-    naive = np.mean([part.spread.error**2 for part in parts])
-    assert variance[0] > 1.1 * naive
+
+def test_the_variance_of_the_area_is_pooled_over_the_folds_by_class():
+    areas = areas_of_folds()
+    pooled = pooled_variances([area.influence_by_group() for area in areas])
+    expected = pooled_row_variance(areas, label=1) / POSITIVES
+    expected += pooled_row_variance(areas, label=0) / NEGATIVES
+    assert pooled.variance == pytest.approx(np.full(FOLDS, expected))
+
+
+def test_the_fewest_units_of_pooled_folds_are_the_positives_of_all():
+    pooled = pooled_variances([area.influence_by_group() for area in areas_of_folds()])
+    assert pooled.fewest_units == FOLDS * POSITIVES
+
+
+def test_the_pooled_variance_of_few_positives_is_above_that_of_single_folds():
+    areas = areas_of_folds()
+    pooled = pooled_variances([area.influence_by_group() for area in areas])
+    of_single_folds = np.mean([area.spread.error**2 for area in areas])
+    assert pooled.variance[0] > 1.1 * of_single_folds

@@ -61,7 +61,7 @@ def planted_study() -> Any:
 
 def test_sums_of_a_slice_by_hand() -> None:
     excess = excess_of([1, 0, 0, 1, 0, 1, 0, 1])  # ±0.5 around the mean
-    sums = excess.of_cells(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
+    sums = excess.sums_by_cell(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
     assert sums.total.tolist() == pytest.approx([-1, 1])
     assert sums.share.tolist() == [0.5, 0.5]
     # each of 8 rows adds (0.5 · 0.5)² to the variance
@@ -73,7 +73,7 @@ def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
     values = np.zeros(100)
     values[:10] = 1
     cell = (np.arange(100) >= 60).astype(int)
-    sums = excess_of(values).of_cells(cell, 2)
+    sums = excess_of(values).sums_by_cell(cell, 2)
     pooled = 0.09 * 100 * 0.4 * 0.6
     own = 40 * 0.01 * 0.36 + (10 * 0.81 + 50 * 0.01) * 0.16
     assert own < pooled
@@ -84,7 +84,7 @@ def test_sums_of_clusters_by_hand() -> None:
     unit = np.repeat(np.arange(4), 2)
     excess = excess_of([3, 1, -1, -3, 2, 0, 0, -2], unit)
     cell = np.repeat([1, 0, 1, 0], 2)
-    sums = excess.of_cells(cell, 2)
+    sums = excess.sums_by_cell(cell, 2)
     # units add (4, −4, 2, −2) · (0.5, −0.5, 0.5, −0.5)
     assert sums.total[1] == 6
     assert sums.scale[1] >= np.sqrt(4 + 4 + 1 + 1)
@@ -94,9 +94,9 @@ def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(0, 1, 200)
     cell = rng.integers(0, 3, 200)
-    once = excess_of(values).of_cells(cell, 3).standardised
+    once = excess_of(values).sums_by_cell(cell, 3).standardised
     unit = np.repeat(np.arange(200), 3)
-    thrice = excess_of(np.repeat(values, 3), unit).of_cells(np.repeat(cell, 3), 3).standardised
+    thrice = excess_of(np.repeat(values, 3), unit).sums_by_cell(np.repeat(cell, 3), 3).standardised
     assert thrice == pytest.approx(once)
 
 
@@ -121,16 +121,16 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
 
 def test_candidates_are_large_enough_and_so_is_the_rest() -> None:
     code = np.repeat([0, 1, 2], [3000, 20, 5])
-    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 30.25)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 3)], np.arange(3025), 2, 30.25)]
     assert cells[0].conditions == []  # 20 and 5 rows are less than 1 %, and so is the rest of 0
-    cells = [*weak_slices.cells_of([attribute(code, 3)], np.arange(3025), 2, 20)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 3)], np.arange(3025), 2, 20)]
     assert cells[0].conditions == [(Condition(0, 0),), (Condition(0, 1),)]
 
 
 def test_a_slice_of_few_units_is_no_candidate() -> None:
     code = np.repeat([0, 1], [500, 500])
     unit = np.where(code == 0, np.arange(1000) % 10, np.arange(1000))
-    cells = [*weak_slices.cells_of([attribute(code, 2)], ek_codes(unit), 1, 10)]
+    cells = [*weak_slices.candidate_cells([attribute(code, 2)], ek_codes(unit), 1, 10)]
     assert cells[0].conditions == [(Condition(0, 1),)]
 
 
@@ -194,12 +194,12 @@ def test_a_third_condition_narrows_a_slice() -> None:
     n = 20000
     attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(4)]
     conditions = (Condition(0, 1), Condition(1, 2), Condition(3, 0))
-    excess = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions))
+    excess = excess_of(rng.normal(0, 1, n) + weak_slices.matching_rows(attributes, conditions))
     find = Find(0, conditions[:2], 9.0, 0.001)
     options = {"level": 0.95, "rng": np.random.default_rng(1)}
     refined = weak_slices.refine(find, excess, attributes, **options)
     assert refined.conditions == conditions
-    even = excess_of(rng.normal(0, 1, n) + weak_slices.member(attributes, conditions[:2]))
+    even = excess_of(rng.normal(0, 1, n) + weak_slices.matching_rows(attributes, conditions[:2]))
     assert weak_slices.refine(find, even, attributes, **options) == find
 
 
@@ -216,13 +216,19 @@ def test_detectable_effects_are_found_with_their_power() -> None:
 
 
 def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
-    study = planted_study()
-    frame = study.weak_slices()
+    frame = planted_study().weak_slices()
     assert frame["slice"].tolist() == ["shop=b and region=north"] * 2
-    assert frame["system"].tolist() == ["new", "new − old"]
-    assert frame["verdict"].tolist() == ["worse", "lower"]
-    assert (frame["adjusted"] < 0.01).all()
-    assert ((frame["low"] < -0.25) & (frame["high"] > -0.25)).all()
+    assert frame.set_index("system")["verdict"].to_dict() == {"new": "worse", "new − old": "lower"}
+
+
+def test_a_planted_slice_is_significant() -> None:
+    assert (planted_study().weak_slices()["adjusted"] < 0.01).all()
+
+
+def test_the_interval_of_a_planted_slice_covers_its_effect() -> None:
+    frame = planted_study().weak_slices()
+    effect = -0.25
+    assert ((frame["low"] < effect) & (effect < frame["high"])).all()
 
 
 def test_effects_are_those_of_the_rows_that_did_not_find_the_slice() -> None:

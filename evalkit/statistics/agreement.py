@@ -30,13 +30,14 @@ class Ratings(NamedTuple):
 
     def cut(self, threshold: float) -> "Ratings":
         """The ratings as 1 from the threshold on, else 0."""
-        first, second = (np.where(side >= threshold, 1.0, 0.0) for side in self[:2])
+        first = np.where(self.first >= threshold, 1.0, 0.0)
+        second = np.where(self.second >= threshold, 1.0, 0.0)
         return Ratings(first, second, self.unit)
 
     @property
     def categories(self) -> int:
         """The number of different values."""
-        return len(np.unique(self[:2]))
+        return len(np.unique([self.first, self.second]))
 
     @property
     def unequal(self) -> Floats:
@@ -52,24 +53,28 @@ class Ratings(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """The observed disagreement of each unit, that expected by chance, and how far each unit moves
-    the latter times the number of units.
+    """The observed disagreement of each unit, (units,); the mean disagreement expected by chance;
+    and the influence of each unit on the expected one, times the number of units, (units,).
     """
 
     observed: Floats
     expected: float
-    moved: Floats
+    influence_on_expected: Floats
 
 
 def share_unequal(values: Floats, others: Floats) -> Floats:
-    """For each value the share of the others that differ."""
-    names, number = np.unique(np.concatenate([values, others]), return_inverse=True)
-    counts = np.bincount(number[len(values) :], minlength=len(names))
-    return 1.0 - counts[number[: len(values)]] / len(others)
+    """For each value the share of the others that differ from it."""
+    categories, number = np.unique(np.concatenate([values, others]), return_inverse=True)
+    value_number = number[: len(values)]
+    other_number = number[len(values) :]
+    counts = np.bincount(other_number, minlength=len(categories))
+    return 1.0 - counts[value_number] / len(others)
 
 
 def mean_square(values: Floats, others: Floats) -> Floats:
-    """For each value the mean squared difference from the others."""
+    """For each value the mean squared difference from the others: its squared difference from their
+    mean, plus their variance.
+    """
     mean_squares: Floats = np.square(values - others.mean()) + others.var()
     return mean_squares
 
@@ -89,10 +94,16 @@ def weighted_kappa(ratings: Ratings) -> Disagreement:
 
 
 def _by_own_frequencies(ratings: Ratings, observed: Floats, expected: Expected) -> Disagreement:
-    of_first = expected(ratings.first, ratings.second)
+    """The disagreement where chance pairs each rating of the first rater with any of the second.
+
+    observed: of each unit. expected: (values, others) -> the mean disagreement of each value.
+    """
+    of_first = expected(ratings.first, ratings.second)  # of each rating with all of the second's
     of_second = expected(ratings.second, ratings.first)
-    mean = float(of_first.mean())
-    return Disagreement(observed, mean, of_first + of_second - 2 * mean)
+    mean = float(of_first.mean())  # over all pairs, as is the mean of `of_second`
+    # a unit is in such a pair by its first and by its second rating
+    influence = of_first + of_second - 2 * mean
+    return Disagreement(observed, mean, influence)
 
 
 def alpha(ratings: Ratings) -> Disagreement:
@@ -108,31 +119,42 @@ def interval_alpha(ratings: Ratings) -> Disagreement:
 
 
 def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expected) -> Disagreement:
-    pooled = np.concatenate(ratings[:2])
+    """The disagreement where chance pairs any two different ratings, of either rater.
+
+    observed: of each unit. expected: (values, others) -> the mean disagreement of each value.
+    """
+    pooled = np.concatenate([ratings.first, ratings.second])
     of_first, of_second = np.split(expected(pooled, pooled), 2)
-    without_replacement = ratio(len(pooled), len(pooled) - 1)
-    mean = float(without_replacement * (of_first + of_second).mean() / 2)
-    return Disagreement(observed, mean, without_replacement * (of_first + of_second) - 2 * mean)
+    # `expected` pairs each rating also with itself, with which it agrees
+    without_itself = ratio(len(pooled), len(pooled) - 1)
+    mean = float(without_itself * (of_first + of_second).mean() / 2)
+    influence = without_itself * (of_first + of_second) - 2 * mean
+    return Disagreement(observed, mean, influence)
 
 
 def ac1(ratings: Ratings) -> Disagreement:
-    """Gwet's AC1: chance agrees where units are hard to rate, which is rare if one category is.
-    Gwet 2008, doi:10.1348/000711006X126600.
+    """Gwet's AC1: with the share π of each of q categories among all ratings, chance agrees with
+    the probability Σ π (1 − π) / (q − 1), which is small where nearly all ratings are of one
+    category. Gwet 2008, doi:10.1348/000711006X126600.
     """
-    names, number = np.unique(np.concatenate(ratings[:2]), return_inverse=True)
+    pooled = np.concatenate([ratings.first, ratings.second])
+    categories, number = np.unique(pooled, return_inverse=True)
     share = np.bincount(number) / len(number)
-    others = max(len(names) - 1, 1)
-    of_first, of_second = np.split((1 - 2 * share[number]) / others, 2)
-    by_rating = (of_first + of_second) / 2
+    others = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    # the derivative of the chance agreement by π of the category of each rating
+    derivative = (1 - 2 * share[number]) / others
+    of_first, of_second = np.split(derivative, 2)
+    of_unit = (of_first + of_second) / 2
     return Disagreement(
         ratings.unequal,
-        float(1 - share @ (1 - share) / others),
-        by_rating.mean() - by_rating,
+        expected=float(1 - share @ (1 - share) / others),
+        influence_on_expected=of_unit.mean() - of_unit,
     )
 
 
 def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estimate:
-    """A coefficient with its interval; NaN if no disagreement is to be expected.
+    """A coefficient, 1 − observed / expected disagreement, with its interval by the delta method;
+    NaN if no disagreement is to be expected.
 
     Its standard error has the degrees of freedom that the kurtosis of the units' influence leaves.
     Without any disagreement the limits are Wilson's.
@@ -142,15 +164,18 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     >>> round(estimate(ratings, kappa(ratings), 0.95).value, 4)  # 1 − (1 / 8) / (1 / 2)
     0.75
     """
-    observed, expected, moved = coefficient
-    share = ratio(observed.mean(), expected)
-    influence = -(observed - observed.mean() - share * moved) / (expected or np.nan)
-    spread = Spread.from_influence(by_unit(influence / len(observed), ratings.unit))
+    observed, expected, influence_on_expected = coefficient
+    n = len(observed)
+    quotient = ratio(observed.mean(), expected)
+    # n times the influence of each unit on −quotient, by the delta method
+    deviation = observed - observed.mean()
+    influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
+    spread = Spread.from_influence(by_unit(influence / n, ratings.unit))
     return ranged_t(
-        float(1 - share),
+        float(1 - quotient),
         spread.error,
         freedom=spread.kurtosis_freedom(spread.n - 1),
-        n=len(observed),
+        n=n,
         level=level,
         ends=ENDS,
         method=METHOD,

@@ -68,14 +68,15 @@ def resampled_each(
         rows = np.asarray(columns, float)
         distinct = _distinct(rows)
         is_repeated = REPEATED * len(distinct.rows) < len(rows)
+        # faster than weights of all rows, see `FEW_DISTINCT`
         counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
             sums[number] = _sums_of_repeated(distinct.rows, distinct.counts, rng(), resamples)
         else:  # in sorted order, so that the order of the rows changes nothing
             sorted_rows = np.repeat(distinct.rows, distinct.counts, axis=0)
             tables_by_length.setdefault(len(rows), {})[number] = sorted_rows
-    for same_length in tables_by_length.values():
-        sums |= _weighted_sums(same_length, rng(), resamples)
+    for tables_of_length in tables_by_length.values():
+        sums |= _weighted_sums(tables_of_length, rng(), resamples)
     return [sums[number] for number in range(len(sums))]
 
 
@@ -101,10 +102,11 @@ def _sums_of_repeated(
     """The column sums of each bootstrap sample: (resamples, columns).
 
     distinct: the distinct rows, (distinct rows, columns). counts: how often each is in the table.
+    How often each is in a sample is multinomial, as the sample has as many rows as the table.
     """
     n = counts.sum()
     blocks = []
-    for samples in _block_sizes(resamples, len(distinct)):
+    for samples in _block_sizes(resamples, len(distinct)):  # few at a time, to save memory
         weights = rng.multinomial(n, counts / n, size=samples)
         blocks.append(weights @ distinct)
     return np.concatenate(blocks)
@@ -116,16 +118,17 @@ def _weighted_sums(
     """The column sums of each bootstrap sample, by the number of the table: (resamples, columns)
     each.
 
-    All tables have the same number of rows, and share the weights of their rows, which are drawn
-    for a block of samples at a time.
+    All tables have the same number of rows, and share the weights of their rows (how often each is
+    in a sample), which are drawn for a block of samples at a time.
     """
-    n = len(next(iter(tables.values())))
+    n = len(next(iter(tables.values())))  # rows of each table
     if n == 0:
         return {number: np.zeros((resamples, rows.shape[1])) for number, rows in tables.items()}
-    memory = np.empty((min(resamples, max(1, BLOCK // n)), n))
+    largest_block = min(resamples, max(1, BLOCK // n))  # samples in a block
+    memory = np.empty((largest_block, n))  # each block overwrites the weights of the one before
     blocks: dict[int, list[Floats]] = {number: [] for number in tables}
     for samples in _block_sizes(resamples, n):
-        weights = _draw_weights(rng, memory[:samples])
+        weights = _draw_weights(rng, out=memory[:samples])
         for number, rows in tables.items():
             blocks[number].append(product(weights, rows))
     return {number: np.concatenate(sums) for number, sums in blocks.items()}
@@ -150,7 +153,9 @@ def t_limits(
     log(high − value); NaN if nothing varies. 1993, An Introduction to the Bootstrap, 12.5.
 
     terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
-    the numbers whose means are taken. f: the function. high: its upper bound.
+    the numbers whose means are taken. f: the function. high: its upper bound. In each sample
+    t = (its logarithm − that of the data) / its standard error; the limits follow from the
+    quantiles of t and the error of the data.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -160,18 +165,19 @@ def t_limits(
     (1.1, 5.5)
     """
     n = terms.shape[1]
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
-    weights = np.vstack([np.ones(n), drawn])  # samples × units; the first sample is the data
-    unit_size = terms[0]
+    times_drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+    # how often each unit is in each sample, samples × units; the first sample is the data
+    times = np.vstack([np.ones(n), times_drawn])
+    unit_weight = terms[0]
     unit_sums = terms[1:]
-    size, *sums = (weights @ terms.T).T  # of each sample
+    weight, *sums = (times @ terms.T).T  # of each sample
     with np.errstate(divide="ignore", invalid="ignore"):  # of samples in which nothing varies
-        means = np.array(sums) / size  # numbers × samples
+        means = np.array(sums) / weight  # means × samples
         value, slopes = f(means)
-        # of each unit in each sample, by the delta method, times the size of the sample: slopes ·
-        # (sums of the unit − means · its size); samples × units
-        influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_size)
-        variance = (weights * influence**2).sum(axis=1) / size**2 * n / (n - 1)
+        # of each unit in each sample, by the delta method, times the weight of the sample: slopes ·
+        # (sums of the unit − means · its weight); samples × units
+        influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
+        variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
         log_distance = np.log(high - value)
         error = np.sqrt(variance) / (high - value)  # of the logarithm, by the delta method
         observed = log_distance[0]  # of the data, the first sample
@@ -236,7 +242,7 @@ def bca_p_value(
     # The z with a limit at `null`: `bca_shares` solved for z. With s, the normal quantile of the
     # share of replicates below `null`, less z₀: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z =
     # s / (1 + a s).
-    s = ndtri(_share_below(null, values)) - bias
+    s = ndtri(_midrank_share(null, values)) - bias
     z = s / max(1 + acceleration * s, SMALLEST_DIVISOR) - bias
     tail = float(ndtr(-abs(z)))
     smallest_p = 1 / (values.size + 1)  # as if the data were one more, most extreme resample
@@ -258,14 +264,17 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
     from statistics import NormalDist
 
     values = defined(replicates)
+    bias = 0.0
+    if values.size:
+        bias = NormalDist().inv_cdf(_midrank_share(value, values))
     influence = np.asarray(effect, float)  # of each unit
-    bias = NormalDist().inv_cdf(_share_below(value, values)) if values.size else 0.0
-    squared = influence * influence  # a power of 3 would cost ten times as much
-    acceleration = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
+    squares = influence * influence  # a power of 3 would cost ten times as much
+    acceleration = ratio(np.dot(squares, influence), 6 * squares.sum() ** 1.5)
+    # undefined, 0 / 0, if the influence of all units is 0
     return BcaTerms(bias, float(np.nan_to_num(acceleration)))
 
 
-def _share_below(value: float, replicates: Floats) -> float:
+def _midrank_share(value: float, replicates: Floats) -> float:
     """The share of replicates below the value, where equal ones count half. It is at least half a
     replicate away from 0 and 1, whose normal quantiles are infinite.
     """
@@ -286,22 +295,24 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
         return _draw_weights_one_by_one(rng, n, samples)
     poisson = _poisson(n)  # a table of counts by code
     # a count needs a code of 16 random bits: a word of 64 bits holds four
-    number = samples * n // 4 + 1
-    words = rng.integers(0, 2**64 - 1, size=number, dtype=np.uint64, endpoint=True)
+    word_number = samples * n // 4 + 1
+    words = rng.integers(0, 2**64 - 1, size=word_number, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)
     # "clip" changes no code, as none is outside; the default mode would copy the result
     weights = poisson.count_by_code.take(code, out=out, mode="clip")
-    flat = weights.reshape(-1)  # a view: what is written to it is written to `weights`
+    flat_weights = weights.reshape(-1)  # a view: writing to it changes `weights`
     # codes that stand for no count by themselves: their counts are drawn
     undecided = np.flatnonzero(code.reshape(-1) >= poisson.decided)
-    counts = poisson.undecided_shares.size
-    flat[undecided] = rng.choice(counts, size=undecided.size, p=poisson.undecided_shares)
-    # the draws that each sample lacks, which go to random rows of it
+    possible_counts = poisson.undecided_shares.size
+    flat_weights[undecided] = rng.choice(
+        possible_counts, size=undecided.size, p=poisson.undecided_shares
+    )
+    # the draws that each sample lacks go to random rows of it
     missing = n - weights.sum(axis=1).astype(np.int64)
     too_many = np.flatnonzero(missing < 0)
     missing[too_many] = 0
-    starts = np.repeat(n * np.arange(samples), missing)
-    np.add.at(flat, starts + rng.integers(0, n, missing.sum()), 1.0)
+    first_row_of_sample = np.repeat(n * np.arange(samples), missing)  # in `flat_weights`
+    np.add.at(flat_weights, first_row_of_sample + rng.integers(0, n, missing.sum()), 1.0)
     weights[too_many] = _draw_weights_one_by_one(rng, n, too_many.size)
     return weights
 
@@ -316,8 +327,8 @@ def _draw_weights_one_by_one(rng: np.random.Generator, n: int, samples: int) -> 
 class PoissonCodes(NamedTuple):
     """A table that turns a code of 16 random bits into a count with a Poisson distribution.
 
-    count_by_code: the count of each code below `decided`. undecided_shares: the probabilities of
-    the counts 0, 1, …, from which the count of a code from `decided` on is drawn.
+    count_by_code: the count of each code below `decided`, (CODES,). undecided_shares: the
+    probabilities of the counts 0, 1, …, from which the count of a code from `decided` on is drawn.
     """
 
     count_by_code: Floats
@@ -335,14 +346,14 @@ def _poisson(n: int) -> PoissonCodes:
     """
     count = np.arange(25)  # a larger one has a probability below 1e-25
     rate = 1 - 3 / np.sqrt(n)
-    # rate^count e^(−rate) / count!
-    share = CODES * np.exp(-rate) * rate**count / np.cumprod(np.maximum(count, 1.0))
-    whole_codes = np.floor(share).astype(np.int64)
+    factorial = np.cumprod(np.maximum(count, 1.0))
+    codes_due = CODES * np.exp(-rate) * rate**count / factorial  # CODES · p, a fraction
+    whole_codes = np.floor(codes_due).astype(np.int64)
     decided = int(whole_codes.sum())
     count_by_code = np.zeros(CODES)
     count_by_code[:decided] = np.repeat(count, whole_codes)
-    rest = share - whole_codes
-    return PoissonCodes(count_by_code, decided, rest / rest.sum())
+    remainder = codes_due - whole_codes
+    return PoissonCodes(count_by_code, decided, undecided_shares=remainder / remainder.sum())
 
 
 def _block_sizes(total: int, width: int) -> Iterator[int]:
@@ -394,7 +405,8 @@ def largest_rise(
     the whole table, at the threshold where it rises most.
 
     It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
-    FPR − TPR. sizes: the positives and the negatives of each resample.
+    FPR − TPR. sizes: the positives and the negatives of each resample, which need not be those of
+    the table.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
@@ -415,14 +427,16 @@ def largest_rise(
 def _rate_errors(
     weight: Ints | Floats, size: int, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """TPR or FPR of resamples less that of the table: (resamples, thresholds).
+    """The rate of one class (TPR of the positives, FPR of the negatives) in resamples, less that of
+    the table: (resamples, thresholds).
 
-    weight: the rows of the class at each threshold of the table. size: those in a resample.
+    weight: the rows of the class with the score of each threshold, highest first. size: those in a
+    resample.
     """
-    share_of_cell = weight / weight.sum()
-    drawn = rng.multinomial(size, share_of_cell, size=resamples)
-    rates = np.cumsum(drawn, axis=1) / size
-    errors: Floats = rates - np.cumsum(share_of_cell)
+    share_at_threshold = weight / weight.sum()
+    drawn = rng.multinomial(size, share_at_threshold, size=resamples)
+    rates = np.cumsum(drawn, axis=1) / size  # the share of rows at or above each threshold
+    errors: Floats = rates - np.cumsum(share_at_threshold)
     return errors
 
 
@@ -437,8 +451,8 @@ def band(
 
     tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
-    heights = np.array([curve(table) for table in tables])
-    is_defined = ~np.isnan(heights).all(axis=0)
+    heights = np.array([curve(table) for table in tables])  # tables × abscissas
+    is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
     limits = np.full((2, heights.shape[1]), np.nan)
     tails = [(1 - level) / 2, (1 + level) / 2]
     limits[:, is_defined] = np.nanquantile(heights[:, is_defined], tails, axis=0)
@@ -450,7 +464,7 @@ def resampled_units(
     rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples
 ) -> list[Counts]:
     """The tables of `resamples` bootstrap samples of whole units: the rows of a unit, weighted or
-    not, are drawn together.
+    not, are drawn together. Tables have at most about `MOST_CELLS` thresholds.
     """
     table = _pooled_rows(rows)
     cells_per_class = len(table.threshold)
@@ -469,8 +483,8 @@ def resampled_units(
 class PooledRows(NamedTuple):
     """The rows of a table whose neighbouring thresholds are pooled, by cell.
 
-    threshold: those that are left, highest first. cell_of_row: the number of each row's cell, that
-    of its threshold for a positive; for a negative the number of thresholds is added.
+    threshold: the pooled ones, highest first. cell_of_row: the number of each row's cell, that of
+    its threshold for a positive; for a negative the number of thresholds is added.
     """
 
     threshold: Floats
@@ -507,10 +521,11 @@ def _numbered_units(rows: Rows) -> NumberedUnits:
 
 
 def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: int) -> Ints:
-    """The number of rows of each cell in bootstrap samples of all rows: (resamples, cells).
+    """The number of rows of each cell in bootstrap samples of all rows: (resamples, cells), whole
+    numbers.
 
     size: the number of rows of each cell in the data. Raises ParameterError unless these are whole
-    numbers.
+    numbers, stored as such.
     """
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples}")
@@ -530,8 +545,9 @@ def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Count
     sizes: those of the positives at each threshold, then of the negatives, shape (2 · thresholds,).
     """
     by_class = sizes.reshape(2, -1)
-    filled = by_class.sum(axis=0) > 0
-    return Counts.of(threshold[filled], *np.cumsum(by_class[:, filled], axis=1))
+    has_rows = by_class.sum(axis=0) > 0
+    tp, fp = np.cumsum(by_class[:, has_rows], axis=1)
+    return Counts.of(threshold[has_rows], tp, fp)
 
 
 # Samples on each of which the threshold is chosen again -------------------------------------------
@@ -589,24 +605,27 @@ class ThresholdChoice:
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
         """Up to `FINER` thresholds of `c` around those that the rule chooses on pilot samples; none
-        if the choices spread over enough thresholds of `table` already.
+        if the choices spread over at least `CONTESTED` thresholds of `table` already.
 
         table: `c` at the present candidates. units: as in `candidates`.
         """
         # a pilot has about as many rows as there are units, each with the weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
-        samples = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
-        choices = [self.choose(_table_of(table.threshold, sample)) for sample in samples]
+        pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
+        choices = [self.choose(_table_of(table.threshold, pilot)) for pilot in pilots]
         # numbers of the chosen thresholds; negated, as searchsorted needs ascending values
-        choice = np.searchsorted(-table.threshold, -defined(choices))
-        if not choice.size or np.ptp(choice) >= CONTESTED:
+        choice_numbers = np.searchsorted(-table.threshold, -defined(choices))
+        if not choice_numbers.size:
+            return np.empty(0)
+        distance = np.ptp(choice_numbers)  # of the highest from the lowest
+        if distance >= CONTESTED:
             return np.empty(0)
         # on samples of clusters or weighted rows the choice may vary more than on pilots
-        margin = 1 + 2 * np.ptp(choice)
-        first_and_last = np.array([choice.min() - margin, choice.max() + margin])
-        edges = table.threshold[np.clip(first_and_last, 0, len(table.threshold) - 1)]
-        start, end = np.searchsorted(-c.threshold, -edges)
+        margin = 1 + 2 * distance
+        ends = np.array([choice_numbers.min() - margin, choice_numbers.max() + margin])
+        highest_and_lowest = table.threshold[np.clip(ends, 0, len(table.threshold) - 1)]
+        start, end = np.searchsorted(-c.threshold, -highest_and_lowest)
         return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:
@@ -617,19 +636,20 @@ class ThresholdChoice:
         parts = min(units.total, PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts
-        part = part_of_unit[units.of_row]
-        shape = parts, len(threshold)
-        sums = part_sums(part, rows.actual == 1, candidate, rows.weights, shape)
+        part_of_row = part_of_unit[units.of_row]
+        shape = (parts, len(threshold))
+        sums = part_sums(part_of_row, rows.actual == 1, candidate, rows.weights, shape)
         return self._sample_parts(threshold, sums, rng)
 
     def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
         units at the same threshold.
 
-        threshold: the candidates. sums: the weight of each part of the units in each cell, as from
-        `part_sums`, shape (parts, 2 · candidates). How often a part is in a sample has a Poisson
-        distribution with the mean 1. It may be absent, as a rule such as a recall of 1 depends on
-        single rows.
+        threshold: the candidates. sums: the weight of each part of the units in each cell, that is
+        of the positives and then of the negatives at each candidate, as from `part_sums`, shape
+        (parts, 2 · candidates). How often a part is in a sample has a Poisson distribution with the
+        mean 1. A part may be absent, so that rules that depend on single rows, such as a recall of
+        1, vary.
 
         >>> from evalkit.metrics import counts, curves
         >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
@@ -644,25 +664,28 @@ class ThresholdChoice:
         self, threshold: Floats, sums: Floats, rng: np.random.Generator
     ) -> RechosenCounts:
         """The result of `of_parts`, with the samples that `rng` draws."""
-        times = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
-        return self._at_choices(_table_of(threshold, sums.sum(axis=0)), times @ sums)
+        times_of_part = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
+        table_of_all = _table_of(threshold, sums.sum(axis=0))
+        return self._at_choices(table_of_all, times_of_part @ sums)
 
     def of_table(self, c: Counts) -> RechosenCounts:
         """The result of `of_parts` for independent rows, of which only the table is needed: the
-        number of sampled rows of a cell has a Poisson distribution whose mean is that of all rows.
+        number of sampled rows of a cell (class × candidate) has a Poisson distribution whose mean
+        is the number of its rows in the data.
         """
-        cells = tables.at(c, self.candidates(c, units=int(c.total)))
-        sizes = np.concatenate([cells.positive, cells.negative])
+        table = tables.at(c, self.candidates(c, units=int(c.total)))
+        sizes = np.concatenate([table.positive, table.negative])
         samples = self.new_rng().poisson(sizes, (self.samples, len(sizes)))
-        return self._at_choices(cells, samples)
+        return self._at_choices(table, samples)
 
     def _at_choices(self, table: Counts, sizes: Ints | Floats) -> RechosenCounts:
         """The counts of each sample at the threshold chosen on it, and those of `table`, the table
         of all rows, at the same threshold.
 
-        sizes: the weights of each sample's cells, shape (samples, 2 · thresholds).
+        sizes: the weights of each sample's cells, of the positives at each threshold and then of
+        the negatives: (samples, 2 · thresholds).
         """
-        samples = [_table_of(table.threshold, cells) for cells in sizes]
+        samples = [_table_of(table.threshold, sample_sizes) for sample_sizes in sizes]
         thresholds = np.array([self.choose(sample) for sample in samples])
         by_sample = [
             _fields_at(sample, threshold)
@@ -677,7 +700,8 @@ def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
     """The table of these weights: of the positives at each threshold, then of the negatives, shape
     (2 · thresholds,).
     """
-    return Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
+    tp, fp = np.cumsum(sizes.reshape(2, -1), axis=1)
+    return Counts.of(threshold, tp, fp)
 
 
 def _fields_at(c: Counts, threshold: float | Floats) -> Floats:

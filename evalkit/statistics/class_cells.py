@@ -127,7 +127,8 @@ class SliceCells:
         cells of a system. in_group: 1 for these cells, 0 for the others.
         """
         total = self.by_system[system].weight @ in_group
-        ((squares,),) = self.products(system, in_group[None])
+        # the one number of a unit is its w: the products are a 1 × 1 matrix, Σ w²
+        squares = self.products(system, in_group[None]).item()
         return float(ratio(total**2, squares))
 
     def products(self, system: int, values: Floats) -> Floats:
@@ -139,15 +140,18 @@ class SliceCells:
         if self.moments is None:  # each row is a unit, with one value: Σ weight² value valueᵀ
             return (values * self.by_system[system].squares) @ values.T
         columns = self.column_of_cell(system)
-        return values @ self.moments.second[np.ix_(columns, columns)] @ values.T
+        # Σ over units of a unit's weight in one cell times its weight in another: (cells, cells)
+        weight_products = self.moments.second[np.ix_(columns, columns)]
+        return values @ weight_products @ values.T
 
 
 def cell_statistic(
     metric_at_k: metric.MetricAtK, slice_cells: SliceCells, system: int
 ) -> CellStatistic:
-    """The statistic of a metric of one system on a slice."""
+    """The statistic of a metric of one system, given by its number, on a slice."""
     cells = slice_cells.by_system[system]
-    rows = cells.rows(0, slice_cells.classes)
+    # cells of one system hold its predictions alone, as number 0
+    rows = cells.rows(system=0, classes=slice_cells.classes)
     return CellStatistic(
         metric_at_k, rows, slice_cells=slice_cells, system=system, square_weights=cells.squares
     )
@@ -214,21 +218,29 @@ class CellStatistic(RowStatistic):
 
     @cached_property
     def spread(self) -> Spread:
-        """The spread of the units' influence values."""
+        """The spread of the units' influence values: from the cells if rows are independent, from
+        the moments if they are clustered.
+        """
         moments = self.slice_cells.moments
         if moments is None:
-            return self._spread_of(self.row_influence, self)
-        return combined_spread(moments, self.coefficients, None, n=self.n, freedom=self.freedom)
+            return self._spread_of(self.row_influence, statistic=self)
+        return combined_spread(moments, self.coefficients, n=self.n, freedom=self.freedom)
 
     def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`."""
+        """The spread of the units' influence on the difference from `other`: from the joint cells
+        of both systems if rows are independent, from the moments if they are clustered.
+        """
         moments = self.slice_cells.moments
         if moments is None:
             joint = self.on_joint_rows(other)
             difference = joint.first.row_influence - joint.second.row_influence
-            return self._spread_of(difference, joint.first)
+            return self._spread_of(difference, statistic=joint.first)
         return combined_spread(
-            moments, self.coefficients, other.coefficients, n=self.n, freedom=self.freedom
+            moments,
+            self.coefficients,
+            minus_coefficients=other.coefficients,
+            n=self.n,
+            freedom=self.freedom,
         )
 
     def null_difference_spread(self, other: Self) -> Spread:
@@ -241,16 +253,18 @@ class CellStatistic(RowStatistic):
 
     @property
     def coefficients(self) -> Floats:
-        """The influence of a row of weight 1 by column of the moments; 0 for other systems'
-        columns.
+        """The influence of a row of weight 1 in the cell of each column of the moments; 0 for the
+        columns of other systems.
         """
-        return self._among_columns(self.row_influence)
+        return self._by_moment_column(self.row_influence)
 
-    def _among_columns(self, values: Floats) -> Floats:
-        """Values, one per cell of the system, by column of the moments; 0 elsewhere."""
+    def _by_moment_column(self, cell_values: Floats) -> Floats:
+        """Values, one per cell of this system, at the columns of these cells in the moments; 0 at
+        all other columns.
+        """
         assert self.slice_cells.moments is not None
         columns = np.zeros(len(self.slice_cells.moments.mean))
-        columns[self.slice_cells.column_of_cell(self.system)] = values
+        columns[self.slice_cells.column_of_cell(self.system)] = cell_values
         return columns
 
     @cached_property
@@ -258,30 +272,30 @@ class CellStatistic(RowStatistic):
         """The numerator and the denominator of the metric by unit, if the cells of every unit are
         in memory; the numerator is NaN for a unit that has no row for which the metric is defined.
         """
+        terms = self.metric_at_k.sums(self.rows)  # of each cell
+        numerator = self._sums_of_units(np.nan_to_num(terms.numerator))
+        denominator = self._sums_of_units(np.where(terms.defined, terms.size, 0.0))
+        defined_weight = self._sums_of_units(self.rows.weights * terms.defined)
+        return Sums(np.where(defined_weight > 0, numerator, np.nan), denominator)
+
+    def _sums_of_units(self, cell_sums: Floats) -> Floats:
+        """The sum of each unit, (units,), from the sums over the rows of each cell, (cells,): a
+        unit has the share of a cell's sum that it has of the cell's weight.
+        """
         assert self.slice_cells.moments is not None
-        units = self.slice_cells.moments.units
-        terms = self.metric_at_k.sums(self.rows)
-        weight = self.rows.weights
-
-        def by_unit(cell_values: Floats) -> Floats:
-            """The sum of each unit, from sums over cells: each unit has the share of a cell's sum
-            that it has of its weight.
-            """
-            per_weight = ratio(cell_values, weight)
-            sums: Floats = self._among_columns(per_weight) @ units
-            return sums
-
-        total = by_unit(np.nan_to_num(terms.numerator))
-        size = by_unit(np.where(terms.defined, terms.size, 0.0))
-        counting_weight = by_unit(weight * terms.defined)
-        return Sums(np.where(counting_weight > 0, total, np.nan), size)
+        weight_of_unit = self.slice_cells.moments.units  # in each cell: (columns, units)
+        per_weight = ratio(cell_sums, self.rows.weights)
+        sums: Floats = self._by_moment_column(per_weight) @ weight_of_unit
+        return sums
 
     def counts_same_rows(self, other: Self) -> bool:
         """True if the metric is defined for as many rows of each unit for both systems."""
         return np.array_equal(self.sums.size, other.sums.size)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
-        """The spread of influence values, one per cell of a statistic, for independent rows."""
+        """The spread of the influence of independent rows, from that of a row of weight 1 in each
+        cell of `statistic`: (cells,).
+        """
         assert isinstance(statistic, CellStatistic)
         # a row's influence is its weight times that of weight 1, so that its square has weight²
         square = max(float(statistic.square_weights @ influence**2), 0.0)
@@ -303,33 +317,35 @@ class CellStatistic(RowStatistic):
         if moments is None:
             joint = self.on_joint_rows(other)
             return np.array_equal(joint.first.rows.predicted, joint.second.rows.predicted)
-        # Σ (x − y)² over units is 0 if Σ x², Σ x y and Σ y² are equal
+        # With a unit's weight x in a cell of this system and y in the same cell of the other,
+        # Σ (x − y)² over units is 0 if Σ x x, Σ x y and Σ y y are equal.
         cells = self.slice_cells.classes**2
         systems = len(self.slice_cells.by_system)
-        # axes: system and cell of the first column of a product, system and cell of the second
-        second = moments.second.reshape(-1, cells, systems, cells)
-        squares = second[self.system, :, self.system]
-        products = second[self.system, :, other.system]
-        other_squares = second[other.system, :, other.system]
-        return np.allclose(products, squares, SAME_PRODUCTS, 0.0) and np.allclose(
-            other_squares, squares, SAME_PRODUCTS, 0.0
-        )
+        # axes: system and cell of the first factor of a product, system and cell of the second
+        products = moments.second.reshape(systems, cells, systems, cells)
+        xx = products[self.system, :, self.system]  # of each two cells: (cells, cells)
+        xy = products[self.system, :, other.system]
+        yy = products[other.system, :, other.system]
+        xy_is_same = np.allclose(xy, xx, rtol=SAME_PRODUCTS, atol=0.0)
+        return xy_is_same and np.allclose(yy, xx, rtol=SAME_PRODUCTS, atol=0.0)
 
     def on_joint_rows(self, other: Self) -> JointRows:
-        """Both metrics on the cells of both systems' predictions, so that each cell has an
-        influence on either.
+        """Both statistics with the same rows: one per joint cell, whose rows have the same actual
+        class and the same two predictions, so that a row of it has one influence on each metric.
         """
         lower = min(self.system, other.system)
-        pair = (lower, max(self.system, other.system))
-        cells = self.slice_cells.by_pair[pair]
+        higher = max(self.system, other.system)
+        joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
-
-        def on_pair(statistic: Self) -> Self:
-            """The statistic with the joint cells as its rows."""
-            rows = cells.rows(pair.index(statistic.system), classes)
-            return replace(statistic, rows=rows, system=self.system, square_weights=cells.squares)
-
-        return JointRows(on_pair(self), on_pair(other), cells.squares)
+        # joint cells hold the predictions of the lower system as number 0
+        own_rows = joint_cells.rows(system=int(self.system != lower), classes=classes)
+        other_rows = joint_cells.rows(system=int(other.system != lower), classes=classes)
+        squares = joint_cells.squares
+        return JointRows(
+            first=replace(self, rows=own_rows, square_weights=squares),
+            second=replace(other, rows=other_rows, square_weights=squares),
+            square_weight=squares,
+        )
 
     def count_rows(self, member: Bools) -> int:
         """The number of rows, each with weight 1, in the cells that the mask `member` marks."""
@@ -360,16 +376,19 @@ class CellStatistic(RowStatistic):
     def _components(
         self, statistics: Sequence[CellStatistic], shares: Sequence[float]
     ) -> list[Component]:
-        """Statistics of the same cells as components with these shares. Their influence vectors
-        stand in for those of units: they have the same variances and correlations.
+        """Statistics of the same cells as components with these shares. As the influence of single
+        units is not known, vectors with the same variances and correlations take its place.
         """
         row_influence = np.array([statistic.row_influence for statistic in statistics])
         vectors = vectors_of(self.slice_cells.products(self.system, row_influence))
-        return list(map(Component, shares, statistics, vectors))
+        return [
+            Component(share, statistic, influence=vector)
+            for share, statistic, vector in zip(shares, statistics, vectors, strict=True)
+        ]
 
 
 def vectors_of(products: Floats) -> Floats:
-    """Vectors whose inner products are these, one per row: (k, k) in and out.
+    """k vectors, the rows of the result, (k, k), whose inner products are `products`, (k, k).
 
     If products are sums over units of products of influence values, the vectors can take the place
     of the influence values, (k, units): their variances and correlations are the same.
@@ -378,12 +397,15 @@ def vectors_of(products: Floats) -> Floats:
     >>> (vectors @ vectors.T).round(12).tolist()
     [[4.0, 2.0], [2.0, 9.0]]
     """
-    size = np.sqrt(np.diagonal(products))
-    correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
-    # the square root of the correlation by its eigenvalues, which rounding may leave below 0
-    values, vectors = np.linalg.eigh(correlation)
-    scaled: Floats = vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
-    return scaled
+    length = np.sqrt(np.diagonal(products))
+    # of a vector of length 0 the correlations are 0, not NaN
+    correlation = np.nan_to_num(ratio(products, np.outer(length, length)))
+    # V √λ for the eigenvectors V and the eigenvalues λ, which rounding may leave below 0:
+    # (V √λ) (V √λ)ᵀ is the correlation
+    eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    unit_vectors = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    vectors: Floats = unit_vectors * length[:, None]
+    return vectors
 
 
 # Metrics of scores, from moments of the rows' influence -------------------------------------------
@@ -414,38 +436,42 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     error_method: ClassVar[str] = "influence sums, two passes"
 
     def predicts_same(self, other: Self) -> bool:
-        """True if both have the same counts at each score, and the influence values of each unit on
-        both are equal.
+        """True if both have the same counts at each score, and each unit has the same influence on
+        both: its influence on their difference has no spread.
         """
         if self.tables is None or other.tables is None:  # type: ignore[redundant-expr]
             return False  # type: ignore[unreachable]
         if self.difference_spread(other).error != 0:
             return False
-        table = self.tables.counts
-        others = other.tables.counts
+        own_counts = self.tables.counts
+        other_counts = other.tables.counts
         return (
-            np.array_equal(table.threshold, others.threshold)
-            and np.array_equal(table.tp, others.tp)
-            and np.array_equal(table.fp, others.fp)
+            np.array_equal(own_counts.threshold, other_counts.threshold)
+            and np.array_equal(own_counts.tp, other_counts.tp)
+            and np.array_equal(own_counts.fp, other_counts.fp)
         )
 
     def _difference_powers(self, other: Self) -> Floats:
         """Σ l² and Σ l⁴ of the influence l on the difference: (classes, 2)."""
-        return self.powers[min(self.system, other.system), max(self.system, other.system)]
+        lower = min(self.system, other.system)
+        higher = max(self.system, other.system)
+        return self.powers[lower, higher]
 
     def squares_by_class(self, other: Self) -> ClassSquares:
-        """Σ squared influence on the difference, and rows, of each class that occurs; none if rows
-        are weighted or clustered.
+        """For each class that occurs, Σ squared influence of its rows on the difference, and the
+        number of its rows; no class if rows are weighted or clustered (`powers` is then empty).
         """
         if not self.powers:
             return NO_CLASSES
         occurs = self.rows_per_class > 0
-        squares, _ = self._difference_powers(other).T  # of each class; the fourth powers
-        return ClassSquares(squares[: len(occurs)][occurs], self.rows_per_class[occurs])
+        squares, _ = self._difference_powers(other).T  # Σ l² of each class, and its Σ l⁴
+        # where rows may have several labels, there is no number of rows, and no class is returned
+        squares = squares[: len(occurs)]
+        return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference, from its powers if they are
-        known.
+        """The spread of the units' influence l on the difference: from Σ l² and Σ l⁴ if these are
+        known (`powers`), so that it has a kurtosis; otherwise that of `difference_spread`.
         """
         if not self.powers:
             return self.difference_spread(other)
@@ -506,7 +532,7 @@ class ClassMeanStatistic(InfluenceStatistic):
         """One component per class or label."""
         vectors = self._column_vectors[: len(self.statistics)]
         for share, statistic, vector in zip(self.shares, self.statistics, vectors, strict=True):
-            yield Component(share, statistic, vector, statistic.upward_bias)
+            yield Component(share, statistic, influence=vector, bias=statistic.upward_bias)
 
     def share_influence(self) -> Floats | None:
         """The units' influence on the mean through its shares; None if the shares are fixed."""
@@ -539,17 +565,20 @@ class Products(Moments):
     """
 
     def __add__(self, other: Moments) -> Products:
+        """The products over the units of both. The columns of single units are kept only while both
+        have them and are at most `max_units` together.
+        """
         from scipy import sparse
 
         n = self.n + other.n
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
-            (first,) = self.unit_columns
-            (second,) = other.unit_columns
-            columns = sparse.vstack([first.columns, second.columns], "csr")
-            unit_columns = (UnitColumns(np.append(first.key, second.key), columns),)
-        second_moments = self.second + other.second
-        return replace(self, n=n, second=second_moments, unit_columns=unit_columns)
+            (units,) = self.unit_columns
+            (other_units,) = other.unit_columns
+            key = np.append(units.key, other_units.key)
+            columns = sparse.vstack([units.columns, other_units.columns], "csr")
+            unit_columns = (UnitColumns(key, columns),)
+        return replace(self, n=n, second=self.second + other.second, unit_columns=unit_columns)
 
     @cached_property
     def units(self) -> Any:  # a scipy sparse matrix, which has no types
@@ -584,7 +613,8 @@ class CellCounter:
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
-        """The sums of the rows of a block.
+        """The sums of the rows of a block: for independent rows by cell of each system and of each
+        two systems, for clustered rows by cell of each system, and the products of the cells.
 
         actual: the class of each row. predicted: one such array per system. weight: as from
         `weights`.
@@ -600,32 +630,36 @@ class CellCounter:
                 joint_cell_of_row = (actual * k + predicted[earlier]) * k + predicted_class
                 cells[earlier, system] = self._tally(joint_cell_of_row, k**3, weight)
         if not block.clustered:
-            return CellCounts(cells, ())
-        return CellCounts(cells, (self._products(block, actual, predicted, weight),))
+            return CellCounts(cells, products=())
+        products = self._products(block, actual, predicted, weight)
+        return CellCounts(cells, products=(products,))
 
     def _tally(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> Tally:
-        """The number of rows by cell, and for weighted rows Σ weight and Σ weight². cell_of_row:
-        the number of each row's cell, below `possible_cells`.
+        """The number of rows by cell, and for weighted rows Σ weight and Σ weight², as a tally to
+        which those of other blocks can be added. Arguments as for `_bins`.
         """
         bins = self._bins(cell_of_row, possible_cells, weight)
         return Tally(max_bins=self.bins, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
-        """The sums of `_tally`, one bin per cell that occurs: the number of the cell takes the
-        place of a score.
+        """The number of rows by cell, and for weighted rows Σ weight and Σ weight²: one bin per
+        cell that occurs, with the number of the cell in the place of a score.
+
+        cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, as
+        from `weights`.
         """
         columns = [np.ones(len(cell_of_row), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
-        if possible_cells > DENSE:
+        if possible_cells > DENSE:  # an array of them all would be too large: sort the rows
             return grid.binned(grid.codes(cell_of_row.astype(np.float64)), columns, self.bins)
         # not np.bincount, which adds up floats
         sums = np.zeros((len(columns), possible_cells), np.int64)
         for sum_by_cell, column in zip(sums, columns, strict=True):
             np.add.at(sum_by_cell, cell_of_row, column)
-        rows, *_ = sums
-        occurring = np.flatnonzero(rows)
+        rows_by_cell, *_ = sums
+        occurring = np.flatnonzero(rows_by_cell)
         code = grid.codes(occurring.astype(np.float64))
         return grid.Grid(shift=0, low=code, high=code, sums=tuple(sums[:, occurring]))
 
@@ -636,8 +670,11 @@ class CellCounter:
         predicted: Sequence[Ints] | Ints,
         whole_weight: Ints | None,
     ) -> Products | UnitSums:
-        """The products of a unit's weights in each two cells of all systems, summed over units; or
-        the weights themselves, (cells, units), if the rows of a unit are spread over blocks.
+        """The products of a unit's weights in each two cells of all systems, summed over units:
+        (cells, cells). If the rows of a unit are spread over blocks, the weights themselves,
+        (cells, units), which other blocks add to.
+
+        actual, predicted: as in `count`. whole_weight: the weights in whole numbers, None for 1.
         """
         from scipy import sparse
 
@@ -650,17 +687,18 @@ class CellCounter:
             (system * k + actual) * k + predicted_class
             for system, predicted_class in enumerate(predicted)
         ]
-        cells = len(predicted) * k**2
-        hashes, unit = block.key_index
+        systems = len(predicted)
+        cells = systems * k**2
+        hashes, unit = block.key_index  # of each unit, and the number of each row's unit
         units = len(hashes)
         if block.units_split:
             sums = np.zeros(cells * units)
             for cell in cell_of_row:
                 sums = sums + np.bincount(cell * units + unit, weight, cells * units)
             return UnitSums(hashes, sums.reshape(cells, units), 0)
-        # a sparse matrix, (units, cells): entries at the same position are added up
-        entries = np.tile(weight, len(cell_of_row))
-        positions = (np.tile(unit, len(cell_of_row)), np.concatenate(cell_of_row))
+        # sparse, as most cells are empty in a unit; entries at the same position are added up
+        entries = np.tile(weight, systems)
+        positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
         not_kept = np.zeros(cells)
@@ -679,28 +717,34 @@ class CellCounter:
         by_pair = {}
         for (first, second), tally in counts.cells.items():
             if first == second:  # the cells of one system have its number twice
-                by_system.append(self.cells(tally.merged, 1).with_weight)
+                by_system.append(self.cells(tally.merged, systems=1).with_weight)
             else:
-                by_pair[first, second] = self.cells(tally.merged, 2).with_weight
+                by_pair[first, second] = self.cells(tally.merged, systems=2).with_weight
         if counts.products:
-            moments = counts.products[0].moments.around_zero
+            (products,) = counts.products
+            moments = products.moments.around_zero
             n = moments.n
         else:
             moments = None
-            n = int(self.cells(counts.cells[0, 0].merged, 1).n.sum())
+            # each row is in one cell of any system, also a row without weight
+            cells_of_first = self.cells(counts.cells[0, 0].merged, systems=1)
+            n = int(cells_of_first.n.sum())
         return SliceCells(
             self.classes, layout, n=n, by_system=by_system, by_pair=by_pair, moments=moments
         )
 
-    def cells(self, table: grid.Grid, systems: int) -> Cells:
+    def cells(self, bins: grid.Grid, systems: int) -> Cells:
         """The cells from the bins of `_bins`. systems: 1, or 2 for a pair."""
-        # the score of a bin is the number of its cell
-        code = grid.scores(table.low).astype(np.int64)
-        actual, *predicted = np.unravel_index(code, (self.classes,) * (1 + systems))
-        if len(table.sums) == 1:  # unweighted: weights and their squares are 1 per row
-            rows = weight = squares = table.sums[0]
+        # the score of a bin is the number of its cell, which holds the class and the predictions as
+        # the digits of a number to the base of the classes
+        cell = grid.scores(bins.low).astype(np.int64)
+        actual, *predicted = np.unravel_index(cell, (self.classes,) * (1 + systems))
+        if len(bins.sums) == 1:  # unweighted: weights and their squares are 1 per row
+            (rows,) = bins.sums
+            weight = rows
+            squares = rows
         else:
-            rows, weight, squares = table.sums
+            rows, weight, squares = bins.sums
         return Cells(
             actual=actual,
             predicted=tuple(predicted),
@@ -723,19 +767,21 @@ class MovingDecisions:
 
     @classmethod
     def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
-        """The decisions on rows at each threshold of `table`, their counts; thresholds descend."""
+        """The decisions on rows at each threshold of `table`, the counts of these rows, whose
+        thresholds descend.
+        """
         numbered = units_of(rows)
         units = len(numbered.weight_of_unit)
         products = _cell_products(rows, table.threshold, numbered.unit_of_row, units)
-        not_kept = np.zeros(4)
+        not_needed = np.zeros(4)  # of the four cells; only products are used here
         by_threshold = []
-        for threshold, second in zip(table.threshold, products, strict=True):
+        for threshold, products_of_cells in zip(table.threshold, products, strict=True):
             cells = decision_cells(influence.decision(table, threshold))
             moments = Moments(
                 n=units,
-                mean=not_kept,
-                second=second,
-                third=not_kept,
+                mean=not_needed,
+                second=products_of_cells,
+                third=not_needed,
                 max_units=0,
                 unit_columns=None,
             )
@@ -778,47 +824,49 @@ FALSE_NEGATIVE = 2
 
 
 def _error_squares(slice_cells: SliceCells) -> Floats:
-    """Σ x², 2 Σ x y and Σ y² over units, with the influence of each on FP / n (x) and on FN / n
-    (y).
+    """Σ x², 2 Σ x y and Σ y² over units, (3,), with the influence x of a unit on FP / n, the share
+    of false positives, and y on FN / n. slice_cells: the decisions of one system.
     """
     assert slice_cells.moments is not None
-    cells = slice_cells.by_system[0]
+    (cells,) = slice_cells.by_system
     n = cells.weight.sum()
-    weight = np.bincount(slice_cells.column_of_cell(0), cells.weight, 4)
+    weight_of_cell = np.bincount(slice_cells.column_of_cell(0), cells.weight, 4)
     errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
-    # n times the influence of a row in each of the 4 cells, on FP / n (first row) and on FN / n:
+    # n times the influence of a row in each of the 4 cells, on FP / n (first line) and on FN / n:
     # 1 in the cell of the error, else 0, less the rate
-    influence_of_cell = np.eye(4)[errors] - weight[errors, None] / n
-    squares = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
-    (x, xy), (_, y) = squares
-    # rounding may leave a sum of squares below 0; a sum of products may be below 0
-    return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
+    influence_of_cell = np.eye(4)[errors] - weight_of_cell[errors, None] / n
+    products = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
+    (xx, xy), (_, yy) = products
+    # rounding may leave a sum of squares below 0; Σ x y may really be below 0
+    return np.array([max(xx, 0.0), 2 * xy, max(yy, 0.0)])
 
 
 def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """At each threshold, in descending order, the products of a unit's weights in two of the four
-    cells (TN, FP, FN, TP), summed over units: (4, 4).
+    """Yield, for each of the descending thresholds, the products of a unit's weights in each two of
+    the four cells (TN, FP, FN, TP), summed over units: (4, 4).
 
     unit: the number of each row's unit, below `units`. From one threshold to the next only the
     units change that have rows with a score in between, so that only their products are replaced.
     """
-    # the cell of a row is 2 · actual + predicted; no row is predicted positive yet
-    cell = np.where(rows.actual == 1, 2, 0)
+    # the cell of a row is 2 · actual + predicted; at first no row is predicted positive
+    negative_cell = np.where(rows.actual == 1, 2, 0)
     weights = np.zeros((4, units))  # of each unit in each cell
-    np.add.at(weights, (cell, unit), rows.weights)
+    np.add.at(weights, (negative_cell, unit), rows.weights)
     products = weights @ weights.T
-    # the number of the first threshold at which each row is predicted positive
-    entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
-    order = np.argsort(entering, kind="stable")
-    starts = np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))
-    for entered in np.split(order, starts[:-1]):
-        # the rows that are now predicted positive move to the next cell
-        touched, number = np.unique(unit[entered], return_inverse=True)
-        before = weights[:, touched]
+    # the number of the first threshold at which each row is predicted positive; both are negated,
+    # as searchsorted needs ascending values
+    entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
+    order = np.argsort(entry, kind="stable")
+    # the rows of each threshold are neighbours in `order`; this is where those of each one end
+    ends = np.searchsorted(entry[order], np.arange(1, len(threshold) + 1))
+    for entering in np.split(order, ends[:-1]):
+        # these rows are predicted positive from here on: they leave their cell for the next one
+        changing_units, position = np.unique(unit[entering], return_inverse=True)
+        before = weights[:, changing_units]
         after = before.copy()
-        np.add.at(after, (cell[entered], number), -rows.weights[entered])
-        np.add.at(after, (cell[entered] + 1, number), rows.weights[entered])
-        weights[:, touched] = after
+        np.add.at(after, (negative_cell[entering], position), -rows.weights[entering])
+        np.add.at(after, (negative_cell[entering] + 1, position), rows.weights[entering])
+        weights[:, changing_units] = after
         products = products + after @ after.T - before @ before.T
         yield products
 

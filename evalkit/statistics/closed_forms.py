@@ -82,19 +82,21 @@ def _limits_on_scale(value: float, half_width: float, low: float, high: float) -
         return Interval(float(value - half_width), float(value + half_width))
     if not (below > 0 and above > 0):
         return Interval(float(value), float(value))
-    # the derivative of log(below) − log(above); an infinite distance adds nothing
+    # the derivative of the scale, log(below) − log(above); an infinite distance adds nothing
     slope = 1 / below + 1 / above
     step = min(half_width * slope, FARTHEST)
     return Interval(
-        _stepped_on_scale(value, low, high, -step), _stepped_on_scale(value, low, high, step)
+        low=_moved_on_scale(value, -step, low, high), high=_moved_on_scale(value, step, low, high)
     )
 
 
-def _stepped_on_scale(value: float, low: float, high: float, step: float) -> float:
-    """The number whose logit or log on the range is that of `value` + step."""
-    if np.isinf(high):  # log(x − low)
+def _moved_on_scale(value: float, step: float, low: float, high: float) -> float:
+    """The x with scale(x) = scale(value) + step, in which the scale of the range from `low` to
+    `high` is log(x − low), −log(high − x), or the logit, which is their sum.
+    """
+    if np.isinf(high):
         return float(low + (value - low) * np.exp(step))
-    if np.isinf(low):  # −log(high − x)
+    if np.isinf(low):
         return float(high - (high - value) * np.exp(-step))
     return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))
 
@@ -148,16 +150,17 @@ def overlap(
     # Without errors the share is unknown: for the lower limit all are of the kind that costs more.
     observed_share = missed_share.value if errors else float(weight > 1)
     value = metric(jaccard.value, observed_share)
-    low_by_share = high_by_share = value
-    if errors:
-        at_limits = [
-            metric(jaccard.value, limit) for limit in (missed_share.low, missed_share.high)
-        ]
-        low_by_share, high_by_share = sorted(at_limits)
-    # how far the metric moves, down and up, if one share goes to its limits and the other stays
-    reach_of_jaccard = np.array(
-        [value - metric(jaccard.low, observed_share), metric(jaccard.high, observed_share) - value]
-    )
+    # the metric if one share goes to its limits and the other stays
+    low_by_jaccard = metric(jaccard.low, observed_share)
+    high_by_jaccard = metric(jaccard.high, observed_share)
+    low_by_share = value
+    high_by_share = value
+    if errors:  # which limit lowers the metric depends on the weight
+        at_low = metric(jaccard.value, missed_share.low)
+        at_high = metric(jaccard.value, missed_share.high)
+        low_by_share = min(at_low, at_high)
+        high_by_share = max(at_low, at_high)
+    reach_of_jaccard = np.array([value - low_by_jaccard, high_by_jaccard - value])
     reach_of_share = np.array([value - low_by_share, high_by_share - value])
     limits = recovered(value, reach_of_jaccard, reach_of_share)
     return Estimate(value, max(limits.low, 0.0), min(limits.high, 1.0), level, int(rows), OVERLAP)
@@ -191,23 +194,23 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
     (0.7, 0.4887, 0.8363)
     """
     value = 0.0
-    uncorrelated = np.zeros(2)  # squared distances below and above
-    # Vectors Σᵢ dᵢ lᵢ / |lᵢ| over the estimates, dᵢ the distance below (above), lᵢ the influence:
-    # as rᵢⱼ is lᵢ · lⱼ / |lᵢ| |lⱼ|, the squared length is Σᵢⱼ rᵢⱼ dᵢ dⱼ. None before the first.
+    uncorrelated = np.zeros(2)  # squared distances below and above of parts without influence
+    # Vectors Σᵢ dᵢ lᵢ / |lᵢ| over the parts, with the distance dᵢ below (above) and the influence
+    # lᵢ: as rᵢⱼ is lᵢ · lⱼ / |lᵢ| |lⱼ|, the squared length is Σᵢⱼ rᵢⱼ dᵢ dⱼ. None before the first.
     below = above = None
-    for weighted in estimates:
-        value += weighted.weight * weighted.estimate.value
-        distance = weighted.weight * weighted.estimate.reach
-        length = float(np.sqrt(np.dot(weighted.influence, weighted.influence)))
+    for part in estimates:
+        value += part.weight * part.estimate.value
+        distance = part.weight * part.estimate.reach  # below and above
+        length = float(np.sqrt(np.dot(part.influence, part.influence)))
         if length == 0:
             uncorrelated += distance**2
             continue
         if below is None or above is None:
-            below = np.zeros(weighted.influence.size)
-            above = np.zeros(weighted.influence.size)
+            below = np.zeros(part.influence.size)
+            above = np.zeros(part.influence.size)
         below_multiple, above_multiple = distance / length
-        below += below_multiple * weighted.influence
-        above += above_multiple * weighted.influence
+        below += below_multiple * part.influence
+        above += above_multiple * part.influence
     squares = uncorrelated
     if below is not None and above is not None:
         # the squared lengths of both vectors
@@ -233,37 +236,42 @@ def lift(
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (8.0, 6.458, 9.628)
     """
-    precision = ratio(hits, picked)
-    base = ratio(positives, total)
-    depth = ratio(picked, total)
-    value = float(ratio(precision, base))
-    of_precision = precision_of_picked(hits, picked, total, border, level=level)
-    of_base = wilson(positives, total, level=level)
+    precision = precision_of_picked(hits, picked, total, border, level=level)
+    base = wilson(positives, total, level=level)
+    value = float(ratio(ratio(hits, picked), ratio(positives, total)))
     if not hits:  # a lift of 0 has no logarithm
-        high = float(ratio(of_precision.high, base))
+        high = float(ratio(precision.high, ratio(positives, total)))
         return Estimate(value, 0.0, high, level, int(total), MOVER)
-    # The correlation of precision and base rate. `covariance` is that of both times the number of
-    # all rows, `variance` that of the precision times the number of picked rows.
-    covariance = precision * (1 - border) - base * (precision - border)
-    # what rows that enter or leave at the border from sample to sample add
-    moving_rows = (1 - depth) * (precision - border) ** 2
-    variance = precision * (1 - precision) + moving_rows
-    scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
-    correlation = float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
+    correlation = _correlation_with_base(hits, picked, positives, total, border)
     # the lift is largest where the precision is high and the base rate low
     above = _distance_of_difference(
-        np.log(of_precision.high / of_precision.value),
-        np.log(of_base.value / of_base.low),
-        correlation,
+        np.log(precision.high / precision.value), np.log(base.value / base.low), correlation
     )
     below = _distance_of_difference(
-        np.log(of_precision.value / of_precision.low),
-        np.log(of_base.high / of_base.value),
-        correlation,
+        np.log(precision.value / precision.low), np.log(base.high / base.value), correlation
     )
     low = value * float(np.exp(-below))
     high = value * float(np.exp(above))
     return Estimate(value, low, high, level, int(total), MOVER)
+
+
+def _correlation_with_base(
+    hits: float, picked: float, positives: float, total: float, border: float
+) -> float:
+    """The correlation of the precision of the picked rows with the base rate; 0 if one of them does
+    not vary. Arguments as in `lift`.
+    """
+    precision = ratio(hits, picked)
+    base = ratio(positives, total)
+    depth = ratio(picked, total)
+    # the covariance times the number of all rows
+    covariance = precision * (1 - border) - base * (precision - border)
+    # the variance of the precision times the number of picked rows, with what rows add that enter
+    # or leave at the border from sample to sample
+    moving_rows = (1 - depth) * (precision - border) ** 2
+    variance = precision * (1 - precision) + moving_rows
+    scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
+    return float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
 
 
 def precision_of_picked(
@@ -281,11 +289,12 @@ def precision_of_picked(
     precision = ratio(hits, picked)
     depth = ratio(picked, total)
     binomial_variance = precision * (1 - precision)
+    # what rows that enter or leave at the border from sample to sample add
     moving_rows = (1 - depth) * (precision - border) ** 2
     effective_rows = float(picked)
     if binomial_variance > 0:
-        share = ratio(binomial_variance, binomial_variance + moving_rows)
-        effective_rows = float(picked * share)
+        binomial_share = ratio(binomial_variance, binomial_variance + moving_rows)
+        effective_rows = float(picked * binomial_share)
     return wilson(float(precision * effective_rows), effective_rows, level=level)
 
 
@@ -300,25 +309,26 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
     >>> round(half.value, 3), round(half.low, 3), round(half.high, 3)
     (0.4, 0.196, 0.633)
     """
-    value = float(difference.value / divisor.value)
+    return replace(
+        difference,
+        value=float(difference.value / divisor.value),
+        low=_divided_limit(difference.low, difference.value, divisor),
+        high=_divided_limit(difference.high, difference.value, divisor),
+    )
 
-    def limit_of_quotient(limit: float) -> float:
-        """The limit of the quotient from one limit of the difference."""
-        # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
-        if not difference.value * limit > 0:
-            return float(limit / divisor.value)
-        # a limit farther from 0 than the value goes with a smaller divisor
-        farther = abs(limit) > abs(difference.value)
-        if farther:
-            divisor_step = np.log(divisor.value / divisor.low)
-        else:
-            divisor_step = np.log(divisor.high / divisor.value)
-        step = np.hypot(np.log(limit / difference.value), divisor_step)
-        return float(value * np.exp(step if farther else -step))
 
-    low = limit_of_quotient(difference.low)
-    high = limit_of_quotient(difference.high)
-    return replace(difference, value=value, low=low, high=high)
+def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
+    """One limit of `divided`: from this limit of the difference, and the difference's value."""
+    # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
+    if not value * limit > 0:
+        return float(limit / divisor.value)
+    quotient = float(value / divisor.value)
+    log_distance = np.log(limit / value)
+    if abs(limit) > abs(value):  # a quotient farther from 0 goes with a smaller divisor
+        divisor_distance = np.log(divisor.value / divisor.low)
+        return float(quotient * np.exp(np.hypot(log_distance, divisor_distance)))
+    divisor_distance = np.log(divisor.high / divisor.value)
+    return float(quotient * np.exp(-np.hypot(log_distance, divisor_distance)))
 
 
 def lift_of_few(
@@ -337,12 +347,12 @@ def lift_of_few(
     recall = float(ratio(hits, positives))
     negatives = n - positives
     picked_negatives = n * depth - hits
-    # positives picked or not, then negatives picked or not
+    # the numbers of positives picked or not, then of negatives picked or not
     rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
     hit_deviation = np.array([1 - recall, -recall, 0, 0])
     picked_deviation = np.array([1, 0, 1, 0]) - depth
     # a row that is picked pushes out another one, which is a hit with the probability `border`
-    influence = hit_deviation - border * picked_deviation
+    influence = hit_deviation - border * picked_deviation  # on recall, times the positives
     effective_positives = float(positives)
     if 0 < recall < 1:
         variance = float(rows @ influence**2)
@@ -390,7 +400,8 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     """The area A under the ROC curve with Newcombe's method 5, a score interval: every true area θ
     with |A − θ| ≤ z σ(θ).
 
-    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. The interval has a
+    σ² is Hanley and McNeil's variance at θ itself, θ (1 − θ) (1 + N* ((1 − θ) / (2 − θ) +
+    θ / (1 + θ))) / (m n) with m positives, n negatives and N* = (m + n) / 2 − 1. The interval has a
     width even at A = 1. NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in
     Medicine 2006, doi:10.1002/sim.2324.
 
@@ -406,9 +417,9 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
         raise InputError(f"area must lie between 0 and 1, got {area}")
 
     def not_rejected(theta: float) -> bool:
-        """True if the true area may be θ: |A − θ| ≤ z σ(θ)."""
-        spread = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        largest_square = z**2 * theta * (1 - theta) * spread / (positives * negatives)
+        """True if the true area may be θ: (A − θ)² ≤ z² σ²(θ)."""
+        inflation = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        largest_square = z**2 * theta * (1 - theta) * inflation / (positives * negatives)
         return (area - theta) ** 2 <= largest_square
 
     low = bisect(not_rejected, inside=area, outside=0.0, steps=80).inside

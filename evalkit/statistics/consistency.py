@@ -61,11 +61,12 @@ def perfect(
     # (draws, scores): the positives at each score in each draw
     drawn_positives = rng.binomial(rows, probability, size=(draws, len(rows)))
     for draw, positives in enumerate(drawn_positives):
-        labelled = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
-        values[draw] = metric(labelled)
-    reached = np.sum(values >= metric(table) - ROUNDING)
+        drawn = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
+        values[draw] = metric(drawn)
+    at_least = np.sum(values >= metric(table) - ROUNDING)  # the value of the data
     # the data count as a draw, so that p is never 0
-    return PerfectCalibration(float(values.mean()), float((1 + reached) / (1 + draws)))
+    p = float((1 + at_least) / (1 + draws))
+    return PerfectCalibration(expected=float(values.mean()), p=p)
 
 
 class Band(NamedTuple):
@@ -126,14 +127,14 @@ def fine(weight: Floats, most: int = FINE) -> Ints:
     # −1 to 1: logarithmic in the distance from both ends
     log_rank = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
     by_log_rank = (1 + log_rank) / 2
-    # the mean of both positions, each from 0 to 1
-    return _numbered((most * (by_rank + by_log_rank) / 2).astype(np.int64))
+    position = (by_rank + by_log_rank) / 2  # from 0 to 1
+    return _without_gaps((most * position).astype(np.int64))
 
 
-def _numbered(cell: Ints) -> Ints:
+def _without_gaps(cell: Ints) -> Ints:
     """Ascending cell numbers renumbered from 0 without gaps.
 
-    >>> _numbered(np.array([3, 3, 5, 9])).tolist()
+    >>> _without_gaps(np.array([3, 3, 5, 9])).tolist()
     [0, 0, 1, 2]
     """
     return np.cumsum(np.append(0, np.diff(cell) > 0))
@@ -148,7 +149,7 @@ def by_rank(c: Counts) -> Counts:
     rows = c.positive + c.negative
     middle_rank = (c.tp + c.fp) - rows / 2
     cell = (CELLS * middle_rank / c.total).astype(np.int64)
-    return pool(c, _numbered(cell))
+    return pool(c, _without_gaps(cell))
 
 
 # Of forecasts -------------------------------------------------------------------------------------
@@ -179,22 +180,22 @@ def band_of_means(
     """
     error = rows.weights * (rows.actual - rows.scores)
     if rows.unit is None:
+        # table.index: the number of each row's forecast
         squares = np.bincount(table.index, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
-    cell = fine(table.weight)
+    cell = fine(table.weight)  # the number of each forecast's cell, ascending from 0
+    cells = int(cell[-1]) + 1
     unit, names = codes(rows.unit)
-    if len(names) <= GROUPS:
-        group = unit
-        groups = len(names)
-    else:
+    group = unit  # of each row; the rows of a group get the same normal number
+    groups = len(names)
+    if groups > GROUPS:  # put units into groups at random
         group = rng.integers(GROUPS, size=len(names))[unit]
         groups = GROUPS
-    cells = int(cell[-1]) + 1  # cells are numbered from 0 upwards
     # the sum of the errors of each cell in each group, (cells, groups)
     cell_and_group = cell[table.index] * groups + group
     errors = np.bincount(cell_and_group, error, cells * groups).reshape(cells, groups)
-    noise = rng.normal(size=(draws, groups)) @ errors.T  # a normal number per draw and group
-    return _band_around(cell, table, noise, level)
+    normal_numbers = rng.normal(size=(draws, groups))
+    return _band_around(cell, table, normal_numbers @ errors.T, level)
 
 
 def band_of_independent(
@@ -205,7 +206,7 @@ def band_of_independent(
 
     squares: Σ (weight · error)² over the rows at each forecast of the table.
     """
-    cell = fine(table.weight)
+    cell = fine(table.weight)  # the number of each forecast's cell, ascending from 0
     cells = int(cell[-1]) + 1
     deviation = np.sqrt(np.bincount(cell, squares, cells))
     noise = rng.normal(size=(draws, cells)) * deviation
@@ -220,7 +221,8 @@ def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
     """
     weight = np.bincount(cell, table.weight).astype(np.float64)
     forecast = ratio(np.bincount(cell, table.weight * table.forecast), weight)
-    means = (forecast + added / weight for added in noise)
+    # in each draw the mean actual value of each cell
+    means = (forecast + noise_sum / weight for noise_sum in noise)
     limits = _isotonic_limits(means, weight, level)
     return Band(forecast, limits.low, limits.high)
 
@@ -236,7 +238,7 @@ def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> P
     """The quantiles (1 − level) / 2 and (1 + level) / 2, at each score or forecast, of the draws'
     isotonic regressions.
 
-    draws: a share or mean per score or forecast each. weight: of these.
+    draws: each a share or mean per score or forecast, (n,). weight: of these, (n,).
     """
     from scipy.optimize import isotonic_regression
 

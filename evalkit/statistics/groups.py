@@ -44,20 +44,26 @@ def level_of_pairs(level: float, groups: int) -> float:
         return level
     from scipy.special import ndtr
 
-    x = np.linspace(-8.0, 8.0, 1601)  # the largest of the groups' standard normal errors
-    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    largest = np.linspace(-8.0, 8.0, 1601)  # values of the largest of the standard normal errors
+    step = largest[1] - largest[0]
+    density = np.exp(-(largest**2) / 2) / np.sqrt(2 * np.pi)
 
-    def is_likely(quantile: float) -> bool:
-        """True if the range exceeds the quantile more often than the level allows."""
-        others = (ndtr(x) - ndtr(x - quantile)) ** (groups - 1)
-        return float(groups * np.sum(density * others) * (x[1] - x[0])) < level
+    def exceeded_too_often(bound: float) -> bool:
+        """True if the range of the groups' errors lies within the bound with a probability below
+        the level: the integral over the largest error, below which all others lie within the bound.
+        """
+        others_within = (ndtr(largest) - ndtr(largest - bound)) ** (groups - 1)
+        return float(groups * np.sum(density * others_within) * step) < level
 
-    widest = bisect(is_likely, inside=0.0, outside=20.0).inside
-    return float(2 * ndtr(widest / np.sqrt(2)) - 1)
+    quantile = bisect(exceeded_too_often, inside=0.0, outside=20.0).inside
+    # the difference of two such errors has the standard deviation √2
+    return float(2 * ndtr(quantile / np.sqrt(2)) - 1)
 
 
 class LargestGap(NamedTuple):
-    """The largest difference between two of several groups, and their numbers."""
+    """The largest difference between two of several groups (estimate), the numbers of both groups,
+    the lowest value / the highest (ratio), and the interval for a test of equivalence.
+    """
 
     highest: int
     lowest: int
@@ -99,21 +105,23 @@ class GroupShares:
         >>> float(shares.differences(0.95).low[0, 1].round(4))
         0.0528
         """
-        rows = (self.hits[:, None], self.rows[:, None])
-        return miettinen_nurminen(*rows, self.hits, self.rows, level=level)
+        return miettinen_nurminen(
+            self.hits[:, None], self.rows[:, None], self.hits, self.rows, level=level
+        )
 
     def ratio(self, first: int, second: int, level: float) -> Estimate:
         """The ratio of two shares, with Koopman's score interval."""
-        own = (self.hits[first], self.rows[first])
-        return ratio_score(*own, self.hits[second], self.rows[second], level=level)
+        return ratio_score(
+            self.hits[first], self.rows[first], self.hits[second], self.rows[second], level=level
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class GroupEstimates:
     """Any metric on each group, from the interval that it has there.
 
-    estimate: (group, level) -> its estimate. count: the number of groups. correlation: of the
-    groups' errors, (groups, groups); the identity unless units have rows in several groups.
+    estimate: (number of a group, level) -> its estimate. correlation: of the groups' errors,
+    (groups, groups); the identity unless units have rows in several groups.
     """
 
     estimate: Callable[[int, float], Estimate]
@@ -122,27 +130,31 @@ class GroupEstimates:
     @cached_property
     def values(self) -> Floats:
         """The value of each group."""
-        return self._numbers(0.95).value
+        any_level = 0.95  # of limits that are not used
+        return self._arrays(any_level).value
 
     @cached
-    def _numbers(self, level: float) -> _Numbers:
+    def _arrays(self, level: float) -> _EstimateArrays:
         """The values and the limits of all groups at a level."""
         estimates = [self.estimate(group, level) for group in range(len(self.correlation))]
-        return _Numbers(
+        return _EstimateArrays(
             value=np.array([e.value for e in estimates], float),
             low=np.array([e.low for e in estimates], float),
             high=np.array([e.high for e in estimates], float),
         )
 
     def differences(self, level: float) -> LimitArrays:
-        """MOVER of the limits of both groups, with the correlation of their errors."""
-        numbers = self._numbers(level)
-        value = numbers.value[:, None] - numbers.value
-        below = numbers.value - numbers.low
-        above = numbers.high - numbers.value
-        low = value - _hypotenuse(below[:, None], above, self.correlation)
-        high = value + _hypotenuse(above[:, None], below, self.correlation)
-        return LimitArrays(low, high)
+        """The limits of each pair's difference by MOVER from those of both groups, with the
+        correlation of their errors.
+        """
+        groups = self._arrays(level)
+        difference = groups.value[:, None] - groups.value  # row less column
+        below = groups.value - groups.low
+        above = groups.high - groups.value
+        # the difference is low where the group of the row is low and that of the column high
+        distance_below = _mover_distance(below[:, None], above, self.correlation)
+        distance_above = _mover_distance(above[:, None], below, self.correlation)
+        return LimitArrays(low=difference - distance_below, high=difference + distance_above)
 
     def ratio(self, first: int, second: int, level: float) -> Estimate:
         """MOVER of the ratio of two values that cannot be negative (Donner and Zou 2012,
@@ -154,39 +166,45 @@ class GroupEstimates:
         value = float(ratio(a.value, b.value))
         if not min(a.low, b.low) >= 0 or np.isnan(value):
             return Estimate(np.nan, np.nan, np.nan, level, n, "MOVER")
-        low = _ratio_limit(a.value, a.low, b.value, b.high, side=-1)
-        high = _ratio_limit(a.value, a.high, b.value, b.low, side=1)
+        low = _ratio_limit(a.value, a.low, b.value, b.high, sign=-1)
+        high = _ratio_limit(a.value, a.high, b.value, b.low, sign=1)
         return Estimate(value, low, high, level, n, "MOVER")
 
 
-class _Numbers(NamedTuple):
-    """The values of groups and their limits."""
+class _EstimateArrays(NamedTuple):
+    """The values of all groups and their limits, (groups,) each."""
 
     value: Floats
     low: Floats
     high: Floats
 
 
-def _hypotenuse(first: Floats, second: Floats, correlation: Floats) -> Floats:
-    """The distance of the limit of each difference, from those of its two values."""
+def _mover_distance(first: Floats, second: Floats, correlation: Floats) -> Floats:
+    """The distance of a limit of a − b from its value by MOVER, √(first² + second² − 2 correlation
+    first second), from the distances `first` of a and `second` of b; one per element.
+    """
     squares = first**2 + second**2 - 2 * correlation * first * second
     distance: Floats = np.sqrt(np.maximum(squares, 0.0))
     return distance
 
 
-def _ratio_limit(a: float, limit_a: float, b: float, limit_b: float, side: int) -> float:
-    """A limit of a / b, from the limit of each on the side that moves the ratio there; infinite on
-    the upper side where b may be 0. side: −1 for the lower one.
+def _ratio_limit(a: float, limit_a: float, b: float, limit_b: float, sign: int) -> float:
+    """A limit of a / b by MOVER (Donner and Zou 2012), (a b ± √((a b)² − A B)) / B with A = limit_a
+    (2 a − limit_a) and B likewise.
+
+    sign: 1 for the upper limit, infinite if b may be 0; −1 for the lower one. limit_a, limit_b: the
+    limits of a and of b that move the ratio to this side.
     """
-    divisor = limit_b * (2 * b - limit_b)
+    divisor = limit_b * (2 * b - limit_b)  # B
     if divisor <= 0:
-        return np.inf if side > 0 else 0.0
+        return np.inf if sign > 0 else 0.0
     square = (a * b) ** 2 - limit_a * (2 * a - limit_a) * divisor
-    return float((a * b + side * np.sqrt(max(square, 0.0))) / divisor)
+    return float((a * b + sign * np.sqrt(max(square, 0.0))) / divisor)
 
 
 def largest_gap(groups: GroupValues, level: float) -> LargestGap | None:
-    """The highest less the lowest value of the groups in which there is one; None below two.
+    """The highest less the lowest value of the groups, of those with a value; None if fewer than
+    two have one.
 
     The lower limit is the largest of those that hold for all pairs together, at least 0. The upper
     one is the largest of those of each pair alone: some pair has the true largest gap, and its own
@@ -197,21 +215,30 @@ def largest_gap(groups: GroupValues, level: float) -> LargestGap | None:
     (0, 1, '0.20 [0.05, 0.34]')
     """
     values = groups.values
-    defined = int(np.count_nonzero(~np.isnan(values)))
-    if defined < 2:
+    if np.count_nonzero(~np.isnan(values)) < 2:
         return None
     highest = int(np.nanargmax(values))
     lowest = int(np.nanargmin(values))
-    gap = float(values[highest] - values[lowest])
-    is_pair = ~np.isnan(values[:, None] - values) & ~np.eye(len(values), dtype=bool)
+    return LargestGap(
+        highest,
+        lowest,
+        estimate=_gap_estimate(groups, level),
+        ratio=float(ratio(values[lowest], values[highest])),
+        equivalence=_gap_estimate(groups, equivalence_level(level)),
+    )
 
-    def estimate(level_of_limits: float) -> Estimate:
-        """The gap with its limits."""
-        together = groups.differences(level_of_pairs(level_of_limits, defined))
-        alone = groups.differences(level_of_limits)
-        low = float(np.nan_to_num(together.low[is_pair]).max(initial=0.0))
-        high = float(alone.high[is_pair].max())  # NaN if that of a pair is unknown
-        return Estimate(gap, low, high, level_of_limits, defined, METHOD)
 
-    share = float(ratio(values[lowest], values[highest]))
-    return LargestGap(highest, lowest, estimate(level), share, estimate(equivalence_level(level)))
+def _gap_estimate(groups: GroupValues, level: float) -> Estimate:
+    """The largest gap with its limits at this level, see `largest_gap`; n is the number of groups
+    with a value.
+    """
+    values = groups.values
+    defined = int(np.count_nonzero(~np.isnan(values)))
+    gap = float(np.nanmax(values) - np.nanmin(values))
+    different_groups = ~np.eye(len(values), dtype=bool)
+    is_pair = ~np.isnan(values[:, None] - values) & different_groups
+    together = groups.differences(level_of_pairs(level, defined))
+    alone = groups.differences(level)
+    low = float(np.nan_to_num(together.low[is_pair]).max(initial=0.0))
+    high = float(alone.high[is_pair].max())  # NaN if that of a pair is unknown
+    return Estimate(gap, low, high, level, defined, METHOD)

@@ -40,9 +40,10 @@ def difference(
     >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
     """
+    error = float(np.sqrt(treatment.variance + control.variance))
     by_t = DifferenceByT(
         value=treatment.value - control.value,
-        error=float(np.sqrt(treatment.variance + control.variance)) or np.nan,  # t needs one
+        error=error or np.nan,  # t would divide by an error of 0
         n=treatment.n + control.n,
         freedom=_freedom(treatment, control),
         method=method,
@@ -62,33 +63,32 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     >>> round(lift(mean_of([2, 4]), mean_of([1, 3])).difference.value, 3)
     0.5
     """
+    p = np.nan
+    if control.value:
+        p = difference(treatment, control, level=level).p_value
+    interval = partial(_fieller, treatment, control, p)
+    return compare(interval, p, level=level, unit=unit, method="Fieller")
+
+
+def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
+    """The lift with Fieller's limits: the ratios q at which t of (treatment − q control) is just
+    the quantile, less 1. p: that of no difference; without it there are no limits.
+    """
     from scipy.special import stdtrit
 
     value = float(ratio(treatment.value, control.value)) - 1
-    observed_ratio = value + 1
-    freedom = _freedom(treatment, control)
-    p = np.nan if np.isnan(value) else difference(treatment, control, level=level).p_value
     n = treatment.n + control.n
-
-    def interval(level_of_limits: float) -> Estimate:
-        """The lift with Fieller's limits."""
-        if np.isnan(p):
-            return Estimate(value, np.nan, np.nan, level_of_limits, n, "Fieller")
-        quantile = float(stdtrit(freedom, (1 + level_of_limits) / 2))
-        half_width = quantile * np.sqrt(treatment.variance)
-        control_half_width = quantile * np.sqrt(control.variance)
-        # the limits are the ratios q at which t of (treatment − q control) is just the quantile
-        quotients = _quotients(treatment.value, control.value, half_width, control_half_width)
-        ratios = Interval(*sorted(quotients))
-        if abs(control.value) <= control_half_width:  # the control's interval contains 0
-            ratios = _unbounded_quotients(
-                observed_ratio, ratios, rejected=rejected(p, level_of_limits)
-            )
-        low = ratios.low - 1
-        high = ratios.high - 1
-        return Estimate(value, low, high, level_of_limits, n, "Fieller")
-
-    return compare(interval, p, level=level, unit=unit, method="Fieller")
+    if np.isnan(p):
+        return Estimate(value, np.nan, np.nan, level, n, "Fieller")
+    quantile = float(stdtrit(_freedom(treatment, control), (1 + level) / 2))
+    half_width = quantile * np.sqrt(treatment.variance)
+    control_half_width = quantile * np.sqrt(control.variance)
+    quotients = _quotients(treatment.value, control.value, half_width, control_half_width)
+    low, high = sorted(quotients)
+    if abs(control.value) <= control_half_width:  # the control's interval contains 0
+        roots = Interval(low, high)
+        low, high = _unbounded_quotients(value + 1, roots, rejected=rejected(p, level))
+    return Estimate(value, low - 1, high - 1, level, n, "Fieller")
 
 
 def share_lift(
@@ -161,7 +161,8 @@ def arm_of(value: float, scaled_influence: Floats, users: float | None = None) -
     if n:
         influence = (scaled_influence - scaled_influence.mean()) / n
     effective_users = float(n) if users is None else users
-    return Arm(value, Spread.from_influence(influence), effective_users, scaled_influence)
+    spread = Spread.from_influence(influence)
+    return Arm(value, spread, users=effective_users, scaled_influence=scaled_influence)
 
 
 class CentredValues(NamedTuple):
@@ -181,7 +182,8 @@ def mean_of(values: ArrayLike) -> Arm:
     """The arm of a mean, from one value per user. Raises InputError for a value that is not
     finite.
     """
-    return arm_of(*centred(finite("values", values)))
+    mean, deviations = centred(finite("values", values))
+    return arm_of(mean, scaled_influence=deviations)
 
 
 def ratio_of(values: Sums) -> Arm:
@@ -199,17 +201,19 @@ def ratio_of(values: Sums) -> Arm:
     >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
     0.5
     """
-    top = finite("numerator", values.numerator)
-    bottom = finite("denominator", values.size)
-    n = same_length(numerator=top, denominator=bottom)
-    total = bottom.sum()
-    value = float(ratio(top.sum(), total))
+    numerator = finite("numerator", values.numerator)
+    denominator = finite("denominator", values.size)
+    n = same_length(numerator=numerator, denominator=denominator)
+    total = denominator.sum()
+    value = float(ratio(numerator.sum(), total))
     # exactly 0 for a user with the whole denominator, without whom there is no ratio
-    total_of_others = np.where(bottom == total, 0.0, total - bottom)
-    # ratio − (Σ top − top) / (Σ bottom − bottom) is (top − ratio bottom) / (Σ bottom − bottom)
-    scaled_influence = ratio((n - 1) * minus(top, value * bottom), total_of_others)
-    kish = float(ratio(total**2, bottom @ bottom))
-    return arm_of(value, scaled_influence, kish)
+    total_of_others = np.where(denominator == total, 0.0, total - denominator)
+    # ratio − ratio without the user is (numerator − ratio · denominator of the user) /
+    # denominator of the others
+    deviation = minus(numerator, value * denominator)
+    scaled_influence = ratio((n - 1) * deviation, total_of_others)
+    kish = float(ratio(total**2, denominator @ denominator))
+    return arm_of(value, scaled_influence, users=kish)
 
 
 def _freedom(first: Arm, second: Arm) -> float:
@@ -223,12 +227,13 @@ def _quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> 
     """The two q with (a − q b)² = half_width_a² + (q half_width_b)², in no order: Fieller's limits
     of a / b.
     """
-    # The quadratic lead q² − 2 a b q + last = 0. Its roots are (a b ± root) / lead. The one whose
-    # numerator adds numbers of equal sign has no cancellation; the product of both is last / lead.
+    # The quadratic lead q² − 2 a b q + last = 0. Its roots are (a b ± √discriminant) / lead. The
+    # one whose numerator adds numbers of equal sign has no cancellation; the other one follows from
+    # the product of both, last / lead.
     lead = b * b - half_width_b * half_width_b
     last = a * a - half_width_a * half_width_a
-    root = np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0))
-    numerator = a * b + np.copysign(root, a * b)
+    discriminant = np.maximum((a * b) ** 2 - lead * last, 0.0)
+    numerator = a * b + np.copysign(np.sqrt(discriminant), a * b)
     root_by_sum = float(ratio(numerator, lead))
     root_by_product = float(last / numerator) if numerator else 0.0
     return root_by_product, root_by_sum
@@ -286,13 +291,14 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     """
     n = first.size
     m = second.size
-    var_a = first.var()
-    var_b = second.var()
-    skew_a = Spread.from_influence(first - first.mean()).skewness
-    skew_b = Spread.from_influence(second - second.mean()).skewness
-    variance = var_a / n + var_b / m
+    first_variance = first.var()
+    second_variance = second.var()
+    first_skewness = Spread.from_influence(first - first.mean()).skewness
+    second_skewness = Spread.from_influence(second - second.mean()).skewness
+    variance = first_variance / n + second_variance / m
     # third central moments of independent means add up; that of a mean is that of a unit / n²
-    third_moment = skew_a * var_a**1.5 / n**2 - skew_b * var_b**1.5 / m**2
+    third_moment = first_skewness * first_variance**1.5 / n**2
+    third_moment -= second_skewness * second_variance**1.5 / m**2
     return float(third_moment / variance**1.5) if variance > 0 else 0.0
 
 
@@ -307,10 +313,11 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
     n = first.size
     m = second.size
     skewness = Spread.from_influence(deviations).skewness
+    # as in `difference_skewness` with one variance, which cancels, and one skewness
     return float(skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
 
-def fits(first: Floats, second: Floats) -> bool:
+def needs_permutation(first: Floats, second: Floats) -> bool:
     """True if `studentised` should replace Welch's t: the difference of the means is skewed, and
     there are few enough units to permute, about 16,000 that do not have the most frequent value.
     """
@@ -328,8 +335,9 @@ def fits(first: Floats, second: Floats) -> bool:
 def _less_frequent(values: Floats) -> int:
     """The number of values that are not the most frequent one.
 
-    Above twice the units that can be permuted it is counted without a sort, and may be too large,
-    but only if half of the units or more, too many to permute, differ from that value anyway.
+    If there are more than twice as many values as can be permuted, those that are not the median
+    are counted, which takes no sort. That is too many only if no value is that of more than half of
+    the units; then too many to permute differ from the most frequent one anyway.
     """
     most_units = WORK // FEWEST_DRAWS
     if values.size > 2 * most_units:
@@ -350,8 +358,10 @@ def studentised(
     unit: str = "user",
     max_enumerated: int = ALL_PERMUTATIONS,
 ) -> Comparison:
-    """Mean of the first arm − mean of the second by the studentised permutation test, with the
-    interval that inverts it; p is twice the smaller tail.
+    """Mean of the first arm − mean of the second by the studentised permutation test: Welch's t of
+    the data is compared with that of every reassignment of the units to two arms of the same sizes
+    (permutation). p is twice the smaller tail; the interval is the set of true differences that the
+    test does not reject. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6.
 
     first, second: one value per unit. strata: the stratum of each unit of the first and of the
     second arm; each stratum must have units of both arms. max_enumerated: up to this number of
@@ -361,28 +371,36 @@ def studentised(
     >>> round(c.p_value * 70), c.method
     (14, 'studentised permutation')
     """
-    a = finite("first", first)
-    b = finite("second", second)
-    permutations = _permutations(a, b, strata, rng, max_enumerated)
+    first_values = finite("first", first)
+    second_values = finite("second", second)
+    permutations = _permutations(first_values, second_values, strata, rng, max_enumerated)
     value = permutations.value
-    units = a.size + b.size
-    variances = permutations.variance(Null(shift=0.0, ratio=1.0))
+    units = first_values.size + second_values.size
+    variances = permutations.variance(_null_of_difference(0.0))
     observed_variance = variances[0]  # the first permutation is the data
-    step = float(np.sqrt(observed_variance)) or 1.0  # the standard error
-    by_difference = permutations.as_polynomials(_null_of_difference, centre=value, step=step)
-
-    def interval(level_of_limits: float) -> Estimate:
-        """The difference with the farthest ones on each side that the test does not reject."""
-        drawn = Interval(
-            _difference_limit(by_difference, value, level_of_limits, BELOW),
-            _difference_limit(by_difference, value, level_of_limits, ABOVE),
-        )
-        low, high = limits_agreeing(value, drawn, permutations.p, level_of_limits)
-        return Estimate(value, low, high, level_of_limits, units, METHOD)
-
-    return compare(
-        interval, permutations.p, level=level, unit=unit, method=METHOD, tails=permutations.tails
+    standard_error = float(np.sqrt(observed_variance)) or 1.0
+    # t of every permutation as a function of the tested difference
+    by_difference = permutations.as_polynomials(
+        _null_of_difference, centre=value, step=standard_error
     )
+    p = permutations.p
+    interval = partial(_difference_interval, by_difference, value, p, units)
+    return compare(interval, p, level=level, unit=unit, method=METHOD, tails=permutations.tails)
+
+
+def _difference_interval(
+    by_difference: PermutationPolynomials, value: float, p: float, units: int, level: float
+) -> Estimate:
+    """The observed difference with the farthest differences on each side that the test at this
+    level does not reject. p: that of no difference.
+    """
+    farthest = Interval(
+        low=_difference_limit(by_difference, value, level, BELOW),
+        high=_difference_limit(by_difference, value, level, ABOVE),
+    )
+    # the search is not exact, but 0 must lie outside exactly if p rejects it
+    low, high = limits_agreeing(value, farthest, p, level)
+    return Estimate(value, low, high, level, units, METHOD)
 
 
 def _difference_limit(
@@ -394,8 +412,9 @@ def _difference_limit(
 
     def not_rejected(distance: float) -> bool:
         """True if the true difference may be this far from the observed one."""
-        tail = side.tail(by_difference.tails(observed + side.sign * distance))
-        return not rejected(2 * tail, level)
+        tested = observed + side.sign * distance
+        p = 2 * side.tail(by_difference.tails(tested))
+        return not rejected(p, level)
 
     return observed + side.sign * _farthest(not_rejected, by_difference.step)
 
@@ -442,14 +461,15 @@ def permuted_lift(
     >>> round(c.p_value * 70), round(c.difference.value, 2)
     (14, 9.5)
     """
-    a = finite("first", first)
-    b = finite("second", second)
-    permutations = _permutations(a, b, None, rng, ALL_PERMUTATIONS)
-    value = float(ratio(a.mean(), b.mean())) - 1
-    observed_ratio = 1 + value
-    ratio_exists = bool(b.any())  # no value is negative: the mean is 0 only if all are
+    first_values = finite("first", first)
+    second_values = finite("second", second)
+    permutations = _permutations(
+        first_values, second_values, strata=None, rng=rng, max_enumerated=ALL_PERMUTATIONS
+    )
+    value = float(ratio(first_values.mean(), second_values.mean())) - 1
+    ratio_exists = bool(second_values.any())  # no value is negative: the mean is 0 only if all are
     p = permutations.p if ratio_exists else np.nan
-    n = a.size + b.size
+    units = first_values.size + second_values.size
 
     def null_of_ratio(quotient: float) -> Null:
         """The hypothesis that the first mean is `quotient` times the second."""
@@ -458,20 +478,26 @@ def permuted_lift(
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
     by_ratio = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
-
-    def interval(level_of_limits: float) -> Estimate:
-        """The lift with the farthest ones on each side that the test does not reject."""
-        if not ratio_exists:
-            return Estimate(value, np.nan, np.nan, level_of_limits, n, METHOD)
-        drawn = Interval(
-            _ratio_limit(by_ratio, observed_ratio, level_of_limits, BELOW) - 1,
-            _ratio_limit(by_ratio, observed_ratio, level_of_limits, ABOVE) - 1,
-        )
-        low, high = limits_agreeing(value, drawn, p, level_of_limits)
-        return Estimate(value, low, high, level_of_limits, n, METHOD)
-
+    interval = partial(_lift_interval, by_ratio, value, p, units)
     tails = permutations.tails if ratio_exists else None
     return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
+
+
+def _lift_interval(
+    by_ratio: PermutationPolynomials, value: float, p: float, units: int, level: float
+) -> Estimate:
+    """The observed lift with the farthest lifts on each side that the test at this level does not
+    reject. p: that of no difference, NaN if the lift does not exist: then there are no limits.
+    """
+    if np.isnan(p):
+        return Estimate(value, np.nan, np.nan, level, units, METHOD)
+    farthest = Interval(
+        low=_ratio_limit(by_ratio, 1 + value, level, BELOW) - 1,
+        high=_ratio_limit(by_ratio, 1 + value, level, ABOVE) - 1,
+    )
+    # the search is not exact, but 0 must lie outside exactly if p rejects it
+    low, high = limits_agreeing(value, farthest, p, level)
+    return Estimate(value, low, high, level, units, METHOD)
 
 
 def _ratio_limit(
@@ -487,8 +513,9 @@ def _ratio_limit(
 
     def not_rejected(distance: float) -> bool:
         """True if the log of the true ratio may be this far from that of the observed one."""
-        tail = side.tail(by_ratio.tails(observed * np.exp(side.sign * distance)))
-        return not rejected(2 * tail, level)
+        tested = observed * np.exp(side.sign * distance)
+        p = 2 * side.tail(by_ratio.tails(tested))
+        return not rejected(p, level)
 
     distance = _farthest(not_rejected, 1.0, most=FARTHEST)
     if distance < np.inf:
@@ -501,7 +528,8 @@ def _farthest_from_0(by_ratio: PermutationPolynomials, level: float) -> float:
 
     def not_rejected(quotient: float) -> bool:
         """True if the true ratio may be this one."""
-        return not rejected(2 * by_ratio.tails(quotient).lower, level)
+        p = 2 * by_ratio.tails(quotient).lower
+        return not rejected(p, level)
 
     return _farthest(not_rejected, 1.0)
 
@@ -580,8 +608,8 @@ class Permutations:
     @property
     def value(self) -> float:
         """The observed difference of the means."""
-        observed_permutation = 0
-        return float(self.difference(_null_of_difference(0.0))[observed_permutation])
+        differences = self.difference(_null_of_difference(0.0))
+        return float(differences[0])  # the first permutation is the data
 
     @property
     def tails(self) -> Tails:
@@ -625,13 +653,14 @@ class Permutations:
         difference of means is linear in x, and its variance quadratic. They are interpolated at
         centre − step, centre and centre + step; slopes are per step.
         """
-        null = null_at(centre)
-        null_above = null_at(centre + step)
-        difference = self.difference(null)
-        slope = self.difference(null_above) - difference
-        variance_below = self.variance(null_at(centre - step))
-        variance = self.variance(null)
-        variance_above = self.variance(null_above)
+        below = null_at(centre - step)
+        middle = null_at(centre)
+        above = null_at(centre + step)
+        difference = self.difference(middle)
+        slope = self.difference(above) - difference
+        variance_below = self.variance(below)
+        variance = self.variance(middle)
+        variance_above = self.variance(above)
         variance_slope = (variance_above - variance_below) / 2
         variance_curvature = (variance_above + variance_below) / 2 - variance
         return PermutationPolynomials(
@@ -673,19 +702,20 @@ class PermutationPolynomials:
             t = (self.difference + y * self.slope) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
         observed = t[0]  # the first permutation is the data
-        tie = 0.0
+        rounding = 0.0
         if np.isfinite(observed):
-            tie = TIE * max(1.0, abs(observed))
-        upper = np.count_nonzero(t >= observed - tie) / t.size
-        lower = np.count_nonzero(t <= observed + tie) / t.size
-        return Tails(lower, upper)
+            rounding = TIE * max(1.0, abs(observed))
+        at_least = np.count_nonzero(t >= observed - rounding) / t.size
+        at_most = np.count_nonzero(t <= observed + rounding) / t.size
+        return Tails(lower=at_most, upper=at_least)
 
 
 def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of an arm's mean over strata, Σ weight · mean, in each
-    permutation: (permutations,).
+    """The squared standard error of an arm's weighted mean over strata, Σ weight · mean of the
+    stratum, in each permutation: (permutations,).
 
-    n: units by stratum, (strata, 1), as weight. A variance that is only rounding error counts as 0.
+    n: the units of the arm by stratum, (strata, 1). weight: of each stratum, (strata, 1). A
+    variance that is only rounding error counts as 0.
     """
     deviation_squares = arm.squares - arm.total**2 / n  # Σ (x − mean)²
     rounding = NO_VARIANCE * arm.squares
@@ -696,17 +726,18 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
 
 
 def _permutations(
-    a: Floats,
-    b: Floats,
+    first_values: Floats,
+    second_values: Floats,
     strata: tuple[ArrayLike, ArrayLike] | None,
     rng: np.random.Generator,
     max_enumerated: int,
 ) -> Permutations:
-    """The permutations of the values `a` of the first arm and `b` of the second: all if there are
-    no strata and at most `max_enumerated` of them, else random ones.
+    """The permutations of the units of two arms, from their values: all if there are no strata and
+    at most `max_enumerated` permutations, else random ones. strata: the stratum of each unit of the
+    first and of the second arm.
     """
-    values = np.concatenate([a, b])
-    in_first = np.arange(values.size) < a.size
+    values = np.concatenate([first_values, second_values])
+    in_first = np.arange(values.size) < first_values.size
     distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
     x = values - most_frequent  # units with 0 add nothing to the sums of a permutation
@@ -718,7 +749,7 @@ def _permutations(
     draws = int(np.clip(WORK // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
     sums_of_permutations: Callable[[Floats, Bools], Floats]
     sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
-    if strata is None and comb(x.size, a.size) <= max_enumerated:
+    if strata is None and comb(x.size, first_values.size) <= max_enumerated:
         sums_of_permutations = _every_permutation
     # by stratum, the five fields of `PermutedSums` in their order: of the first arm in each
     # permutation, (fields, permutations), and of both arms together, (fields,)
@@ -728,7 +759,7 @@ def _permutations(
         in_stratum = stratum == number
         treated = in_first[in_stratum]
         columns = _summed_columns(x[in_stratum], treated)
-        observed = columns[treated].sum(axis=0)[:, None]
+        observed = columns[treated].sum(axis=0)[:, None]  # the first permutation is the data
         others = sums_of_permutations(x[in_stratum], treated)
         first_by_stratum.append(np.hstack([observed, others]))
         pooled_by_stratum.append(columns.sum(axis=0))
@@ -761,9 +792,11 @@ def _every_permutation(x: Floats, in_first: Bools) -> Floats:
     as for `_summed_columns`.
     """
     n = int(in_first.sum())
-    # the first of all combinations, units 0 to n − 1, is the observed permutation
-    first_arms = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
-    sums: Floats = _summed_columns(x, in_first)[first_arms].sum(axis=1).T
+    # of each permutation the numbers of the units in its first arm, (permutations, n)
+    first_arms = np.array(list(combinations(range(x.size), n)))
+    # the first combination, units 0 to n − 1, is the observed permutation
+    other_arms = first_arms[1:].reshape(-1, n)
+    sums: Floats = _summed_columns(x, in_first)[other_arms].sum(axis=1).T
     return sums
 
 
@@ -778,30 +811,35 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
     these units are drawn but how many come from which arm.
     """
     nonzero = np.flatnonzero(x)
+    nonzero_units = nonzero.size
+    zero_units = x.size - nonzero_units
     n = int(in_first.sum())
     # sorted, so that the permutations do not depend on the order of the units in the input
     order = np.lexsort([in_first[nonzero], x[nonzero]])
     columns = _summed_columns(x, in_first)[nonzero[order]]
-    k = nonzero.size
     # for each permutation, how many of the n units of its first arm are not 0
-    taken = rng.hypergeometric(k, x.size - k, n, draws)
+    nonzero_in_arm = rng.hypergeometric(nonzero_units, zero_units, n, draws)
+    unit_numbers = np.arange(nonzero_units, dtype=np.intp)
+    blocks = np.split(nonzero_in_arm, range(PERMUTATIONS_AT_ONCE, draws, PERMUTATIONS_AT_ONCE))
     sums = []
-    for block in np.split(taken, range(PERMUTATIONS_AT_ONCE, draws, PERMUTATIONS_AT_ONCE)):
-        # a row per permutation: the units whose rank in a random order is below `taken`
-        ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(block), 1)), axis=1)
-        sums.append((ranks < block[:, None]).astype(np.float64) @ columns)
+    for block in blocks:
+        # a row per permutation: the first units of a random order are in the first arm
+        ranks = rng.permuted(np.tile(unit_numbers, (len(block), 1)), axis=1)
+        in_arm = (ranks < block[:, None]).astype(np.float64)
+        sums.append(in_arm @ columns)
     fields = np.vstack(sums).T  # of `PermutedSums`
-    zeros_in_first = int(np.sum(in_first & (x == 0)))
-    treated_zeros = rng.hypergeometric(zeros_in_first, x.size - k - zeros_in_first, n - taken)
+    zeros_of_first = int(np.sum(in_first & (x == 0)))  # as observed
+    zeros_of_second = zero_units - zeros_of_first
+    treated_zeros = rng.hypergeometric(zeros_of_first, zeros_of_second, n - nonzero_in_arm)
     # the first field is `treated`, a number of units; the other sums of zeros are 0
     fields[0] += treated_zeros
     return fields
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
-    """The largest distance for which a condition holds that holds at 0 and fails from some distance
-    on. Infinite if it holds at every tried one: `step`, doubled until it is above `most`, or
-    DOUBLINGS times.
+    """The largest distance at which a condition holds that holds at 0 and fails from some distance
+    on, which is searched by doubling `step`. Infinite if the condition still holds above `most`, or
+    after DOUBLINGS doublings.
     """
     for _ in range(DOUBLINGS):
         if not holds(step):

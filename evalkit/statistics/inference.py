@@ -7,7 +7,7 @@ The page prints its description of methods from this table.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -55,12 +55,12 @@ def estimate(statistic: Statistic, options: Options) -> Estimate:
     much of the weight that no interval keeps its level.
     """
     if np.isnan(statistic.value):
-        level = options.level
-        return Estimate(np.nan, np.nan, np.nan, level, statistic.n, methods.UNDEFINED)
+        return interval_methods.no_interval(statistic, options, methods.UNDEFINED)
     if statistic.dominated:
         return interval_methods.no_interval(statistic, options, methods.DOMINATED)
+    interval_of = method(statistic).interval
     metric = statistic.metric
-    return within(method(statistic).interval(statistic, options), metric.low, metric.high)
+    return within(interval_of(statistic, options), metric.low, metric.high)
 
 
 def within(estimate: Estimate, low: float, high: float) -> Estimate:
@@ -80,7 +80,8 @@ def within(estimate: Estimate, low: float, high: float) -> Estimate:
     if not np.isfinite(low + high):
         return replace(estimate, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
     width = high - low
-    units_at_high = (estimate.value - low) / width * n  # which give the same mean
+    # so many units at the upper end, and all others at the lower one, have the same mean
+    units_at_high = (estimate.value - low) / width * n
     share = intervals.wilson(units_at_high, n, level=estimate.level)
     lower_limit = float(low + width * share.low)
     upper_limit = float(low + width * share.high)
@@ -97,17 +98,17 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
     comparison = _tested(first, second, options)
-    # of a metric that transforms another one, the predictions are those of the other one
-    if first.base().predicts_same(second.base()):
-        no_difference = DifferenceByT(
-            value=0.0,
-            error=0.0,
-            n=comparison.difference.n,
-            freedom=np.inf,
-            method=comparison.method,
-        )
-        return options.compare(no_difference)
-    return comparison
+    # a metric that transforms another one (its base) knows the predictions by that one
+    if not first.base().predicts_same(second.base()):
+        return comparison
+    no_difference = DifferenceByT(
+        value=0.0,
+        error=0.0,
+        n=comparison.difference.n,
+        freedom=np.inf,
+        method=comparison.method,
+    )
+    return options.compare(no_difference)
 
 
 def _tested(first: Statistic, second: Statistic, options: Options) -> Comparison:
@@ -152,14 +153,16 @@ def compare_by_mover(
     """The difference first − second by MOVER from the separate limits of both values; p is that of
     the inverted interval, NaN if a value has no limits.
 
-    interval_of: gives the limits of one value. n: the number of units of the comparison.
+    interval_of: (statistic, options) -> its value with limits. n: the number of units of the
+    comparison.
     """
 
     def interval(level: float) -> Estimate:
         """The difference with its limits from those of both values at this level."""
         at_level = replace(options, level=level)
-        difference = intervals.mover(interval_of(first, at_level), interval_of(second, at_level))
-        return replace(difference, n=n)
+        first_estimate = interval_of(first, at_level)
+        second_estimate = interval_of(second, at_level)
+        return replace(intervals.mover(first_estimate, second_estimate), n=n)
 
     return significance.by_limits(
         interval, level=options.level, unit=options.unit, method=closed_forms.MOVER
@@ -175,8 +178,13 @@ def compare_independent_orders(
     t of the difference rejects too often if there are few positives, because the distribution of
     each value is then skewed, which limits on the logit scale allow for.
     """
-    n = first.n + second.n
-    return compare_by_mover(first, second, options, interval_methods.ranged_t_of_table, n=n)
+    return compare_by_mover(
+        first,
+        second,
+        options,
+        interval_of=interval_methods.ranged_t_of_table,
+        n=first.n + second.n,
+    )
 
 
 def within_range(comparison: Comparison, widest: float) -> Comparison:
@@ -185,7 +193,7 @@ def within_range(comparison: Comparison, widest: float) -> Comparison:
     """
 
     def cut(difference: Estimate) -> Estimate:
-        """The difference with its limits cut."""
+        """The difference with its limits cut; limits of NaN stay."""
         if -widest <= difference.low and difference.high <= widest:
             return difference
         low = float(np.maximum(difference.low, -widest))
@@ -197,14 +205,14 @@ def within_range(comparison: Comparison, widest: float) -> Comparison:
 
 def undefined(level: float, unit: str) -> Comparison:
     """A comparison of undefined values: NaN with n = 0."""
-    nothing = Estimate(np.nan, np.nan, np.nan, level, 0, methods.UNDEFINED)
+    no_difference = Estimate(np.nan, np.nan, np.nan, level, n=0, method=methods.UNDEFINED)
     return Comparison(
-        nothing,
-        np.nan,
+        no_difference,
+        p_value=np.nan,
         adjusted=np.nan,
         method=methods.UNDEFINED,
         unit=unit,
-        equivalence=nothing,
+        equivalence=no_difference,
     )
 
 
@@ -230,15 +238,19 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
     assert isinstance(kind, metric.Transformed)
     original_first = first.base()
     original_second = second.base()
-    gap = original_first.value - original_second.value
-    slope = (first.value - second.value) / gap if gap else kind.slope(original_first.value)
+    original_difference = original_first.value - original_second.value
+    if original_difference:
+        slope = (first.value - second.value) / original_difference
+    else:
+        slope = kind.slope(original_first.value)  # the derivative f′
 
-    def stretched(difference: Estimate) -> Estimate:
+    def times_slope(difference: Estimate) -> Estimate:
         """The difference with its limits on the transformed scale."""
+        # a negative slope exchanges the limits
         low, high = sorted((slope * difference.low, slope * difference.high))
         return replace(difference, value=slope * difference.value, low=low, high=high)
 
-    return compare(original_first, original_second, options).with_limits(stretched)
+    return compare(original_first, original_second, options).with_limits(times_slope)
 
 
 def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -252,14 +264,14 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     if statistic.scarce:
         return _scarce_mean_interval(statistic.leave_one_out(), options)
-    parts = _weighted_components(statistic, options)
-    mean = closed_forms.mover_mean(parts, n=statistic.n, level=options.level)
-    return mean.around(statistic.value)
+    components = _weighted_components(statistic, options)
+    unbiased = closed_forms.mover_mean(components, n=statistic.n, level=options.level)
+    return unbiased.around(statistic.value)
 
 
 def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
-    """Each component of a mean with its share and with value and limits less its bias; last, if the
-    shares are estimated, what they add to the error.
+    """Yield each component of a mean with its share as weight, its value and limits less its bias,
+    and its influence; last, if the shares are estimated, what they add to the error.
     """
     for component in statistic.components():
         biased = estimate(component.statistic, options)
@@ -299,27 +311,27 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
 
 
 def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """The interval of the harmonic mean of two metrics by MOVER: each metric contributes how far
-    the harmonic mean moves if that metric goes to its limit and the other stays, with the
-    correlation of their influence values.
+    """The interval of the harmonic mean of two metrics by MOVER: from how far it moves if one
+    metric goes to its limits and the other stays, for each of the two, with the correlation of
+    their influence values.
     """
     kind = statistic.kind
     assert isinstance(kind, Harmonic)
     value = statistic.value
     pair = statistic.harmonic_pair()
-    contributions = []
+    means_at_limits = []  # the harmonic mean with limits, from those of one metric alone
     for component, other in zip(pair, reversed(pair), strict=True):
         limits = estimate(component.statistic, options)
         other_value = other.statistic.value
-        at_limits = replace(
+        mean_at_limits = replace(
             limits,
             value=value,
             low=kind.mean(limits.low, other_value),
             high=kind.mean(limits.high, other_value),
         )
-        contributions.append(WeightedEstimate(1.0, at_limits, component.influence))
-    doubled = closed_forms.mover_mean(contributions, n=statistic.n, level=options.level)
-    # the value of each contribution is the mean itself, so that the sum of both is one mean too far
+        means_at_limits.append(WeightedEstimate(1.0, mean_at_limits, component.influence))
+    # `mover_mean` adds up the values, so that its value is twice the harmonic mean
+    doubled = closed_forms.mover_mean(means_at_limits, n=statistic.n, level=options.level)
     return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
 
 
@@ -330,9 +342,16 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """
     level = options.level
     classes = _PredictedClasses.of_statistic(statistic)
-    low = estimate(classes.share(classes.known(level)), options).low
-    high = estimate(classes.share(classes.possible(level)), options).high
-    return Estimate(statistic.value, low, high, level, statistic.n, COVERAGE_LIMITS)
+    known_share = estimate(classes.share(classes.known(level)), options)
+    possible_share = estimate(classes.share(classes.possible(level)), options)
+    return Estimate(
+        statistic.value,
+        low=known_share.low,
+        high=possible_share.high,
+        level=level,
+        n=statistic.n,
+        method=COVERAGE_LIMITS,
+    )
 
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -341,24 +360,36 @@ def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) 
     The lower limit is that of (share of the first system's classes that are known to reach the
     target − share of the second's that may); for the upper limit the roles are exchanged.
     """
-    classes = _PredictedClasses.of_statistic(first)
-    other_classes = _PredictedClasses.of_statistic(second)
-    same_decisions = first.decides_same(second)
-
-    def interval(level: float) -> Estimate:
-        """The difference of both coverages, between its least and its largest value."""
-        known_share = classes.share(classes.known(level))
-        other_known_share = other_classes.share(other_classes.known(level))
-        if same_decisions:  # then both have the same classes, whichever these are
-            return _share_difference(known_share, other_known_share, level)
-        possible_share = classes.share(classes.possible(level))
-        other_possible_share = other_classes.share(other_classes.possible(level))
-        low = _share_difference(known_share, other_possible_share, level).low
-        high = _share_difference(possible_share, other_known_share, level).high
-        return Estimate(first.value - second.value, low, high, level, first.n, COVERAGE_LIMITS)
-
+    interval = partial(
+        _coverage_difference,
+        _PredictedClasses.of_statistic(first),
+        _PredictedClasses.of_statistic(second),
+        same_decisions=first.decides_same(second),
+    )
     return significance.by_limits(
         interval, level=options.level, unit=options.unit, method=COVERAGE_LIMITS
+    )
+
+
+def _coverage_difference(
+    first: "_PredictedClasses", second: "_PredictedClasses", level: float, *, same_decisions: bool
+) -> Estimate:
+    """The difference of two class coverages with the limits of `_coverage_test` at this level.
+    same_decisions: True if both systems predict the same class for every row.
+    """
+    known_share = first.share(first.known(level))
+    second_known_share = second.share(second.known(level))
+    if same_decisions:  # then both have the same classes, whichever these are
+        return _share_difference(known_share, second_known_share, level)
+    possible_share = first.share(first.possible(level))
+    second_possible_share = second.share(second.possible(level))
+    return Estimate(
+        first.statistic.value - second.statistic.value,
+        low=_share_difference(known_share, second_possible_share, level).low,
+        high=_share_difference(possible_share, second_known_share, level).high,
+        level=level,
+        n=first.statistic.n,
+        method=COVERAGE_LIMITS,
     )
 
 
@@ -367,7 +398,8 @@ def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -
     unweighted, else t from the influence values.
     """
     if first.layout is Layout.PLAIN:
-        return intervals.tango(*first.discordant(second), level=level)
+        rows = first.discordant(second)
+        return intervals.tango(rows.first_only, rows.second_only, rows.n, level=level)
     by_t = DifferenceByT(
         value=first.value - second.value,
         error=first.difference_spread(second).error,
@@ -396,23 +428,27 @@ class _PredictedClasses:
 
     @classmethod
     def of_statistic(cls, statistic: RowStatistic) -> "_PredictedClasses":
-        """The tests of a system's classes, from the statistic of its class coverage; `chosen.k` is
-        the target.
+        """The tests of a system's classes, from the statistic of its class coverage, whose k is the
+        target.
         """
-        table = labels.one_vs_rest(statistic.rows.confusion)
-        rows = table.tp + table.fp
+        table = labels.one_vs_rest(statistic.rows.confusion)  # each count has a number per class
+        rows = table.tp + table.fp  # those predicted as the class
         target = statistic.metric_at_k.k
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
-        deviation = float(np.sqrt(target * (1 - target)))
+        # the precision of a class without rows is NaN
         excess = np.nan_to_num((counts.precision(table) - target) * np.sqrt(rows))
-        count = int(np.count_nonzero(rows))
-        return cls(statistic, excess=excess, deviation=deviation, count=count)
+        return cls(
+            statistic,
+            excess=excess,
+            deviation=float(np.sqrt(target * (1 - target))),
+            count=int(np.count_nonzero(rows)),
+        )
 
     def margin(self, level: float) -> float:
         """The critical value of the excess of a class, at this level for all classes together."""
-        per_class = level ** (1 / max(self.count, 1))
-        return intervals.normal_quantile(per_class) * self.deviation
+        level_of_class = level ** (1 / max(self.count, 1))  # Šidák
+        return intervals.normal_quantile(level_of_class) * self.deviation
 
     def known(self, level: float) -> Bools:
         """A mask of the classes that significantly reach the target."""
@@ -439,7 +475,9 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     share = precision.value
     error = precision.spread.error
     if error > 0:
-        return share * (1 - share) / error**2
+        return (
+            share * (1 - share) / error**2
+        )  # error² of n independent rows is share (1 − share) / n
     # all its rows are hits, or none is: no variance to compare with
     return precision.fewest_units
 
@@ -824,8 +862,8 @@ def method_names(
     method.
 
     name_of: gives the name of a method's interval, or of its test. in_memory: True if the values of
-    every unit are. rechosen: True if thresholds are chosen again
-    on each sample.
+    every unit are. rechosen: True if thresholds are chosen again on each sample. A metric that
+    transforms another one is named with it.
 
     >>> from evalkit.catalogue.lookup import find_metric
     >>> metrics = [
@@ -840,9 +878,9 @@ def method_names(
     labels_by_name: dict[str, list[str]] = {}
     for metric_at_k in metrics:
         base = metric_at_k.base
-        label = (
-            metric_at_k.label if base is metric_at_k else f"{metric_at_k.label} (as {base.label})"
-        )
+        label = metric_at_k.label
+        if base is not metric_at_k:
+            label = f"{label} (as {base.label})"
         method = _method(base.metric.kind, layout, in_memory=in_memory, rechosen=rechosen)
         labels_by_name.setdefault(name_of(method), []).append(label)
     return "; ".join(f"{', '.join(labels)}: {name}" for name, labels in labels_by_name.items())
@@ -871,7 +909,7 @@ def lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
 
 def detectable(first: Statistic, second: Statistic, comparison: Comparison, level: float) -> float:
     """The smallest true difference that the test of this comparison shows at a level with 80%
-    power.
+    power; NaN if the difference is undefined.
     """
     if np.isnan(comparison.difference.value):
         return np.nan

@@ -78,22 +78,26 @@ def _shape(looks: int, power: float) -> Floats:
 
 
 def crossing_probability(bounds: Floats) -> float:
-    """The probability that |z_k| passes its bound at some look k, for sums of independent normal
-    steps.
+    """The probability that |z_k| passes its bound at some look k, where z_k √k is the sum of k
+    independent standard normal steps. bounds: of |z_k|, (looks,).
+
+    The density of the sum among the trials that have crossed no bound is integrated from look to
+    look (Armitage, McPherson and Rowe), by a Gauss–Legendre rule.
     """
     rule = _quadrature()
     bounds_of_sum = bounds * np.sqrt(np.arange(1.0, bounds.size + 1))
-    # the distribution of the sum among the trials that have crossed no bound: it starts at 0
+    # points of the sum, and the probability that each stands for: before the first step it is 0
     points = np.zeros(1)
     probability = np.ones(1)
     for bound in bounds_of_sum:
-        before = points
+        points_before = points
         points = bound * rule.nodes  # from −bound to bound
         # of the step to each point (rows) from each point before (columns)
-        step_density = np.exp(-((points[:, None] - before) ** 2) / 2) / np.sqrt(2 * np.pi)
+        step = points[:, None] - points_before
+        step_density = np.exp(-(step**2) / 2) / np.sqrt(2 * np.pi)
         density = step_density @ probability
         probability = density * rule.weights * bound
-    return float(1 - probability.sum())
+    return float(1 - probability.sum())  # what is left has crossed no bound
 
 
 class Quadrature(NamedTuple):
@@ -105,7 +109,9 @@ class Quadrature(NamedTuple):
 
 @cache
 def _quadrature() -> Quadrature:
-    return Quadrature(*np.polynomial.legendre.leggauss(NODES))
+    """The Gauss–Legendre rule with `NODES` nodes."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    return Quadrature(nodes, weights)
 
 
 def _check_looks(looks: int) -> None:

@@ -103,7 +103,8 @@ def known(statistic: KnownValue, options: Options) -> Estimate:
 
 def wilson(statistic: ShareStatistic | RowStatistic, options: Options) -> Estimate:
     """A share with Wilson's interval."""
-    return intervals.wilson(*statistic.hits(), level=options.level)
+    hits, n = statistic.hits()
+    return intervals.wilson(hits, n, level=options.level)
 
 
 def mean(statistic: TermStatistic, options: Options) -> Estimate:
@@ -154,30 +155,34 @@ def mean_of_table(metric_at_k: MetricAtK, table: Counts, *, level: float) -> Est
     """The mean of a loss with its interval, from a table of unweighted rows by score."""
     kind = metric_at_k.metric.kind
     assert isinstance(kind, kinds.Loss)
-    # one row per class and threshold, with the number of rows that have its loss
+    # one row per class and threshold, and how many rows of the table are like it
     label = np.repeat([1, 0], len(table.threshold))
-    frequency = np.concatenate([table.positive, table.negative])
-    loss = kind.per_row(Rows(label, np.tile(table.threshold, 2)), metric_at_k.k)
-    value = kind.value_at(table, np.nan)
-    influence_values = (loss - value) / table.total
-    spread = Spread.from_influence(influence_values, frequency=frequency.astype(np.float64))
+    score = np.tile(table.threshold, 2)
+    frequency = np.concatenate([table.positive, table.negative]).astype(np.float64)
+    loss = kind.per_row(Rows(label, score), metric_at_k.k)
+    value = kind.value_at(table, threshold=np.nan)  # a loss of scores has no threshold
+    spread = Spread.from_influence((loss - value) / table.total, frequency=frequency)
     return intervals.of_spread(value, spread, level=level, ends=metric_at_k.metric.ends)
 
 
 def jackknife(
-    statistic: TermStatistic, options: Options, *, few: bool = False, ends: Ends | None = None
+    statistic: TermStatistic,
+    options: Options,
+    *,
+    by_kurtosis: bool = False,
+    ends: Ends | None = None,
 ) -> Estimate:
     """A ratio of sums over units with the jackknife's error: t on Kish's degrees of freedom, on the
     logit or log scale of the metric's range.
 
-    few: True to reduce the degrees of freedom by the kurtosis of the influence values, for samples
-    in which a few units may carry most of the variance. ends: bounds in place of those of the
-    metric.
+    by_kurtosis: True to reduce the degrees of freedom by the kurtosis of the influence values, for
+    samples in which a few units may carry most of the variance. ends: bounds in place of those of
+    the metric.
     """
     sums = statistic.sums
     arm = independent.ratio_of(sums.summed_by_unit(sums.defined, statistic.unit))
     freedom = arm.freedom
-    if few:
+    if by_kurtosis:
         freedom = arm.spread.kurtosis_freedom(freedom)
     return t_on_range(
         statistic,
@@ -199,18 +204,19 @@ def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     """
     sums = statistic.sums
     ends = statistic.metric.ends
+    has_no_bounds = np.isinf(ends).all()
     never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
-    if np.isinf(ends).all() and never_negative:
-        is_share = bool((sums.numerator <= sums.size).all())
+    if has_no_bounds and never_negative:
         ends = (0.0, np.inf)
+        is_share = bool((sums.numerator <= sums.size).all())
         if is_share and 0 < statistic.value < 1:  # at 0 or 1 the logit does not exist
             ends = (0.0, 1.0)
-    return jackknife(statistic, options, few=True, ends=ends)
+    return jackknife(statistic, options, by_kurtosis=True, ends=ends)
 
 
 def jackknife_by_kurtosis(statistic: TermStatistic, options: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
-    return jackknife(statistic, options, few=True)
+    return jackknife(statistic, options, by_kurtosis=True)
 
 
 def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
@@ -243,9 +249,9 @@ def divided(statistic: UnitStatistic, options: Options) -> Estimate:
     if statistic.n > options.limits.flipped:
         return jackknife(statistic, options)
     sums = statistic.sums
-    # numerator − (size − numerator)
-    difference_of_systems = Sums(2 * sums.numerator - sums.size, sums.denominator)
-    difference = sign_flips_of(difference_of_systems, statistic.unit, options).difference
+    # numerator − (size − numerator): what this system has more than the other
+    terms = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    difference = sign_flips_of(terms, statistic.unit, options).difference
     low = (1 + difference.low) / 2
     high = (1 + difference.high) / 2
     return replace(difference, value=statistic.value, low=low, high=high)
@@ -256,6 +262,7 @@ def mean_over_folds(statistic: UnitStatistic, options: Options) -> Estimate:
     the training rows that folds share.
     """
     values = statistic.sums.per_unit[statistic.sums.defined]
+    # of train and test only the quotient matters; the "difference" is that from 0
     corrected = significance.nadeau_bengio(
         values, train=1, test=options.test_to_train, level=options.level
     )
@@ -307,20 +314,23 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
     ends = statistic.metric.ends
     error_at_fixed = statistic.spread.error
     error_by_samples = np.nanstd(statistic.bootstrap_values)
-    estimate = closed_forms.ranged_t(
+    # fmax ignores NaN, the standard deviation if no sample has a value
+    larger_error = float(np.fmax(error_at_fixed, error_by_samples))
+    on_new_rows = closed_forms.ranged_t(
         statistic.value_on_new_rows,
-        float(np.fmax(error_at_fixed, error_by_samples)),  # fmax ignores NaN
+        larger_error,
         freedom=_kish_freedom(statistic),
         n=statistic.n,
         level=options.level,
         ends=ends,
         method=CHOSEN,
-    ).around(statistic.value)
+    )
+    estimate = on_new_rows.around(statistic.value)
     if statistic.value not in ends:
         return estimate
     # with an error of 0 `t_on_range` gives Wilson's limits for freedom + 1 units
-    freedom = statistic.fewest_units - 1
-    return estimate.no_closer_than(t_on_range(statistic, 0.0, options, freedom=freedom))
+    wilson_limits = t_on_range(statistic, 0.0, options, freedom=statistic.fewest_units - 1)
+    return estimate.no_closer_than(wilson_limits)
 
 
 def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
@@ -333,7 +343,7 @@ def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
     """
     spread = statistic.spread
     metric = statistic.metric
-    if np.isnan(spread.standardised_power(4)):
+    if np.isnan(spread.standardised_power(4)):  # fourth powers are not known
         return delta(statistic, options)
     low = metric.low
     if metric.kind.joint:  # a share of variance, of which value and influence are computed together
@@ -384,10 +394,10 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfMeans)
-    terms = statistic.unit_terms
-    terms = terms[:, np.lexsort(terms[::-1])]  # the order of the units changes no sample
+    terms = statistic.unit_terms  # (terms, units)
+    sorted_terms = terms[:, np.lexsort(terms[::-1])]  # so the input's order changes no sample
     limits = bootstrap.t_limits(
-        terms,
+        sorted_terms,
         kind.function,
         high=statistic.metric.high,
         rng=options.rng,
@@ -430,7 +440,7 @@ def ranged_t_of_table(statistic: ScoreStatistic, options: Options) -> Estimate:
     """t on the logit or log scale of the metric's range, for unweighted rows, on as many degrees of
     freedom as the rarer class has rows, less 1: that class decides how well the error is known.
     """
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     freedom = min(table.positives, table.negatives) - 1
     error = statistic.table_spread.error
     return t_on_range(statistic, error, options, freedom=freedom, n=int(table.total))
@@ -450,7 +460,7 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     estimate = ranged_t_of_table(statistic, options)
     if not kind.biased:  # of the metrics of the order of scores only average precision is
         return estimate
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     rare = 1 < table.positives < min(FEW_POSITIVES, RARE * table.total)
     if not rare or not 0 < statistic.value < 1:  # at 0 or 1 there is no bias to correct
         return estimate
@@ -464,7 +474,7 @@ def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     precision of 1 / the lower limit of the base rate.
     """
     estimate = ranged_t_by_unit(statistic, options)
-    decisions = statistic.tables.decision_counts
+    decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
     units = statistic.freedom + 1  # Kish's number
     base_rate = float(ratio(decisions.positives, decisions.total))
     base_limits = intervals.wilson(base_rate * units, units, level=options.level)
@@ -489,14 +499,13 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Decision)
-    decisions = statistic.tables.decision_counts
+    decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
     # the first element counts rows predicted positive, the second the others
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
     padded = Counts.of(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread = Spread.from_influence(
-        np.ravel(kind.influence_table(padded)), frequency=np.array([tp, fn, fp, tn])
-    )
+    influence_of_cell = np.ravel(kind.influence_table(padded))  # in the order TP, FN, FP, TN
+    spread = Spread.from_influence(influence_of_cell, frequency=np.array([tp, fn, fp, tn]))
     estimate = closed_forms.ranged_t(
         kind.value_of_table(padded),
         spread.error,
@@ -515,8 +524,8 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
-    decisions = statistic.tables.decision_counts
-    tp, fn = decisions.positive
+    decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
+    tp, fn = decisions.positive  # of rows predicted positive, and of the others
     fp, _ = decisions.negative
     estimate = closed_forms.overlap(
         tp, fn, fp, weight=kind.weight, times=kind.times, level=options.level
@@ -541,42 +550,42 @@ def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
     return closed_forms.mover_mean(parts, n=n, level=options.level)
 
 
-def gap(statistic: ScoreStatistic, options: Options, rows: float = 1.0) -> Estimate:
+def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.0) -> Estimate:
     """The largest distance between recall and false positive rate over all thresholds (KS), which
     the sample value overstates on average, with a conservative interval.
 
     The upper limit is Newcombe's limit of the distance at the chosen threshold. The lower limit is
-    the value less a bootstrap quantile of how much choosing the threshold can add. rows: the number
-    of independent rows that a weight of 1 represents.
+    the value less a bootstrap quantile of how much choosing the threshold can add. rows_per_weight:
+    the number of independent rows that a weight of 1 represents.
     """
-    table = statistic.tables.counts
-    widest, sign = influence.widest_gap(table)  # its threshold, and which rate is larger there
-    positives = max(round(table.positives * rows), 2)
-    negatives = max(round(table.negatives * rows), 2)
+    table = statistic.tables.counts  # at or above each score
+    widest, sign = influence.widest_gap(table)  # its threshold's number; sign of TPR − FPR there
+    positives = max(round(table.positives * rows_per_weight), 2)
+    negatives = max(round(table.negatives * rows_per_weight), 2)
     recall = float(ratio(table.tp[widest], table.tp[-1]))
     fall_out = float(ratio(table.fp[widest], table.fp[-1]))
-    larger = _rate(recall, positives, options.level)
-    smaller = _rate(fall_out, negatives, options.level)
+    larger = _wilson_of_rate(recall, positives, options.level)
+    smaller = _wilson_of_rate(fall_out, negatives, options.level)
     if sign < 0:
         larger, smaller = smaller, larger
     rise = bootstrap.largest_rise(
         table,
-        (positives, negatives),
-        sign,
+        sizes=(positives, negatives),
+        sign=sign,
         rng=options.rng,
         share=(1 + options.level) / 2,
         resamples=options.limits.resamples,
     )
     value = statistic.value
     # reversed: the distance to the lower limit of the smaller rate is how far it raises the gap
-    high = recovered(value, larger.reach, smaller.reach[::-1]).high
+    limits = recovered(value, larger.reach, smaller.reach[::-1])
     low = float(max(value - rise, 0.0))
-    return Estimate(value, low, min(high, 1.0), options.level, statistic.n, GAP)
+    return Estimate(value, low, min(limits.high, 1.0), options.level, statistic.n, GAP)
 
 
-def _rate(share: float, rows: int, level: float) -> Estimate:
-    """A share of so many rows with Wilson's interval."""
-    hits = min(share * rows, rows)  # rounding error may lift it above the rows
+def _wilson_of_rate(rate: float, rows: int, level: float) -> Estimate:
+    """A rate, of so many rows, with Wilson's interval."""
+    hits = min(rate * rows, rows)  # rounding error may lift it above the rows
     return intervals.wilson(hits, rows, level=level)
 
 
@@ -584,33 +593,38 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     """`gap` for clustered or weighted rows, as if there were so many independent rows that the
     distance at the chosen threshold has the same variance.
     """
-    table = statistic.tables.counts
+    table = statistic.tables.counts  # at or above each score
     error = statistic.spread.error
     sizes = np.array([table.positives, table.negatives])
     if error > 0:
         widest, _ = influence.widest_gap(table)
-        rates = np.array([ratio(table.tp[widest], sizes[0]), ratio(table.fp[widest], sizes[1])])
+        recall = ratio(table.tp[widest], table.positives)
+        fall_out = ratio(table.fp[widest], table.negatives)
+        rates = np.array([recall, fall_out])
+        # if each weight of 1 were an independent row
         independent_variance = (rates * (1 - rates) / sizes).sum()
-        rows = float(ratio(independent_variance, error**2))
+        rows_per_weight = float(ratio(independent_variance, error**2))
     else:  # no variance to compare with: the rarer class counts as Kish's number of units
-        rows = (statistic.freedom + 1) / sizes.min()
-    return gap(statistic, options, rows)
+        rows_per_weight = (statistic.freedom + 1) / sizes.min()
+    return gap(statistic, options, rows_per_weight)
 
 
 def at_rate(
     statistic: ScoreStatistic,
     options: Options,
-    method: Callable[[ScoreStatistic, Options], Estimate] = ranged_t_of_table,
+    interval_of: Callable[[ScoreStatistic, Options], Estimate] = ranged_t_of_table,
 ) -> Estimate:
-    """A metric at a stated base rate with the interval of `method`, or without limits if the sample
-    has too few negatives: at a low base rate the few negatives that score highest decide, and fewer
-    than correspond to RESOLVED positives do not show how these vary.
+    """A metric at a stated base rate with the interval of `interval_of`, or without limits if the
+    sample has too few negatives: at a low base rate the few negatives that score highest decide,
+    and fewer than correspond to RESOLVED positives do not show how these vary.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
-    table = statistic.tables.counts
-    if kind.positives_of(table) >= min(RESOLVED, table.positives):
-        return method(statistic, options)
+    table = statistic.tables.counts  # at or above each score
+    # the positives that belong to the negatives of the sample at the stated base rate
+    positives = kind.positives_of(table)
+    if positives >= min(RESOLVED, table.positives):
+        return interval_of(statistic, options)
     return no_interval(statistic, options)
 
 
@@ -637,7 +651,7 @@ def _picked(statistic: ScoreStatistic) -> PickedRows:
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.score_table(statistic.tables)
     picked = kind.selected_rows(table)
-    return PickedRows(picked.hits, picked.rows, picked.border_share, table)
+    return PickedRows(picked.hits, picked.rows, border=picked.border_share, table=table)
 
 
 def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -647,10 +661,10 @@ def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
     picked = _picked(statistic)
     return closed_forms.lift(
         picked.hits,
-        picked.rows,
-        picked.table.positives,
-        picked.table.total,
-        picked.border,
+        picked=picked.rows,
+        positives=picked.table.positives,
+        total=picked.table.total,
+        border=picked.border,
         level=options.level,
     )
 
@@ -667,9 +681,9 @@ def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
         return lift(statistic, options)
     return closed_forms.lift_of_few(
         picked.hits,
-        table.positives,
-        kind.share(table),
-        picked.border,
+        positives=table.positives,
+        depth=kind.share(table),
+        border=picked.border,
         n=int(table.total),
         level=options.level,
     )
@@ -694,7 +708,7 @@ def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
     picked = _picked(statistic)
     total = picked.table.total
     estimate = closed_forms.precision_of_picked(
-        picked.hits, picked.rows, total, picked.border, level=options.level
+        picked.hits, picked=picked.rows, total=total, border=picked.border, level=options.level
     )
     return replace(estimate, value=statistic.value, n=int(total))
 
@@ -708,24 +722,18 @@ def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfRates)
-    decisions = statistic.tables.decision_counts
+    decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
     # the first element counts rows predicted positive, the last one all rows
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)
     value = kind.rates(recall.value, fall_out.value)
-    # how far the number moves, down and up, if one rate goes to its limits and the other stays
-    reach_of_recall = np.array(
-        [
-            value - kind.rates(recall.low, fall_out.value),
-            kind.rates(recall.high, fall_out.value) - value,
-        ]
-    )
-    reach_of_fall_out = np.array(
-        [
-            value - kind.rates(recall.value, fall_out.high),
-            kind.rates(recall.value, fall_out.low) - value,
-        ]
-    )
+    # the number if one rate goes to its limits and the other stays
+    low_by_recall = kind.rates(recall.low, fall_out.value)
+    high_by_recall = kind.rates(recall.high, fall_out.value)
+    low_by_fall_out = kind.rates(recall.value, fall_out.high)
+    high_by_fall_out = kind.rates(recall.value, fall_out.low)
+    reach_of_recall = np.array([value - low_by_recall, high_by_recall - value])
+    reach_of_fall_out = np.array([value - low_by_fall_out, high_by_fall_out - value])
     limits = recovered(value, reach_of_recall, reach_of_fall_out)
     return Estimate(
         statistic.value,

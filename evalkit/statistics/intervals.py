@@ -200,14 +200,15 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
     (0.5, -0.121, 1.121)
     """
-    top = finite("numerator", numerator)
-    bottom = finite("denominator", denominator)
-    n = same_length(numerator=top, denominator=bottom)
-    value = float(ratio(top.sum(), bottom.sum()))
-    # The influence of a unit on the ratio is (top − value · bottom) / Σ bottom. `standard_error` is
-    # that of a mean, whose terms have the influence term / n: so the influence times n.
-    effect = ratio((top - value * bottom) * n, bottom.sum())
-    return t_interval(value, standard_error(effect), n=n, level=level, method="delta method")
+    numerators = finite("numerator", numerator)
+    denominators = finite("denominator", denominator)
+    n = same_length(numerator=numerators, denominator=denominators)
+    total = denominators.sum()
+    value = float(ratio(numerators.sum(), total))
+    # n times the influence of each unit, (numerator − value · denominator) / Σ denominator: the
+    # terms of a mean, of which `standard_error` takes the error
+    terms = ratio((numerators - value * denominators) * n, total)
+    return t_interval(value, standard_error(terms), n=n, level=level, method="delta method")
 
 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
@@ -261,6 +262,8 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
     from scipy.special import betaincinv
 
     check_proportion(successes, n)
+    # the proportions at which so many successes or more, or so many or fewer, have the probability
+    # `tail`: quantiles of beta distributions
     tail = (1 - level) / 2
     low = 0.0 if successes == 0 else betaincinv(successes, n - successes + 1, tail)
     high = 1.0 if successes == n else betaincinv(successes + 1, n - successes, 1 - tail)
@@ -300,7 +303,8 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
     score = partial(_tango_score, first_only, second_only, n)
-    low, high = inverted(score, normal_quantile(level), -1.0, value, 1.0)
+    z = normal_quantile(level)
+    low, high = inverted(score, z, low=-1.0, value=value, high=1.0)
     return Estimate(value, low, high, level, int(n), "Tango")
 
 
@@ -335,7 +339,7 @@ def recovered(value: float, *reach: Floats) -> Interval:
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
     Interval(low=0.5, high=6.0)
     """
-    below, above = np.hypot.reduce(reach)
+    below, above = np.hypot.reduce(reach)  # √Σ distance² over the terms, on each side
     return Interval(float(value - below), float(value + above))
 
 
@@ -425,13 +429,14 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     """Tango's standard normal statistic of the hypothesis that the two proportions differ by
     `difference`.
     """
-    # the score equation in share: 2 n share² + linear share − second_only d (1 − d) = 0
-    linear = (2 * n - first_only + second_only) * difference - first_only - second_only
-    root = np.sqrt(linear**2 + 8 * n * second_only * difference * (1 - difference))
-    # the maximum-likelihood share of second_only under the hypothesis
-    share = (root - linear) / (4 * n)
-    variance = max(n * (2 * share + difference * (1 - difference)), 0.0)  # of the distance
-    distance = first_only - second_only - n * difference
+    d = difference
+    # The maximum-likelihood share of units that are second only, under the hypothesis: the root of
+    # the score equation 2 n share² + linear share − second_only d (1 − d) = 0.
+    linear = (2 * n - first_only + second_only) * d - first_only - second_only
+    discriminant = linear**2 + 8 * n * second_only * d * (1 - d)
+    share = (np.sqrt(discriminant) - linear) / (4 * n)
+    distance = first_only - second_only - n * d
+    variance = max(n * (2 * share + d * (1 - d)), 0.0)  # of the distance
     if variance > 0:
         return float(distance / np.sqrt(variance))
     # without variance the hypothesis is certainly wrong, unless it is just what was observed
@@ -467,22 +472,22 @@ def mean(
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
     (True, 0.614065)
     """
-    units = finite("values", values)
+    x = finite("values", values)
     if rows is None:
         frequency = None
-        total = float(units.sum())
-        n: float = units.size
+        total = float(x.sum())
+        n: float = x.size
     else:  # values that no unit has are left out
         frequency = finite("rows", rows)
-        units = units[frequency > 0]
+        x = x[frequency > 0]
         frequency = frequency[frequency > 0]
-        total = float(frequency @ units)
+        total = float(frequency @ x)
         n = float(frequency.sum())
-    if n and ((units == 0) | (units == 1)).all():
+    if n and ((x == 0) | (x == 1)).all():
         return wilson(total, n, level=level)
     value = float(ratio(total, n))
     # the influence of a unit on the mean is its deviation / n
-    influence = minus(units, value) / max(n, 1)
+    influence = minus(x, value) / max(n, 1)
     spread = Spread.from_influence(influence, frequency=frequency)
     return of_spread(value, spread, level=level, ends=ends)
 
@@ -514,14 +519,15 @@ def mean_of_losses(
     """
     losses = finite("values", values)
     certain = certain_predictions(losses, worst)
+    # the mean without the losses of wrong predictions of 0 or 1, which are counted below
     rest = mean(np.where(certain.wrong, 0.0, losses), level=level, ends=ends)
     if not certain.sure.any():
         return rest
-    wrong = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
+    wrong_share = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
     # the mean loss from predictions of 0 or 1 if all of them were wrong
-    loss_of_all_wrong = worst * float(certain.sure.mean())
-    value = rest.value + loss_of_all_wrong * wrong.value
-    low, high = recovered(value, rest.reach, loss_of_all_wrong * wrong.reach)
+    loss_if_all_wrong = worst * float(certain.sure.mean())
+    value = rest.value + loss_if_all_wrong * wrong_share.value
+    low, high = recovered(value, rest.reach, loss_if_all_wrong * wrong_share.reach)
     return Estimate(value, low, high, level, losses.size, CERTAIN)
 
 
@@ -579,8 +585,8 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
-    more_wrong = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
-    value = rest.value + worst / n * more_wrong
+    wrong_difference = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
+    value = rest.value + worst / n * wrong_difference
     # how far each term of the difference may move it down and up, for MOVER
     reaches = [rest.reach]
     if first_certain.sure.any():
@@ -629,10 +635,10 @@ def bounded(
         limits = Interval(at_end.low, at_end.high)
         method = at_end.method
     else:
-        # of the added unit: p (1 − p) of zeros and ones with this mean, to which one at each end is
-        # added, because it would be near 0 otherwise where the mean is near an end
+        # The largest variance is p (1 − p), of zeros and ones; p is the mean after a 0 and a 1 were
+        # added, as p (1 − p) would be too small where the mean is near an end.
         padded_share = (share * n + 1) / (n + 2)
-        largest_variance = padded_share * (1 - padded_share)
+        largest_variance = padded_share * (1 - padded_share)  # of the added unit
         deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
         variance = (deviation_squares + largest_variance) / n
         effective_n = n * share * (1 - share) / variance
@@ -644,11 +650,14 @@ def bounded(
 
 
 def _score_limits(share: float, n: float, q: float) -> Interval:
-    """Wilson's limits of a share of n units: the p with |share − p| = q √(p (1 − p) / n)."""
-    scale = n + q * q
+    """Wilson's limits of a share of n units: the p with |share − p| = q √(p (1 − p) / n), in which
+    q is the quantile of the interval.
+    """
+    # the roots of the quadratic equation in p, (middle ± half_width) / divisor
     middle = n * share + q * q / 2
     half_width = q * np.sqrt(n * share * (1 - share) + q * q / 4)
-    return Interval(float((middle - half_width) / scale), float((middle + half_width) / scale))
+    divisor = n + q * q
+    return Interval(float((middle - half_width) / divisor), float((middle + half_width) / divisor))
 
 
 def _skewed_quantile(skew: float, n: int, level: float) -> float:
@@ -673,8 +682,8 @@ def hall(
     T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
     is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
     With γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n /
-    γ²: that is `Spread.freedom` at the smallest kurtosis that a skewness of γ allows, γ² + 1. Hall,
-    JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    γ²: those of `Spread.kurtosis_freedom` at the smallest kurtosis that a skewness of γ allows,
+    γ² + 1. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -683,20 +692,23 @@ def hall(
     check_level(level)
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
+    # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
     q = _skewed_quantile(skew, n, level)
-    low = value - error * _untransformed(q, skew, n)
-    high = value - error * _untransformed(-q, skew, n)
+    low = value - error * _inverse_of_hall(q, skew, n)
+    high = value - error * _inverse_of_hall(-q, skew, n)
     return Estimate(float(value), float(low), float(high), level, int(n), method)
 
 
-def _untransformed(q: float, skew: float, n: int) -> float:
-    """The T at which Hall's g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n.
+def _inverse_of_hall(q: float, skew: float, n: int) -> float:
+    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ ((1 + γ u)^(1/3) − 1) with the skewness
+    γ and u = q / √n − γ / 6 n.
 
     Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
     far out. Where the root is below BEND a straight line takes its place, down to 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
-    root = np.cbrt(cube) if cube > BEND**3 else max(BEND - SLOPE * (BEND**3 - cube), 0.0)
+    line = max(BEND - SLOPE * (BEND**3 - cube), 0.0)
+    root = np.cbrt(cube) if cube > BEND**3 else line
     # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u: γ, which may be 0, cancels
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))

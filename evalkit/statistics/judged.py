@@ -49,12 +49,14 @@ class LabelPlan:
         """The variance of the corrected mean, the judge's weight tuned to these numbers of
         labels.
         """
-        unlabelled = 1 - labels / self.units
-        weight = np.clip(unlabelled * ratio(self.product, self.judge), 0.0, 1.0)
-        moved = weight**2 * self.judge
-        of_labels = (self.label - 2 * weight * self.product + moved) / labels
-        of_judge = np.where(unlabelled > 0, moved / np.maximum(self.units - labels, 1), 0.0)
-        return self.clustering * (of_labels + of_judge)
+        unlabelled_share = 1 - labels / self.units
+        weight = np.clip(unlabelled_share * ratio(self.product, self.judge), 0.0, 1.0)
+        # of label − weight · score over the labelled units, and of weight · score over the others
+        weighted_judge = weight**2 * self.judge
+        corrections = self.label - 2 * weight * self.product + weighted_judge
+        unlabelled = self.units - labels
+        of_judge = np.where(unlabelled_share > 0, weighted_judge / np.maximum(unlabelled, 1), 0.0)
+        return self.clustering * (corrections / labels + of_judge)
 
     def variance_of_labels(self, labels: Floats) -> Floats:
         """The variance of the mean of the labels alone."""
@@ -71,10 +73,14 @@ class LabelPlan:
         return self._fewest(self.variance_of_labels, width, level)
 
     def _fewest(self, variance: Callable[[Floats], Floats], width: float, level: float) -> float:
+        """The fewest labels with which t limits are at most `width` apart; NaN if none are enough.
+        variance: numbers of labels -> the variance of the mean with each.
+        """
         from scipy.special import stdtrit
 
-        labels = np.arange(LOST + 1, self.units + 1, dtype=np.float64)
-        widths = 2 * stdtrit(labels - LOST, (1 + level) / 2) * np.sqrt(variance(labels))
+        labels = np.arange(LOST + 1, self.units + 1, dtype=np.float64)  # all possible numbers
+        quantile = stdtrit(labels - LOST, (1 + level) / 2)
+        widths = 2 * quantile * np.sqrt(variance(labels))
         narrow = np.flatnonzero(widths <= width)
         return float(labels[narrow[0]]) if narrow.size else np.nan
 
@@ -126,15 +132,17 @@ class JudgedStatistic(UnitStatistic):
 
     @cached_property
     def weight(self) -> float:
-        """λ: how much of the judge's scores the mean takes, 0 for none."""
+        """λ = Cov(label, score) / ((1 + n / N) Var(score)), cut to 0 … 1, with n labelled and N
+        unlabelled units: how much of the judge's scores the mean takes. 0 without unlabelled units.
+        """
         unlabelled = int(self.unlabelled.sum())
         if not unlabelled:
             return 0.0
         label = self.labels[self.labelled]
         score = self.score[self.labelled]
-        product = (label - label.mean()) @ score / self.n
+        covariance = (label - label.mean()) @ score / self.n
         variance = self.score[self.sums.defined].var(ddof=1)
-        weight = ratio(product, (1 + self.n / unlabelled) * variance)
+        weight = ratio(covariance, (1 + self.n / unlabelled) * variance)
         return float(np.clip(np.nan_to_num(weight), 0.0, 1.0))
 
     @property
@@ -161,15 +169,12 @@ class JudgedStatistic(UnitStatistic):
         are some, is its variance. 0 for units without a score.
         """
         influence = np.zeros(len(self.score))
-        parts = (
-            (self.labelled, self.corrections, self.clusters, LOST),
-            (self.unlabelled, self.weight * self.score, int(self.unlabelled.sum()), 1),
-        )
-        for member, values, units, lost in parts:
-            if member.any():
-                centred = values[member] - values[member].mean()
-                scale = np.sqrt(ratio(units, units - lost))
-                influence[member] = scale * centred / member.sum()
+        if self.labelled.any():
+            corrections = self.corrections[self.labelled]
+            influence[self.labelled] = _influence_on_mean(corrections, self.clusters, lost=LOST)
+        if self.unlabelled.any():
+            scores = (self.weight * self.score)[self.unlabelled]
+            influence[self.unlabelled] = _influence_on_mean(scores, len(scores), lost=1)
         return influence
 
     @property
@@ -207,20 +212,35 @@ class JudgedStatistic(UnitStatistic):
 
     @property
     def _units(self) -> int:
+        """The number of units with a score."""
         return int(self.sums.defined.sum())
 
     @property
     def _clustering(self) -> float:
-        alone = self.influence @ self.influence
-        return float(ratio(np.square(by_unit(self.influence, self.unit)).sum(), alone))
+        """The factor by which clusters raise the variance: Σ influence² of clusters / of units."""
+        of_units = self.influence @ self.influence
+        of_clusters = np.square(by_unit(self.influence, self.unit)).sum()
+        return float(ratio(of_clusters, of_units))
+
+
+def _influence_on_mean(values: Floats, independent: int, *, lost: int) -> Floats:
+    """The influence of each value on their mean, so that Σ influence² estimates its variance.
+
+    independent: the number of independent units among them. lost: the degrees of freedom that the
+    estimate loses.
+    """
+    scale = np.sqrt(ratio(independent, independent - lost))
+    influence: Floats = scale * (values - values.mean()) / len(values)
+    return influence
 
 
 def _plan(label: Floats, judge: Floats, units: int, clustering: float) -> LabelPlan:
-    covariance = np.cov(label, judge)
+    """The plan from labels and scores of the same units; other arguments as in `LabelPlan`."""
+    (label_variance, covariance), (_, judge_variance) = np.cov(label, judge)
     return LabelPlan(
-        label=float(covariance[0, 0]),
-        judge=float(covariance[1, 1]),
-        product=float(covariance[0, 1]),
+        label=float(label_variance),
+        judge=float(judge_variance),
+        product=float(covariance),
         units=units,
         clustering=clustering,
     )
@@ -232,18 +252,20 @@ def by_t(
     """t on a value whose squared error is Σ influence² over units, or whole clusters, on at most
     `freedom` degrees of freedom, fewer by their kurtosis.
     """
-    added = by_unit(influence, unit)
-    spread = Spread.from_influence(added[added != 0])
+    of_clusters = by_unit(influence, unit)
+    spread = Spread.from_influence(of_clusters[of_clusters != 0])
     error = float(np.sqrt(spread.square)) if freedom > 0 else np.nan
-    return DifferenceByT(value, error, n, spread.kurtosis_freedom(freedom), METHOD)
+    return DifferenceByT(value, error, n=n, freedom=spread.kurtosis_freedom(freedom), method=METHOD)
 
 
 def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
-    """The mean of values with t on the number of their units less 1."""
+    """The mean of values with t on at most the number of their units less 1. unit: the key of each
+    value's unit.
+    """
     units = len(np.unique(unit))
     scale = np.sqrt(ratio(units, units - 1)) / len(values)
-    moved = scale * (values - values.mean())
-    return by_t(float(values.mean()), moved, unit, n=len(values), freedom=units - 1)
+    influence = scale * (values - values.mean())
+    return by_t(float(values.mean()), influence, unit, n=len(values), freedom=units - 1)
 
 
 def interval(statistic: JudgedStatistic, options: Options) -> Estimate:

@@ -51,9 +51,8 @@ def max_t(
     Each draw flips a unit in all columns at once. A column's statistic |Σ d| / √Σ d² is compared
     with the largest statistic of the draw among the columns that are no more extreme in the data
     (step-down, as Holm). A one-sided alternative has Σ d, or −Σ d, in place of |Σ d|. Unlike Holm
-    it uses the correlation of the columns, and so rejects more. Raises
-    InputError for a value that is not finite. Westfall and Young 1993, algorithm 2.8; Boytsov,
-    Belova, Westfall, CIKM 2013.
+    it uses the correlation of the columns, and so rejects more. Raises InputError for a value that
+    is not finite. Westfall and Young 1993, algorithm 2.8; Boytsov, Belova, Westfall, CIKM 2013.
 
     >>> d = np.array([[1.0, -1.0], [2.0, 1.0], [3.0, -1.0], [1.0, 1.0], [2.0, -1.0], [2.0, 1.0]])
     >>> max_t(d, rng=np.random.default_rng(1)).round(2)
@@ -78,7 +77,7 @@ def max_t_of_sums(
 
     total: the sum of each column of differences, (m,). gram: the sums of products of each two
     columns, (m, m). Under joint sign flips the sums have mean 0 and covariance `gram`; normal draws
-    with this covariance take their place.
+    with this covariance take their place. Result: the adjusted p-value of each column, (m,).
 
     >>> d = np.random.default_rng(2).normal(0.05, 1, (2000, 2))
     >>> p = max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
@@ -86,27 +85,27 @@ def max_t_of_sums(
     True
     """
     size = np.sqrt(np.diag(gram))
-    # 0 for a column of zeros
+    # the statistic of each column; 0 / 0 for a column of zeros counts as 0
     observed = np.nan_to_num(alternative.evidence(ratio(total, size)))
     order = np.argsort(-observed, kind="stable")  # the most extreme column first
     m = order.size
     correlation = np.nan_to_num(ratio(gram, np.outer(size, size)))[np.ix_(order, order)]
-    values, vectors = np.linalg.eigh(correlation)
-    # root @ rootᵀ is the correlation; rounding may leave a value below 0
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    # root @ rootᵀ is the correlation; rounding may leave an eigenvalue below 0
+    root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     bound = observed[order, None]
     bound = bound - signflip.TIE * np.abs(bound)  # a draw that is equal but for rounding counts
-    extreme = np.zeros(m, np.int64)
-    block = max(1, signflip.HELD // m)
+    extreme_draws = np.zeros(m, np.int64)
+    block = max(1, signflip.HELD // m)  # draws at once
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
         largest = alternative.evidence(root @ normal)  # columns × draws
         # step-down: the largest of each column and those after it, which are less extreme
         np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
-        extreme += np.sum(largest >= bound, axis=1)
+        extreme_draws += np.sum(largest >= bound, axis=1)
     adjusted = np.empty(m)
     # the data count as a draw; a p-value is at least that of each more extreme column
-    adjusted[order] = np.maximum.accumulate((1 + extreme) / (1 + draws))
+    adjusted[order] = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
     return adjusted
 
 
@@ -117,11 +116,12 @@ def max_t_of_many(
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> Floats:
     """`max_t` for pairs of columns of a table with many units, by `max_t_of_sums`: (pairs,)."""
-    # a row per pair with 1 and −1 at its columns, which makes differences of columns' sums
+    # one line per pair with 1 and −1 at its two columns: times the sums of columns it gives the
+    # sums of the pairs' differences
     unit_vectors = np.eye(pairs.values.shape[1])
-    differences = unit_vectors[pairs.first] - unit_vectors[pairs.second]
-    total = differences @ pairs.values.sum(axis=0)
-    gram = differences @ (pairs.values.T @ pairs.values) @ differences.T
+    contrasts = unit_vectors[pairs.first] - unit_vectors[pairs.second]
+    total = contrasts @ pairs.values.sum(axis=0)
+    gram = contrasts @ (pairs.values.T @ pairs.values) @ contrasts.T
     return max_t_of_sums(total, gram, rng=rng, alternative=alternative)
 
 
@@ -152,11 +152,11 @@ class ColumnPairs:
     ) -> ColumnPairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None if all columns have the same; the two
-        columns of a pair must. The mean of the row over the columns of a metric is subtracted from
-        `values`: differences stay, and sums keep more digits. add_up: (rows, k) -> (n, k), adds up
-        the rows of each unit, if units have several. Raises InputError for a
-        value that is not finite.
+        metric: the number of each column's metric, None if all columns have the same; both columns
+        of a pair have the same metric. From the `values` of each row the mean of the columns of a
+        metric is subtracted: differences stay, and sums keep more digits. add_up: (rows, k) -> (n,
+        k), adds up the rows of each unit, if units have several. Raises InputError for a value that
+        is not finite.
 
         >>> table = np.array([[1.0, 4.0], [3.0, 3.0]])
         >>> pairs = ColumnPairs.from_table(table, np.array([0]), np.array([1]))
@@ -173,9 +173,10 @@ class ColumnPairs:
                 values[:, metric == number] = columns - columns.mean(axis=1, keepdims=True)
 
         def differences(pairs: Ints) -> Floats:
-            """The differences of the pairs with these numbers, added up by unit."""
+            """The differences of the pairs with these numbers, added up by unit: (n, k)."""
             minuend = np.take(table, first[pairs], axis=1)
-            return add_up(minuend - np.take(table, second[pairs], axis=1))
+            subtrahend = np.take(table, second[pairs], axis=1)
+            return add_up(minuend - subtrahend)
 
         return cls(add_up(values), first, second, differences)
 
@@ -208,7 +209,7 @@ class ColumnPairs:
         """
         column_size = np.sqrt(np.sum(self.values**2, axis=0))
         larger_size = np.maximum(column_size[self.first], column_size[self.second])
-        has_no_columns = larger_size == 0
+        has_no_columns = larger_size == 0  # as from `from_differences`
         return np.asarray((size < CLOSE * larger_size) | has_no_columns)
 
 
@@ -230,47 +231,48 @@ def adjusted(
     """
     units = _unit_order(pairs)  # sorted, so that the input's order of units changes no p-value
     m = len(pairs)
-    size = np.empty(m)
-    observed = np.empty(m)
+    size = np.empty(m)  # √Σ d² of each pair
+    observed = np.empty(m)  # its statistic, such as |Σ d| / √Σ d²
     for block in _blocks(m, max(MADE_AT_ONCE // len(units), 2)):
-        scaled = pairs.differences(np.arange(m)[block])[units]
-        finite("differences", scaled.ravel())
-        size[block] = np.sqrt(np.sum(scaled**2, axis=0))
+        differences = pairs.differences(np.arange(m)[block])[units]
+        finite("differences", differences.ravel())
+        size[block] = np.sqrt(np.sum(differences**2, axis=0))
         # a column of zeros stays 0: then every draw is as extreme, and p is 1
-        np.divide(scaled, size[block], out=scaled, where=size[block] != 0)
-        sums = alternative.evidence(scaled.sum(axis=0))
-        observed[block] = sums - signflip.TIE * np.abs(sums) - signflip.TIE
-    order = np.argsort(-observed, kind="stable")
+        scaled = np.divide(differences, size[block], out=differences, where=size[block] != 0)
+        statistic = alternative.evidence(scaled.sum(axis=0))
+        # lowered by the rounding error, so that a draw which is equal but for rounding counts
+        observed[block] = statistic - signflip.TIE * np.abs(statistic) - signflip.TIE
+    order = np.argsort(-observed, kind="stable")  # the most extreme pair first
     counts = count_extreme(
         pairs.take(order, units),
-        size[order],
-        observed[order],
+        size=size[order],
+        observed=observed[order],
         rng=rng,
         draws=draws,
         alternative=alternative,
     )
     p = np.empty(m)
+    # the data count as a draw; a p-value is at least that of each more extreme pair
     p[order] = np.maximum.accumulate((1 + counts.extreme) / (1 + counts.draws))
     return p
 
 
 def _unit_order(pairs: ColumnPairs) -> Ints:
-    """The numbers of the units sorted by their differences, the last pair first: (n,).
-
-    More pairs than one are read only as long as units are equal in those that were read.
+    """The numbers of the units, sorted by their difference of the last pair; units that are equal
+    in it by that of the pair before, and so on: (n,).
 
     >>> _unit_order(ColumnPairs.from_differences(np.array([[2, 1], [1, 1], [3, 0]]))).tolist()
     [2, 1, 0]
     """
-    read = 1
     m = len(pairs)
+    compared = 1  # pairs, the last ones: often enough to tell all units from each other
     while True:
-        last = pairs.differences(np.arange(max(m - read, 0), m))
-        order = np.lexsort(last.T)
-        neighbours_differ = (last[order[1:]] != last[order[:-1]]).any(axis=1)
-        if read >= m or neighbours_differ.all():
+        differences = pairs.differences(np.arange(max(m - compared, 0), m))
+        order = np.lexsort(differences.T)  # the last row of its argument is the first key
+        neighbours_differ = (differences[order[1:]] != differences[order[:-1]]).any(axis=1)
+        if compared >= m or neighbours_differ.all():
             return order
-        read *= 4
+        compared *= 4
 
 
 def _blocks(m: int, size: int) -> Iterator[slice]:
@@ -280,7 +282,7 @@ def _blocks(m: int, size: int) -> Iterator[slice]:
     >>> [(block.start, block.stop) for block in _blocks(5, 2)]
     [(0, 2), (2, 5)]
     """
-    starts = range(0, max(m - 1, 1), size)
+    starts = range(0, max(m - 1, 1), size)  # none at m − 1, where a block of one pair would begin
     ends = [*starts[1:], m]
     for start, end in zip(starts, ends, strict=True):
         yield slice(start, end)
@@ -304,8 +306,8 @@ def count_extreme(
     draws: int,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> ExtremeCounts:
-    """For each pair, the number of sign vectors in which the largest |Σ ± d| / size of this pair
-    and those after it is at least its `observed`.
+    """For each pair of columns, the number of sign vectors in which the largest |Σ ± d| / size of
+    this pair and of those after it is at least its `observed`; d is the pair's difference by unit.
 
     pairs: the most extreme first. size: √Σ d² of each, (m,). observed: |Σ d| / size of each, (m,).
     With at most 20 units all sign vectors are visited: one of each two opposite ones, whose |Σ ± d|
@@ -323,9 +325,10 @@ def count_extreme(
     all_evidence = ONE_SIDED if alternative.one_sided else TWO_SIDED
     # a function per block of sign vectors, which gives the sums of columns with these signs
     blocks: Iterator[SignedSums]
-    if n <= signflip.ENUMERATED:
+    visits_all = n <= signflip.ENUMERATED
+    if visits_all:
         blocks = _every_sign_vector(n)
-        vectors = 1 << (n - 1)
+        vectors = 1 << (n - 1)  # for the progress bar
         title = "flipping signs"
     else:
         blocks = _random_sign_vectors(n, max(signflip.HELD // m, 1), rng, draws)
@@ -347,9 +350,9 @@ def count_extreme(
                 counts = count_block(signed_sums, evidence=evidence)
                 extreme += counts.extreme
                 counted += counts.draws
-    if alternative.one_sided and n <= signflip.ENUMERATED:
+    if alternative.one_sided and visits_all:
         # The enumeration leaves out the data's own signs, which the caller counts. Each vector has
-        # been counted with its opposite, except these: theirs is one further vector.
+        # been counted with its opposite, except the data's: its opposite is one further vector.
         opposite_of_data = count_block(_sums_of_data, evidence=np.negative)
         extreme += opposite_of_data.extreme
         counted += 1
@@ -357,23 +360,30 @@ def count_extreme(
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:
-    """A function per block of sign vectors that returns the signed sums of columns, over all blocks
-    for every sign vector of n units up to its sign, except that of the data.
+    """For each block of sign vectors a function from columns, (n, k), to their sums with these
+    signs, (k, draws). The blocks hold each sign vector of n units, one of each two opposite ones,
+    except the data's, which flips none.
 
     In each block the first FIRST_UNITS units take all signs, and the others have fixed ones.
     """
-    first = min(n, FIRST_UNITS)
+    first_units = min(n, FIRST_UNITS)
+    other_units = n - first_units
+    for block in range(1 << other_units):
+        # bit i of the number of the block is the sign of other unit i, 1 for −
+        bits = (block >> np.arange(other_units) & 1).astype(np.float64)
+        yield partial(_sums_of_block, other_signs=1.0 - 2.0 * bits)
 
-    def signed_sums(columns: Floats, number: int) -> Floats:
-        """The sums of a block; the bits of its number are the signs of the other units, 1 for −."""
-        other_signs = 1.0 - 2.0 * (number >> np.arange(n - first) & 1)
-        sums = signflip.enumerated(np.ascontiguousarray(columns[:first].T))
-        sums += (other_signs @ columns[first:])[:, None]
-        if number == 0:
-            return sums[:, 1:]  # the first vector has no sign flipped: it is the data
-        return sums
 
-    return (partial(signed_sums, number=number) for number in range(1 << (n - first)))
+def _sums_of_block(columns: Floats, other_signs: Floats) -> Floats:
+    """The sums of columns, (n, k), where the last units have the signs `other_signs` and the units
+    before them take all signs, the very first always +: (k, draws). Without the sum of the data.
+    """
+    first_units = len(columns) - other_signs.size
+    sums = signflip.enumerated(np.ascontiguousarray(columns[:first_units].T))
+    sums += (other_signs @ columns[first_units:])[:, None]
+    if (other_signs == 1).all():
+        return sums[:, 1:]  # the first vector has no sign flipped: it is the data
+    return sums
 
 
 def _sums_of_data(columns: Floats) -> Floats:
@@ -385,14 +395,15 @@ def _sums_of_data(columns: Floats) -> Floats:
 def _random_sign_vectors(
     n: int, block: int, rng: np.random.Generator, draws: int
 ) -> Iterator[SignedSums]:
-    """A function per block of random sign vectors that returns the signed sums of columns, for at
-    least `draws` vectors in all: `signflip.signs` draws about `block` of them, never fewer.
+    """For each block of random sign vectors of n units a function from columns, (n, k), to their
+    sums with these signs, (k, draws). All blocks together have at least `draws` vectors; `block`:
+    the least number of one block.
     """
-    done = 0
-    while done < draws:
-        signs = signflip.signs(n, rng, min(block, draws - done))
+    drawn = 0
+    while drawn < draws:
+        signs = signflip.signs(n, rng, min(block, draws - drawn))
         yield partial(signflip.signed_sums, signs=signs)
-        done += signs.size
+        drawn += signs.size
 
 
 def _count_extreme_of_block(
@@ -416,22 +427,23 @@ def _count_extreme_of_block(
     draws = column_sums.shape[1]
     m = len(pairs)
     extreme = np.zeros(m, np.int64)
-    largest = np.full(draws, -np.inf)  # in each draw, of the pairs after the block
-    at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
-    for stop in range(m, 0, -at_once):
-        block = slice(max(stop - at_once, 0), stop)  # of pairs
+    largest_after = np.full(draws, -np.inf)  # in each draw, of the pairs after the block
+    pairs_at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
+    for stop in range(m, 0, -pairs_at_once):
+        block = slice(max(stop - pairs_at_once, 0), stop)  # of pairs
         sums = column_sums[pairs.first[block]]
         sums -= column_sums[pairs.second[block]]
-        numbers = np.flatnonzero(from_differences[block])
-        if numbers.size:
-            sums[numbers] = signed_sums(pairs.differences(block.start + numbers))
-        evidence(sums, out=sums)  # in the memory of the sums, which are not needed any more
-        sums *= inverse_size[block, None]
-        np.maximum(sums[-1], largest, out=sums[-1])
-        # each row: the largest of its pair and those after it; maximum.accumulate is 20 times
-        # slower
-        for i in range(len(sums) - 2, -1, -1):
-            np.maximum(sums[i], sums[i + 1], out=sums[i])
-        extreme[block] = np.count_nonzero(sums >= observed[block, None], axis=1)
-        largest = sums[0]
+        inexact = np.flatnonzero(from_differences[block])  # by number within the block
+        if inexact.size:
+            sums[inexact] = signed_sums(pairs.differences(block.start + inexact))
+        # the statistics take the memory of the sums, which are not needed any more
+        statistics = evidence(sums, out=sums)
+        statistics *= inverse_size[block, None]
+        # each row becomes the largest of its pair and those after it; maximum.accumulate is 20
+        # times slower
+        np.maximum(statistics[-1], largest_after, out=statistics[-1])
+        for i in range(len(statistics) - 2, -1, -1):
+            np.maximum(statistics[i], statistics[i + 1], out=statistics[i])
+        extreme[block] = np.count_nonzero(statistics >= observed[block, None], axis=1)
+        largest_after = statistics[0]
     return ExtremeCounts(extreme, draws)

@@ -84,7 +84,9 @@ def mcnemar(first: RowStatistic, second: RowStatistic, options: Options) -> Comp
     interval.
     """
     rows = first.discordant(second)
-    return proportions.mcnemar_asymptotic(*rows, level=options.level, unit=options.unit)
+    return proportions.mcnemar_asymptotic(
+        rows.first_only, rows.second_only, rows.n, level=options.level, unit=options.unit
+    )
 
 
 def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
@@ -106,16 +108,16 @@ def sign_flips_of(
     """The sign-flip test of a difference.
 
     difference: its terms, by row. unit: the unit of each row, whose terms are added up; None if
-    each row is one.
+    each row is one. mid_p: as for `sign_flip`.
     """
-    of_unit = difference.summed_by_unit(difference.defined, unit)
-    total = of_unit.numerator
+    unit_terms = difference.summed_by_unit(difference.defined, unit)
+    total = unit_terms.numerator
     counts = None
     is_mean = unit is None and difference.denominator is None
     if not is_mean:  # a unit without a row that counts has no difference
-        has_rows = of_unit.size > 0
+        has_rows = unit_terms.size > 0
         total = total[has_rows]
-        counts = of_unit.size[has_rows]
+        counts = unit_terms.size[has_rows]
     return sign_flip(
         total, counts, rng=options.rng, level=options.level, unit=options.unit, mid_p=mid_p
     )
@@ -141,9 +143,9 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
     assert isinstance(kind, kinds.Loss)
     first_losses = first.sums.numerator[defined]
     second_losses = second.sums.numerator[defined]
-    # for each system the rows on which it alone predicts 0 or 1
-    certain_rows = intervals.certain_alone(first_losses, second_losses, kind.worst)
-    if not any(system.sure.any() for system in certain_rows):
+    # for each system masks of the rows on which it alone predicts 0 or 1
+    first_certain, second_certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
+    if not first_certain.sure.any() and not second_certain.sure.any():
         return flips_or_t(first, second, options)
 
     def interval(level: float) -> Estimate:
@@ -186,10 +188,11 @@ def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options)
     otherwise t by the jackknife.
     """
     difference = first.term_differences(second)
-    of_unit = difference.summed_by_unit(difference.defined, first.unit)
-    same_sizes = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
+    unit_terms = difference.summed_by_unit(difference.defined, first.unit)
+    same_denominators = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
     # sign flips leave out units with the denominator 0: there the numerators must be equal too
-    if same_sizes and not of_unit.numerator[of_unit.size == 0].any():
+    is_left_out = unit_terms.size == 0
+    if same_denominators and not unit_terms.numerator[is_left_out].any():
         return flips_or_t(first, second, options)
     return t_test(first, second, options)
 
@@ -218,14 +221,18 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
 
 def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """Compare rows in time order by Diebold and Mariano's test, with Harvey's correction; see
-    `Spread.from_series`.
+    `Spread.from_series`. A mean or ratio of sums is compared over the rows with both values.
     """
     if isinstance(first.kind, kinds.RatioOfSums):
         difference = first.shared_difference(second)
     else:
         spread = first.difference_spread(second)
-        value = first.value - second.value
-        difference = Difference(value, spread.error, int(spread.n), spread.tapered)
+        difference = Difference(
+            value=first.value - second.value,
+            error=spread.error,
+            n=int(spread.n),
+            tapered=spread.tapered,
+        )
     method = DIEBOLD_MARIANO
     if difference.tapered:  # the plain sum of autocovariances was not positive
         method = TAPERED
@@ -341,8 +348,8 @@ def _paired_means(
         # a flipped sign changes the mean by 2 · largest / n, of which this is half
         exactness_margin = largest / n
     return PairedDifference(
-        value,
-        standard_error(differences - value),
+        value=value,
+        error=standard_error(differences - value),
         n=n,
         freedom=n - 1,
         method="paired t",
@@ -356,11 +363,12 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     """How the variance of the units' differences grows with the true mean difference d of two
     systems: Var(d) = Var(0) + linear · |d| + quadratic · d².
 
-    first, second: the values of the two systems, one per unit. Three terms are added up. Units that
-    are equal now come to differ: `_growth_of_equal_units`, in `linear`. If the metric has a range,
-    the variance of one system that the other does not share is proportional to (mean − low) (high −
-    mean), which at a mean moved by d grows by slope · d − d²: in both. Without a range the squared
-    differences of the units keep their sum, so that d² is subtracted for the share of equal units.
+    first, second: the values of the two systems, one per unit. Two things change the variance.
+    Units that are equal now come to differ (`_growth_of_equal_units`, in `linear`). And the
+    variance of a system grows with its mean: if the metric has a range, the variance of the first
+    system that the second does not share is taken as proportional to (mean − low) (high − mean),
+    which changes by slope · d − d² if the mean does by d. Without a range the squared differences
+    of the units keep their sum, so that d² is subtracted for the share of equal units.
     """
     differences = first - second
     equal_share = float((differences == 0).mean())
@@ -368,31 +376,31 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
         return NO_GROWTH
     deviation = first - first.mean()
     other_deviation = second - second.mean()
-    by_equal = _growth_of_equal_units(differences, deviation, other_deviation)
+    by_equal_units = _growth_of_equal_units(differences, deviation, other_deviation)
     low, high = metric.ends
     if not np.isfinite(high - low):
-        return VarianceGrowth(linear=by_equal, quadratic=-equal_share)
+        return VarianceGrowth(linear=by_equal_units, quadratic=-equal_share)
     n = differences.size
     mean = float(first.mean())
     unshared_variance = float(deviation @ deviation) / n - float(deviation @ other_deviation) / n
     largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
-    # infinite for a mean at an end of the range, where nothing varies
-    unshared = unshared_variance / (largest_variance or np.inf)
+    # of a mean at an end of the range, where nothing varies, the share is 0
+    unshared_share = unshared_variance / (largest_variance or np.inf)
     # the derivative of (mean − low) (high − mean), towards the better end of the range
     slope = metric.sign * (low + high - 2 * float(second.mean()))
-    return VarianceGrowth(linear=by_equal + unshared * slope, quadratic=-unshared)
+    return VarianceGrowth(linear=by_equal_units + unshared_share * slope, quadratic=-unshared_share)
 
 
 def _growth_of_equal_units(
     differences: Floats, deviation: Floats, other_deviation: Floats
 ) -> float:
-    """By how much the variance of the differences grows, per unit of the true difference, because
-    units that are equal now come to differ: correlation · share of equal units² · typical size of
-    a difference.
+    """By how much the variance of the differences grows, per 1 of the true difference, because
+    units that are equal now come to differ: correlation of the systems · (share of equal units)² ·
+    root mean square of the differences that are not 0.
 
-    deviation, other_deviation: of each system's values from their mean. They come to differ the
-    more surely the more the systems are alike: unrelated systems are equal by coincidence. This is
-    a heuristic, which was chosen by simulation.
+    differences: one per unit. deviation, other_deviation: of each system's values from their mean.
+    Equal units come to differ the more surely the more the systems are alike: unrelated systems are
+    equal by coincidence. This is a heuristic, which was chosen by simulation.
     """
     n = differences.size
     equal_share = float((differences == 0).mean())
@@ -400,7 +408,6 @@ def _growth_of_equal_units(
     variances = float(deviation @ deviation) / n * float(other_deviation @ other_deviation) / n
     # 0 if a system is constant, or if the correlation is negative
     correlation = max(covariance / (variances**0.5 or np.inf), 0.0)
-    # the root mean square of the differences that are not 0
     typical_size = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
     return correlation * equal_share**2 * typical_size
 
@@ -456,11 +463,16 @@ def at_rechosen_threshold(
     error_by_samples = np.nanstd(first.bootstrap_values - second.bootstrap_values)
     # fmax ignores NaN, the standard deviation if no sample has a value
     larger_error = np.fmax(error_at_fixed, error_by_samples)
-    # the variance if some more rows had differing decisions: few or none may differ by chance
+    # with some more rows on which decisions differ: few or none may differ by chance
     variance = larger_error**2 + added_variance(first, second).sum()
-    freedom = max(first.freedom, 1.0)
-    error = float(np.sqrt(variance))
-    return _by_t(first, second, options, error=error, freedom=freedom, method=CHOSEN)
+    return _by_t(
+        first,
+        second,
+        options,
+        error=float(np.sqrt(variance)),
+        freedom=max(first.freedom, 1.0),
+        method=CHOSEN,
+    )
 
 
 def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -474,9 +486,9 @@ def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> 
     # without some unit the metric may be undefined
     if differences.size < 2 or not np.isfinite(differences).all():
         return influence(first, second, options)
-    error = Spread.from_jackknife(differences, first.freedom + 1).error
+    spread = Spread.from_jackknife(differences, kish=first.freedom + 1)
     freedom = max(first.freedom, 1.0)
-    return _by_t(first, second, options, error=error, freedom=freedom, method=JACKKNIFE)
+    return _by_t(first, second, options, error=spread.error, freedom=freedom, method=JACKKNIFE)
 
 
 def welch_or_kurtosis_t(
@@ -485,15 +497,16 @@ def welch_or_kurtosis_t(
     """Compare by t with fewer degrees of freedom, as a few rows, those of a rare class, may carry
     most of the variance.
 
-    They are Welch's, from the variance of each class, if every class has two rows or more;
-    otherwise they follow from the kurtosis of the influence values.
+    The degrees of freedom are Welch's, from the variance of each class, if every class has two rows
+    or more; otherwise they follow from the kurtosis of the influence values.
     """
+    # with influence values from leaving out each row, where few positives bias the usual ones
     first = first.leave_one_out()
     second = second.leave_one_out()
     classes = variance_by_class(first, second)
     if classes.rows.size and classes.rows.min() > 1:
         value = first.value - second.value
-        return options.compare(welch_t(value, classes.variance, classes.rows, BY_CLASS))
+        return options.compare(welch_t(value, classes.variance, classes.rows, method=BY_CLASS))
     spread = first.null_difference_spread(second)
     freedom = spread.kurtosis_freedom(first.n - 1.0)
     return _by_t(
@@ -528,10 +541,11 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     for statistic in (first, second):
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
         # of a positive row, then a negative one (lines), predicted positive or not (columns)
-        influence = kind.influence_table(statistic.tables.decision_counts)
-        change = influence[:, 1] - influence[:, 0]  # of a row whose decision changes
-        variance += ADDED_ROWS * change**2
+        influence = kind.influence_table(decisions)
+        if_positive, if_negative = influence.T
+        variance += ADDED_ROWS * (if_negative - if_positive) ** 2
     return variance
 
 
@@ -566,7 +580,9 @@ def welch(
     added: what is added to the variance of each class, see `added_variance`.
     """
     classes = variance_by_class(first, second)
-    variance = classes.variance if added is None else classes.variance + added
+    variance = classes.variance
+    if added is not None:
+        variance = variance + added
     value = first.value - second.value
     return options.compare(welch_t(value, variance, classes.rows, method))
 
@@ -588,12 +604,14 @@ def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) ->
     on which both systems agree would have a variance of 0.
     """
     classes = variance_by_class(first, second)
-    # Σ l² of both half rows of a class, whose influence l is 1 / the rows of their class: 2 · ½ ·
-    # l²
-    of_half_rows = 1.0 / np.maximum(classes.rows, 1) ** 2
-    value = first.value - second.value
-    variance = classes.variance + of_half_rows
-    difference = welch_t(value, variance, classes.rows, "Agresti–Min, Welch t")
+    # of both half rows of a class, 2 · ½ · l² with the influence l = 1 / the rows of the class
+    added = 1.0 / np.maximum(classes.rows, 1) ** 2
+    difference = welch_t(
+        first.value - second.value,
+        classes.variance + added,
+        classes.rows,
+        method="Agresti–Min, Welch t",
+    )
     return options.compare(difference)
 
 
@@ -618,12 +636,13 @@ def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The score test of the precisions of two systems on the same rows, where some rows may be
-    predicted positive by both.
+    predicted positive by both. The variance allows for some more rows on which the decisions differ
+    (`added_variance`).
     """
     return proportions.predictive_values(
         first.hits(),
         second.hits(),
-        first.joint_hits(second),
+        shared=first.joint_hits(second),
         n=first.n,
         more=float(added_variance(first, second).sum()),
         level=options.level,
@@ -639,6 +658,9 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     assert isinstance(kind, score_kinds.Lift)
     assert kind.share is not None
     precision = MetricAtK(kind.share)
+    first_precision = replace(first, metric_at_k=precision)
+    second_precision = replace(second, metric_at_k=precision)
+    of_precisions = predictive_values(first_precision, second_precision, options)
     decisions = first.tables.decision_counts  # counts of the decisions at the threshold
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
@@ -646,10 +668,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
         base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
         return closed_forms.divided(difference, base_rate)
 
-    comparison = predictive_values(
-        replace(first, metric_at_k=precision), replace(second, metric_at_k=precision), options
-    )
-    return comparison.with_limits(divided_by_base_rate)
+    return of_precisions.with_limits(divided_by_base_rate)
 
 
 # No test, folds, draws, independent samples -------------------------------------------------------
@@ -661,7 +680,7 @@ def no_test(first: Statistic, second: Statistic, options: Options, why: str = NO
     difference = Estimate(value, np.nan, np.nan, options.level, first.n, why)
     return Comparison(
         difference,
-        np.nan,
+        p_value=np.nan,
         adjusted=np.nan,
         method=why,
         unit=options.unit,
@@ -673,6 +692,7 @@ def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
     """The test of Nadeau and Bengio for two means over folds, whose scores share training rows."""
     defined = defined_in_both(first.sums, second.sums)
     differences = (first.sums.per_unit - second.sums.per_unit)[defined]
+    # of train and test only the quotient matters
     return nadeau_bengio(
         differences, train=1, test=options.test_to_train, level=options.level, unit=options.unit
     )
@@ -703,7 +723,7 @@ def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
-    if independent.fits(treatment, control):
+    if independent.needs_permutation(treatment, control):
         return independent.studentised(
             treatment, control, rng=options.rng, level=options.level, unit=options.unit
         )
@@ -738,12 +758,14 @@ def two_proportions(
     first: ShareStatistic, second: ShareStatistic | KnownValue, options: Options
 ) -> Comparison:
     """The score test of two proportions, or the exact binomial test against a known one."""
+    hits, n = first.hits()
     if isinstance(second, KnownValue):
         return proportions.binomial_test(
-            *first.hits(), null=second.value, level=options.level, unit=options.unit
+            hits, n, null=second.value, level=options.level, unit=options.unit
         )
+    other_hits, other_n = second.hits()
     return proportions.two_proportions(
-        *first.hits(), *second.hits(), level=options.level, unit=options.unit
+        hits, n, other_hits, other_n, level=options.level, unit=options.unit
     )
 
 
@@ -756,7 +778,10 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
-    if independent.fits(treatment, control) and min(treatment.min(), control.min()) >= 0:
+    if (
+        independent.needs_permutation(treatment, control)
+        and min(treatment.min(), control.min()) >= 0
+    ):
         return independent.permuted_lift(treatment, control, rng=options.rng, level=options.level)
     return independent.lift(
         independent.mean_of(treatment), independent.mean_of(control), level=options.level
@@ -770,7 +795,9 @@ def lift_of_ratios(first: UnitStatistic, second: UnitStatistic, options: Options
 
 def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Options) -> Comparison:
     """The relative difference of two independent shares, with Koopman's interval of their ratio."""
-    return independent.share_lift(*first.hits(), *second.hits(), level=options.level)
+    hits, n = first.hits()
+    control_hits, control_n = second.hits()
+    return independent.share_lift(hits, n, control_hits, control_n, level=options.level)
 
 
 def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
@@ -805,17 +832,19 @@ def detectable_by_pairs(
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference of two shares of hits, from the rows on which two decisions differ.
+    """The detectable difference of two shares of hits, from the rows on which one system alone has
+    a hit.
 
-    Their share is the variance of the rows' differences of −1, 0 and 1, and grows with the true
-    difference d: it is sd² + growth · d. A row that differs now goes on differing; of those that
-    agree, 1 − differing, a share d comes to differ.
+    The share of these rows is the variance of the rows' differences of −1, 0 and 1. It grows with
+    the true difference d: rows that differ go on differing, and of the rows that agree a share d
+    comes to differ. So it is sd² + growth · d, with the share of rows that agree as the growth; sd²
+    is that of d = 0, from the observed share at the observed difference.
     """
     rows = first.discordant(second)
-    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    differing_share = float(ratio(rows.first_only + rows.second_only, rows.n))
     difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
-    growth = 1 - differing
-    sd = np.sqrt(differing - growth * difference)
+    growth = 1 - differing_share
+    sd = np.sqrt(differing_share - growth * difference)
     return power.minimum_detectable(sd, rows.n, level=level, power=POWER, grows=growth)
 
 
@@ -828,9 +857,9 @@ def detectable_by_shares(
     The share is that of the raw values; an adjustment counts as so many more units.
     """
     return power.detectable_share(
-        second.unadjusted().value,
-        first.informative_units,
-        second.informative_units,
+        base=second.unadjusted().value,
+        n=first.informative_units,
+        m=second.informative_units,
         level=level,
         power=POWER,
     )
@@ -843,22 +872,25 @@ def detectable_by_means(
     sizes and the mean that the difference starts from.
 
     That mean is the second one or, if the arms do not differ significantly, that of both arms. The
-    effect is taken to multiply all values, so that the standard deviation grows with the mean, and
-    both arms estimate the ratio of the two. Where values are negative, it is
-    `detectable_by_width`.
+    effect is taken to multiply all values, so that the standard deviation is a fixed multiple of
+    the mean, which is estimated from both arms. Where values are negative, a mean is not above 0 or
+    an arm has one unit, it is `detectable_by_width`.
     """
     raw_arms = (first.unadjusted(), second.unadjusted())
     lowest = min(arm.sums.numerator.min() for arm in raw_arms)
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:
         return detectable_by_width(first, second, comparison, level)
     sizes = np.array([first.n, second.n])
-    values_by_arm = [first.sums.numerator, second.sums.numerator]
+    # (standard deviation / mean)² of each arm
     relative_variances = np.array(
-        [values.var(ddof=1) / values.mean() ** 2 for values in values_by_arm]
+        [
+            values.var(ddof=1) / values.mean() ** 2
+            for values in (first.sums.numerator, second.sums.numerator)
+        ]
     )
     base = second.value
     differs = comparison.p_value < 1 - comparison.test_level  # False also if p is NaN
     if not differs:
         base = float(np.average([first.value, second.value], weights=sizes))
     sd = base * float(np.sqrt(np.average(relative_variances, weights=sizes)))
-    return power.detectable_lift(base, sd, first.n, second.n, level=level, power=POWER)
+    return power.detectable_lift(base, sd, n=first.n, m=second.n, level=level, power=POWER)

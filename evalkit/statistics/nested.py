@@ -27,8 +27,8 @@ class NestedFold:
     @property
     def square(self) -> float:
         """The squared difference of both means, less the variance of the mean of the fold."""
-        apart = float(self.inner.mean() - self.outer.mean())
-        return apart**2 - float(self.outer.var(ddof=1)) / self.outer.size
+        difference = float(self.inner.mean() - self.outer.mean())
+        return difference**2 - float(self.outer.var(ddof=1)) / self.outer.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,16 @@ class NestedDraws:
         """
         inner = np.concatenate([fold.inner for fold in self.folds])
         outer = np.concatenate([fold.outer for fold in self.folds])
-        mean = float(inner.mean())
-        value = mean - (1 + (self.k - 2) / self.k) * (mean - float(outer.mean()))
-        independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
-        square = (self.k - 1) / self.k * float(np.mean([fold.square for fold in self.folds]))
-        error = np.clip(np.sqrt(max(square, 0.0)), independent, np.sqrt(self.k) * independent)
-        return t_interval(value, float(error), n=self.n, level=level, method=METHOD, freedom=np.inf)
+        inner_mean = float(inner.mean())
+        excess = inner_mean - float(outer.mean())
+        value = inner_mean - (1 + (self.k - 2) / self.k) * excess
+        squared_error = (self.k - 1) / self.k * float(np.mean([fold.square for fold in self.folds]))
+        # a mean of squares less variances may be below 0
+        error = np.sqrt(max(squared_error, 0.0))
+        error_of_independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
+        largest_error = np.sqrt(self.k) * error_of_independent
+        error = float(np.clip(error, error_of_independent, largest_error))
+        return t_interval(value, error, n=self.n, level=level, method=METHOD, freedom=np.inf)
 
 
 CONSERVATIVE = "conservative z"

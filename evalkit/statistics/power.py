@@ -74,7 +74,7 @@ def _detectable_effect(n: float, level: float, power: float) -> float:
     """The true difference, in standard deviations, that a paired t-test of n units detects with
     this power. Cached, because many pairs of systems have the same n.
     """
-    return _root(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
+    return _root(lambda d: paired_power(d, 1.0, n, level=level) - power, low=0.0, high=1.0)
 
 
 def detectable_share(
@@ -108,10 +108,13 @@ def detectable_share(
         error = np.sqrt(other_share * (1 - other_share) / n + base * (1 - base) / m)
         return float(difference - z * null_error - z_power * error)
 
-    if beyond_detectable(1 - base) < 0:  # not even the largest difference is detected
+    largest_difference = 1 - base
+    if beyond_detectable(largest_difference) < 0:  # not even this one is detected
         return np.nan
     boundary = bisect(
-        lambda difference: beyond_detectable(difference) < 0, inside=0.0, outside=1 - base
+        lambda difference: beyond_detectable(difference) < 0,
+        inside=0.0,
+        outside=largest_difference,
     )
     return boundary.outside
 
@@ -130,6 +133,7 @@ def detectable_lift(
     0.2848
     """
     _check(sd, power, level)
+    # `normal_quantile` is two-sided: at 2 · power − 1 it leaves 1 − power above
     z = normal_quantile(level) + normal_quantile(2 * power - 1)
     log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)
     return float(mean * np.expm1(log_ratio))
@@ -166,7 +170,7 @@ def _required(
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
-    return _root(lambda n: power_of(difference, sd, n, level=level) - power, 2.0, 4.0)
+    return _root(lambda n: power_of(difference, sd, n, level=level) - power, low=2.0, high=4.0)
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
@@ -196,7 +200,12 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
     while rising(high) < 0:
         low = high
         high = 2 * high
-    return bisect(lambda x: rising(x) < 0, inside=low, outside=high).outside
+
+    def lies_below_root(x: float) -> bool:
+        """True if the function is below 0 at x."""
+        return rising(x) < 0
+
+    return bisect(lies_below_root, inside=low, outside=high).outside
 
 
 def _check(sd: float, power: float, level: float) -> None:
@@ -236,16 +245,16 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     >>> e.wins, e.ties, e.losses
     (2, 1, 0)
     """
-    a = finite("first", first)
-    b = finite("second", second)
-    n = same_length(first=a, second=b)
-    differences = a - b
+    first_values = finite("first", first)
+    second_values = finite("second", second)
+    n = same_length(first=first_values, second=second_values)
+    differences = first_values - second_values
     mean = float(ratio(differences.sum(), n))
     sd = float(np.std(differences, ddof=1)) if n > 1 else np.nan
     wins = int(np.sum(differences > 0))
     losses = int(np.sum(differences < 0))
     ties = n - wins - losses
-    second_mean = ratio(b.sum(), n)
+    second_mean = ratio(second_values.sum(), n)
     return Effect(
         difference=mean,
         relative=float(ratio(mean, abs(second_mean))),

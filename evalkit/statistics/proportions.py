@@ -94,10 +94,11 @@ def predictive_values(
     """The difference of two systems' precisions on the same n rows by Kosinski's weighted
     generalised score test, with the interval value ± z · error.
 
-    first, second: hits, and rows predicted positive. shared: the rows that both predict positive, a
-    2 × 2 table by hit or not of the first (rows) and of the second (columns). The variance is that
-    under equal precisions, so it is above 0 even if all rows of one system are hits. more: is added
-    to the variance, which is 0 if all predictions agree. Kosinski 2013, doi:10.1002/sim.5587.
+    first, second: hits, and rows predicted positive. shared: the numbers of rows that both predict
+    positive, a 2 × 2 table by hit or not of the first (lines) and of the second (columns). The
+    variance is that under equal precisions, so it is above 0 even if all rows of one system are
+    hits. more: a number that is added to the variance, which is 0 if all predictions agree.
+    Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -108,19 +109,17 @@ def predictive_values(
     pooled = (hits + other_hits) / all_rows
     # Var(h₁ / n₁ − h₂ / n₂) = (p (1 − p) − 2 c) (1 / n₁ + 1 / n₂) with the pooled precision p and
     # c = Σ over the shared rows of the product of both deviations from p, divided by n₁ + n₂
-    deviation = np.array([1 - pooled, -pooled])  # of a hit, and of a row that is not
+    deviation = np.array([1 - pooled, -pooled])  # of a hit, and of a row that is none
     covariance = float(deviation @ shared @ deviation) / all_rows
     row_variance = max(pooled * (1 - pooled) - 2 * covariance, 0.0)
     variance = row_variance * (1 / rows + 1 / other_rows)
-    value = hits / rows - other_hits / other_rows
-    # infinite freedom: the score test is normal; scale 0: no error counts as rounding error
     test = DifferenceByT(
-        value,
+        value=hits / rows - other_hits / other_rows,
         error=float(np.sqrt(variance + more)),
         n=n,
-        freedom=np.inf,
+        freedom=np.inf,  # the score test is normal
         method=PREDICTIVE,
-        scale=0.0,
+        scale=0.0,  # no error counts as rounding error
     )
     return test.comparison(level=level, unit=unit)
 
@@ -200,12 +199,9 @@ def fisher(
 
     # the possible successes of the first arm: the second has the rest, at most n_b
     outcomes = Outcomes(max(0, total - n_b), min(total, n_a))
-    # of the hypergeometric distribution
-    mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
-    p = _p_of_no_likelier(
-        log_probability, successes_a, low=outcomes.first, mode=mode, high=outcomes.last
-    )
-    tails = _tails(log_probability, successes_a, outcomes, mode)
+    mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)  # of the hypergeometric distribution
+    p = _p_of_no_likelier(log_probability, successes_a, outcomes, mode=mode)
+    tails = _tails(log_probability, successes_a, outcomes, mode=mode)
     return compare(interval, p, level=level, unit=unit, method="Fisher", tails=tails)
 
 
@@ -228,11 +224,12 @@ def binomial_test(
         z = abs(successes - n * null) / np.sqrt(n * null * (1 - null))
         p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
+    at_most = float(bdtr(successes, n, null))
     at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
-    tails = Tails(float(bdtr(successes, n, null)), at_least)
+    tails = Tails(lower=at_most, upper=at_least)
     mode = min(int((n + 1) * null), n)  # of the binomial distribution
     log_probability = partial(log_binomial, n=n, null=null)
-    p = _p_of_no_likelier(log_probability, successes, low=0, mode=mode, high=n)
+    p = _p_of_no_likelier(log_probability, successes, Outcomes(0, n), mode=mode)
     comparison = _binomial(
         successes, n, p, null=null, level=level, unit=unit, method="exact binomial"
     )
@@ -269,7 +266,9 @@ def likely(n: int, null: float) -> Outcomes:
     """
     mode = min(int((n + 1) * null), n)
     log_probability = partial(log_binomial, n=n, null=null)
-    return Outcomes(_first(log_probability, 0, mode), _last(log_probability, mode, n))
+    return Outcomes(
+        first=_first_likely(log_probability, 0, mode), last=_last_likely(log_probability, mode, n)
+    )
 
 
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -289,89 +288,108 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     if differing == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     exact = binomial_test(wins, differing, level=level, unit=unit)
-    p = signflip.fair_coin(wins, differing)
+    p = signflip.fair_coin(wins, differing)  # the same p in closed form, which is never 0
     return replace(exact, p_value=p, adjusted=p, method="sign test (not of a mean)")
 
 
 def _p_of_no_likelier(
-    log_probability: LogProbability, observed: int, *, low: int, mode: int, high: int
+    log_probability: LogProbability, observed: int, outcomes: Outcomes, *, mode: int
 ) -> float:
-    """The two-sided exact p-value: the probability of those outcomes from `low` to `high` that are
-    no more likely than the observed one; `mode` is the most likely.
-
-    Only what is not negligible is added up, around the mode and from where each tail begins: the
-    cost grows with the spread of the outcomes, not with their number.
+    """The two-sided exact p-value: the probability of those outcomes that are no more likely than
+    the observed one. outcomes: all possible ones. mode: the most likely one.
     """
     # an outcome as likely as the observed one but for rounding error counts too
     bound = float(log_probability(observed)) + 1e-7
-    # Probabilities rise from `low` to the mode and, backwards, from `high` to the mode, so that
-    # bisection finds how many outcomes at each end have at most the bound: the two tails.
-    log_probability_of = _of_outcome(log_probability)
-    lower_tail = bisect_right(range(low, mode + 1), bound, key=log_probability_of)
-    upper_tail = bisect_right(range(high, mode, -1), bound, key=log_probability_of)
-    lower_end = low + lower_tail - 1
-    upper_start = high - upper_tail + 1
+    # Probabilities rise from the first outcome to the mode and, backwards, from the last to the
+    # mode, so that bisection finds how many outcomes at each end have at most the bound.
+    key = _bisection_key(log_probability)
+    first, last = outcomes
+    lower_tail = bisect_right(range(first, mode + 1), bound, key=key)
+    upper_tail = bisect_right(range(last, mode, -1), bound, key=key)
+    lower_end = first + lower_tail - 1
+    upper_start = last - upper_tail + 1
     if lower_end == mode:  # the observed outcome is as likely as the mode
         return 1.0
-
-    def relative_probability(first: int, last: int) -> float:
-        """The probability of the outcomes first..last / that of the mode."""
-        log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
-        return float(np.exp(log).sum())
-
-    total = relative_probability(
-        _first(log_probability, low, mode), _last(log_probability, mode, high)
-    )
-    lower = upper = 0.0  # of a tail without outcomes
-    if lower_end >= low:
-        lower = relative_probability(_first(log_probability, low, lower_end), lower_end)
-    if upper_start <= high:
-        upper = relative_probability(upper_start, _last(log_probability, upper_start, high))
-    return min(1.0, (lower + upper) / total)
+    tails = 0.0
+    if lower_tail:
+        tails += _lower_tail(log_probability, first, lower_end, mode=mode)
+    if upper_tail:
+        tails += _upper_tail(log_probability, upper_start, last, mode=mode)
+    return min(1.0, tails / _all_outcomes(log_probability, outcomes, mode=mode))
 
 
-def _tails(log_probability: LogProbability, observed: int, outcomes: Outcomes, mode: int) -> Tails:
-    """The one-sided p-values: the probability of at most, and of at least, the observed outcome;
-    `mode` is the most likely one.
+def _tails(
+    log_probability: LogProbability, observed: int, outcomes: Outcomes, *, mode: int
+) -> Tails:
+    """The one-sided p-values: the probability of at most, and of at least, the observed outcome.
+    outcomes: all possible ones. mode: the most likely one.
 
-    The tail away from the mode is added up; the other follows from it.
+    The tail away from the mode is added up. The other one follows from it: both add up to 1 and the
+    probability of the observed outcome, which is in both.
     """
-
-    def relative_probability(first: int, last: int) -> float:
-        """The probability of the outcomes first..last / that of the mode."""
-        log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
-        return float(np.exp(log).sum())
-
-    total = relative_probability(
-        _first(log_probability, outcomes.first, mode), _last(log_probability, mode, outcomes.last)
-    )
-    shared = relative_probability(observed, observed) / total  # the observed outcome is in both
+    total = _all_outcomes(log_probability, outcomes, mode=mode)
+    of_observed = _relative_probability(log_probability, observed, observed, mode=mode) / total
     if observed <= mode:
-        lower = relative_probability(_first(log_probability, outcomes.first, observed), observed)
-        return Tails(min(lower / total, 1.0), min(1 - lower / total + shared, 1.0))
-    upper = relative_probability(observed, _last(log_probability, observed, outcomes.last))
-    return Tails(min(1 - upper / total + shared, 1.0), min(upper / total, 1.0))
+        lower = _lower_tail(log_probability, outcomes.first, observed, mode=mode) / total
+        return Tails(lower=min(lower, 1.0), upper=min(1 - lower + of_observed, 1.0))
+    upper = _upper_tail(log_probability, observed, outcomes.last, mode=mode) / total
+    return Tails(lower=min(1 - upper + of_observed, 1.0), upper=min(upper, 1.0))
 
 
-def _of_outcome(log_probability: LogProbability) -> Callable[[int], float]:
-    """`log_probability` as a function of one outcome that returns a float, a key for bisection."""
+# Sums of probabilities, each divided by that of the mode, which may be far from 1. Only what is not
+# negligible is added up, so that the cost grows with the spread of the outcomes, not their number.
+
+
+def _relative_probability(
+    log_probability: LogProbability, first: int, last: int, *, mode: int
+) -> float:
+    """The probability of the outcomes from `first` to `last` / that of the mode."""
+    log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
+    return float(np.exp(log).sum())
+
+
+def _all_outcomes(log_probability: LogProbability, outcomes: Outcomes, *, mode: int) -> float:
+    """The probability of all outcomes / that of the mode."""
+    first = _first_likely(log_probability, outcomes.first, mode)
+    last = _last_likely(log_probability, mode, outcomes.last)
+    return _relative_probability(log_probability, first, last, mode=mode)
+
+
+def _lower_tail(log_probability: LogProbability, first: int, end: int, *, mode: int) -> float:
+    """The probability of the outcomes from `first`, the smallest, to `end`, at most the mode / that
+    of the mode.
+    """
+    likely_start = _first_likely(log_probability, first, end)
+    return _relative_probability(log_probability, likely_start, end, mode=mode)
+
+
+def _upper_tail(log_probability: LogProbability, start: int, last: int, *, mode: int) -> float:
+    """The probability of the outcomes from `start`, at least the mode, to `last`, the largest /
+    that of the mode.
+    """
+    likely_end = _last_likely(log_probability, start, last)
+    return _relative_probability(log_probability, start, likely_end, mode=mode)
+
+
+def _bisection_key(log_probability: LogProbability) -> Callable[[int], float]:
+    """`log_probability` as a function of one outcome that returns a float."""
     return lambda outcome: float(log_probability(outcome))
 
 
-def _first(log_probability: LogProbability, low: int, last: int) -> int:
+def _first_likely(log_probability: LogProbability, low: int, last: int) -> int:
     """The first outcome from `low` on whose probability is not `NEGLIGIBLE` against that of `last`.
     Probabilities must rise from `low` to `last`.
     """
     bound = float(log_probability(last)) - NEGLIGIBLE
-    return low + bisect_left(range(low, last), bound, key=_of_outcome(log_probability))
+    return low + bisect_left(range(low, last), bound, key=_bisection_key(log_probability))
 
 
-def _last(log_probability: LogProbability, first: int, high: int) -> int:
+def _last_likely(log_probability: LogProbability, first: int, high: int) -> int:
     """The last outcome up to `high` whose probability is not `NEGLIGIBLE` against that of `first`.
     Probabilities must fall from `first` to `high`.
     """
     bound = float(log_probability(first)) - NEGLIGIBLE
-    return high - bisect_left(range(high, first, -1), bound, key=_of_outcome(log_probability))
+    return high - bisect_left(range(high, first, -1), bound, key=_bisection_key(log_probability))
 
 
 def _binomial(
@@ -380,15 +398,13 @@ def _binomial(
     """hits / n − null with this p and the Clopper–Pearson interval."""
 
     def interval(level_of_limits: float) -> Estimate:
-        """The interval of Clopper and Pearson, less the null."""
-        return _less(clopper_pearson(hits, n, level=level_of_limits), null)
+        """hits / n − null with the limits of Clopper and Pearson, less the null."""
+        share = clopper_pearson(hits, n, level=level_of_limits)
+        return replace(
+            share, value=share.value - null, low=share.low - null, high=share.high - null
+        )
 
     return compare(interval, p, level=level, unit=unit, method=method)
-
-
-def _less(share: Estimate, null: float) -> Estimate:
-    """The estimate of share − null."""
-    return replace(share, value=share.value - null, low=share.low - null, high=share.high - null)
 
 
 def _check_binomial(successes: int, n: int, null: float, level: float) -> None:
@@ -438,16 +454,14 @@ def difference_score(
     check_proportion(successes_b, n_b)
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
-    limits = _score_limits(
+    limits = _score_limits(  # of arrays with one element
         np.full(1, a),
         np.full(1, float(n_a)),
         np.full(1, b),
         np.full(1, float(n_b)),
         squared_bound=np.full(1, normal_quantile(level) ** 2),
     )
-    low = float(limits.low[0])
-    high = float(limits.high[0])
-    return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
+    return Estimate(a - b, limits.low.item(), limits.high.item(), level, int(n_a + n_b), "score")
 
 
 class LimitArrays(NamedTuple):
@@ -470,18 +484,17 @@ def miettinen_nurminen(
     >>> limits.low.round(4).tolist(), limits.high.round(4).tolist()
     ([0.0528], [0.3382])
     """
-    hits_a, rows_a, hits_b, rows_b = np.broadcast_arrays(
-        *(np.asarray(counts, float) for counts in (successes_a, n_a, successes_b, n_b))
-    )
+    counts = [np.asarray(number, float) for number in (successes_a, n_a, successes_b, n_b)]
+    hits_a, rows_a, hits_b, rows_b = np.broadcast_arrays(*counts)
     rows = rows_a + rows_b
     squared_bound = normal_quantile(level) ** 2 * ratio(rows, rows - 1)
-    return _score_limits(
-        ratio(hits_a, rows_a), rows_a, ratio(hits_b, rows_b), rows_b, squared_bound
-    )
+    a = ratio(hits_a, rows_a)
+    b = ratio(hits_b, rows_b)
+    return _score_limits(a, rows_a, b, rows_b, squared_bound=squared_bound)
 
 
 def _score_limits(
-    a: Floats, n_a: Floats, b: Floats, n_b: Floats, squared_bound: Floats
+    a: Floats, n_a: Floats, b: Floats, n_b: Floats, *, squared_bound: Floats
 ) -> LimitArrays:
     """The smallest and the largest difference a − b of two proportions that the score test does not
     reject, one per element of the arrays; NaN where n_a or n_b is 0.
@@ -501,7 +514,8 @@ def _score_limits(
         rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
         return rejects
 
-    # bisection of all lower (first row) and upper limits (second) at once
+    # bisection of all lower (first row) and upper limits (second) at once, between a difference
+    # that is not rejected (inside) and one that is, or that is the largest possible (outside)
     inside = np.stack([observed, observed])
     outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -554,6 +568,7 @@ def ratio_score(
         observed = farthest
     else:
         observed = float(np.log(value))
+    # without successes of a any smaller ratio is possible, without those of b any larger one
     low = 0.0
     high = np.inf
     if successes_a:
@@ -592,27 +607,29 @@ def _standard_score(distance: float, variance: float) -> float:
 
 
 def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Floats) -> Floats:
-    """The maximum-likelihood proportion of the first arm under the hypothesis that the second is
+    """The maximum-likelihood proportion p of the first arm under the hypothesis that the second is
     `difference` smaller, one per element: a root of a cubic, in closed form.
 
     a, b: the observed proportions. Farrington and Manning 1990, doi:10.1002/sim.4780091208,
-    appendix 1.
+    appendix 1, whose θ, u and v have the same names here.
     """
-    t = n_b / n_a
+    theta = n_b / n_a
     d = difference
     # the score equation in p: lead p³ + square p² + linear p + last = 0
-    lead = 1 + t
-    square = -(1 + t + a + t * b + d * (t + 2))
-    linear = d**2 + d * (2 * a + t + 1) + a + t * b
+    lead = 1 + theta
+    square = -(1 + theta + a + theta * b + d * (theta + 2))
+    linear = d**2 + d * (2 * a + theta + 1) + a + theta * b
     last = -a * d * (1 + d)
-    # its three real roots by cosines (Viète); that in the range belongs to this angle
+    # Its three real roots are 2 u cos(angle) − shift for three angles (Viète); this angle gives the
+    # one between 0 and 1. u has the sign of v.
     shift = square / (3 * lead)
     v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
     u = np.copysign(np.sqrt(np.maximum(shift**2 - linear / (3 * lead), 0.0)), v)
     cosine = np.where(u == 0, 0.0, np.minimum(np.maximum(v / u**3, -1.0), 1.0))
     angle = (np.pi + np.arccos(cosine)) / 3
     p = 2 * u * np.cos(angle) - shift
-    largest = np.minimum(1.0, 1.0 + d)
     # rounding may leave p out of the range in which both proportions lie between 0 and 1
-    likeliest: Floats = np.minimum(np.maximum(p, np.maximum(0.0, d)), largest)
+    smallest = np.maximum(0.0, d)
+    largest = np.minimum(1.0, 1.0 + d)
+    likeliest: Floats = np.minimum(np.maximum(p, smallest), largest)
     return likeliest

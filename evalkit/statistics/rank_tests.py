@@ -56,8 +56,9 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
     # the sums of half of the sign vectors; the other half are their opposites
     half = signflip.enumerated(signed_ranks)
-    flipped_sums = alternative.evidence(np.concatenate([half, -half]))
-    return float(np.mean(flipped_sums >= alternative.evidence(signed_ranks.sum())))
+    evidence = alternative.evidence(np.concatenate([half, -half]))
+    observed_evidence = alternative.evidence(signed_ranks.sum())
+    return float(np.mean(evidence >= observed_evidence))
 
 
 def ranked(values: ArrayLike) -> MeanRanks:
@@ -84,15 +85,20 @@ def ranked(values: ArrayLike) -> MeanRanks:
     squares = float(np.sum((ranks.sums - n * (k + 1) / 2) ** 2))
     uncorrected = 12 / (k * n * (k + 1)) * squares
     chi_square = uncorrected / tie_correction if tie_correction > 0 else np.nan
-    rest = n * (k - 1) - chi_square
-    if rest <= 0:
+    divisor = n * (k - 1) - chi_square  # of F
+    if divisor <= 0:
         # Every unit ranks the systems in the same order: F is infinite. p is the exact probability
         # that n − 1 units repeat the order of the first, one of k! orders, by chance.
         iman_davenport = float(factorial(k)) ** (1 - n)
     else:
-        f = (n - 1) * chi_square / rest
+        f = (n - 1) * chi_square / divisor
         iman_davenport = float(fdtrc(k - 1, (k - 1) * (n - 1), f))
-    return MeanRanks(ranks.sums / n, n, float(chdtrc(k - 1, chi_square)), iman_davenport)
+    return MeanRanks(
+        means=ranks.sums / n,
+        units=n,
+        friedman=float(chdtrc(k - 1, chi_square)),
+        iman_davenport=iman_davenport,
+    )
 
 
 class RankSums(NamedTuple):
@@ -116,12 +122,14 @@ def _rank_sums(values: ArrayLike) -> RankSums:
     ties = 0.0
     for start in range(0, len(table), UNITS_AT_ONCE):
         block = -table[start : start + UNITS_AT_ONCE]  # the largest is ranked first
-        low = rankdata(block, "min", axis=1)
-        high = rankdata(block, "max", axis=1)
-        sums += (low + high).sum(axis=0) / 2  # tied systems share the mean of their ranks
-        # high − low + 1 is t; each of t tied systems adds t² − 1, together t³ − t
-        ties += float(np.sum((high - low + 1.0) ** 2 - 1))
-    return RankSums(sums, ties, len(table))
+        # the first and the last of the ranks that a group of tied systems has
+        first_rank = rankdata(block, "min", axis=1)
+        last_rank = rankdata(block, "max", axis=1)
+        sums += (first_rank + last_rank).sum(axis=0) / 2  # each of them has the mean of these ranks
+        # of t tied systems each adds t² − 1, together t³ − t
+        tied = last_rank - first_rank + 1.0
+        ties += float(np.sum(tied**2 - 1))
+    return RankSums(sums, ties, units=len(table))
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
@@ -153,7 +161,7 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     residual = table - system_mean - unit_mean + table.mean()
     freedom = (n - 1) * (k - 1)
     error = np.sqrt(float(np.sum(residual**2)) / freedom / n)  # of a system's mean
-    first, second = np.triu_indices(k, 1)
+    first, second = np.triu_indices(k, 1)  # the numbers of the systems of each pair
     q = np.abs(system_mean[first] - system_mean[second]) / error
     p_values = studentised_range_beyond(q, k, freedom)
     p = np.ones((k, k))
@@ -191,13 +199,14 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
     squares = freedom * np.exp(2 * log_error)  # of the error, as a χ² variable
     # density of the log error: that of χ², times d(squares) / d(log error) = 2 squares
     error_weight = 2 * squares * chi2.pdf(squares, freedom) * step
-    z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)
+    z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)  # of the largest variable
     z_weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
     beyond = np.empty(len(q))
+    # the range exceeds q · error: a row of these widths for each q
     for number, widths in enumerate(np.multiply.outer(q, np.exp(log_error))):
         # given the largest variable z and the error, all others lie within the width below it
         others_within = (ndtr(z) - ndtr(z - widths[:, None])) ** (k - 1)
-        range_within = k * others_within @ z_weight
+        range_within = k * others_within @ z_weight  # any of the k may be the largest
         beyond[number] = error_weight @ (1 - range_within)
     return np.clip(beyond, 0.0, 1.0)
 

@@ -5,6 +5,7 @@ Efron 1979, doi:10.1214/aos/1176344552.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,8 @@ RECHOSEN = "none (the threshold was chosen on the rows)"
 
 
 def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
-    """The indices of the rows of each bootstrap sample, of whole units.
+    """Yield the indices of the rows of each bootstrap sample: as many units as there are, drawn
+    with replacement, each with all its rows.
 
     >>> rows = Rows(np.zeros(4), unit=np.array([0, 0, 0, 1]))
     >>> {len(sample) for sample in samples(rows, np.random.default_rng(0), 50)} <= {2, 4, 6}
@@ -36,31 +38,37 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
     """
     unit = np.arange(len(rows)) if rows.unit is None else rows.unit
     order = np.argsort(unit, kind="stable")  # the rows of a unit become neighbours
+    # of each unit the place of its first row in `order`, and its number of rows
     _, first, size = np.unique(unit[order], return_index=True, return_counts=True)
+    units = len(size)
     for _ in range(resamples):
-        drawn = rng.integers(0, len(size), len(size))  # units, with replacement
-        ends = np.cumsum(size[drawn])
-        starts = ends - size[drawn]  # of each drawn unit among the rows of the sample
-        # from the place of a row in the sample to its place in the order
-        shift = np.repeat(first[drawn] - starts, size[drawn])
+        drawn = rng.integers(0, units, units)
+        drawn_size = size[drawn]
+        ends = np.cumsum(drawn_size)  # of each drawn unit among the rows of the sample
+        starts = ends - drawn_size
+        # what leads from the place of a row in the sample to its place in `order`
+        shift = np.repeat(first[drawn] - starts, drawn_size)
         yield order[shift + np.arange(ends[-1])]
 
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """The quantiles of the number on bootstrap samples of the rows."""
+    """The number with the quantiles of its values on bootstrap samples of the rows as limits. No
+    limits if the threshold was chosen on the rows, or if samples give none (`_why_no_limits`).
+    """
     if statistic.rechooses_threshold and statistic.metric_at_k.uses_decisions:
         return no_interval(statistic, options, RECHOSEN)
     values = _values(statistic, options)
     reason = _why_no_limits(statistic.value, values)
     if reason:
         return no_interval(statistic, options, reason)
-    return _between(statistic.value, values, statistic.n, options.level)
+    return _percentile_interval(statistic.value, values, statistic.n, options.level)
 
 
 def test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The quantiles of the difference on the same samples of rows; p is twice the smaller share of
-    the samples at or below 0, or at or above 0, with the data counted as one more sample. No test
-    if the threshold was chosen on the rows, or if samples give no limits.
+    """The difference with the quantiles of its values on the same bootstrap samples of the rows as
+    limits; p is twice the smaller share of the samples at or below 0, or at or above 0, with the
+    data counted as one more sample. No test if the threshold was chosen on the rows, or if samples
+    give no limits.
     """
     if first.rechooses_threshold and first.metric_at_k.uses_decisions:
         return no_test(first, second, options, RECHOSEN)
@@ -70,13 +78,13 @@ def test(first: RowStatistic, second: RowStatistic, options: Options) -> Compari
     if reason:
         return no_test(first, second, options, reason)
     differences = defined(values - other_values)
-    at_or_below = np.count_nonzero(differences <= 0)
-    at_or_above = np.count_nonzero(differences >= 0)
-    share = (min(at_or_below, at_or_above) + 1) / (differences.size + 1)
+    at_or_below_0 = np.count_nonzero(differences <= 0)
+    at_or_above_0 = np.count_nonzero(differences >= 0)
+    share = (min(at_or_below_0, at_or_above_0) + 1) / (differences.size + 1)
     p = min(2 * share, 1.0)
-    difference = first.value - second.value
+    interval = partial(_percentile_interval, first.value - second.value, differences, first.n)
     return significance.compare(
-        lambda level: _between(difference, differences, first.n, level),
+        interval,
         p,
         level=options.level,
         unit=options.unit,
@@ -108,8 +116,8 @@ def _value(statistic: RowStatistic, sample: Rows) -> float:
 
 
 def _why_no_limits(value: float, values: Floats) -> str:
-    """Why the values on bootstrap samples give no limits; "" if they do. value: that of the
-    data.
+    """Why the values on bootstrap samples give no limits, as the name of a method; "" if they do.
+    value: that of the data.
     """
     numbers = defined(values)
     if numbers.size < (1 - MOST_UNDEFINED) * values.size:
@@ -117,13 +125,14 @@ def _why_no_limits(value: float, values: Floats) -> str:
     smallest = numbers.min()
     largest = numbers.max()
     is_extreme = smallest < largest and value in (smallest, largest)
+    share_with_value = np.mean(numbers == value)
     # as often as a maximum, which any sample that has the largest row repeats
-    if is_extreme and np.mean(numbers == value) > AT_AN_END:
+    if is_extreme and share_with_value > AT_AN_END:
         return OF_FEW_ROWS
     return ""
 
 
-def _between(value: float, values: Floats, n: int, level: float) -> Estimate:
-    """The value between the quantiles of its values on samples."""
+def _percentile_interval(value: float, values: Floats, n: int, level: float) -> Estimate:
+    """The value of the data between the quantiles of its values on samples. n: that of units."""
     low, high = np.quantile(defined(values), [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, float(low), float(high), level, n, METHOD)

@@ -68,13 +68,14 @@ class Sensitivity:
         if error == 0:  # at an end of the range: every sample has this estimate
             return float(self.fails(expected, error))
         # The rule's result changes only where the estimate or a limit crosses a bound. Between two
-        # such estimates it is constant, so that it is asked once in each interval, in the middle.
+        # such estimates (edges) it is constant, so that the rule is asked once, in the middle.
         edges = sorted({bound + q * error for bound in self.bounds for q in self.quantiles})
         ends = [edges[0] - 2 * error, *edges, edges[-1] + 2 * error]
-        below_edge = ndtr((np.array(edges) - expected) / error)
-        between_edges = np.diff(below_edge, prepend=0.0, append=1.0)
         failing = [self.fails((low + high) / 2, error) for low, high in pairwise(ends)]
-        return float(between_edges[failing].sum())
+        # the probability of an estimate below the first edge, between two edges, above the last
+        below_edge = ndtr((np.array(edges) - expected) / error)
+        probability = np.diff(below_edge, prepend=0.0, append=1.0)
+        return float(probability[failing].sum())
 
     @cached_property
     def unchanged_fails(self) -> float:
@@ -91,7 +92,7 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        return _smallest(is_caught, self.error(0.0), self.largest)
+        return _smallest(is_caught, scale=self.error(0.0), largest=self.largest)
 
     def growth(self, regression: float) -> float:
         """The smallest factor for the number of units with which the rule fails with a probability
@@ -100,13 +101,17 @@ class Sensitivity:
         """
 
         def separates(growth: float) -> bool:
-            """True if both hold with so many times the units."""
+            """True if the rule catches the regression, and passes an unchanged model, with so many
+            times the units.
+            """
             catches = self.probability(regression, growth) >= POWER
             return catches and self.probability(0.0, growth) <= 1 - POWER
 
         # A regression within the rule's margin may fail it by chance with few units, but passes
         # with many: then no factor separates.
-        return _smallest(separates, 1.0) if separates(FARTHEST) else np.nan
+        if not separates(FARTHEST):
+            return np.nan
+        return _smallest(separates, scale=1.0)
 
 
 def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.inf) -> float:
@@ -118,12 +123,17 @@ def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.
     if holds(min(scale / FARTHEST, largest)):  # as good as 0
         return 0.0
     farthest = min(scale * FARTHEST, largest)
-    high = min(scale, farthest)
-    while not holds(high):
-        if not high < farthest:
+    number = min(scale, farthest)
+    while not holds(number):
+        if not number < farthest:
             return np.nan
-        high = min(2 * high, farthest)
-    return bisect(lambda size: not holds(size), inside=0.0, outside=high, steps=STEPS).outside
+        number = min(2 * number, farthest)
+
+    def fails(size: float) -> bool:
+        """True if the condition does not hold."""
+        return not holds(size)
+
+    return bisect(fails, inside=0.0, outside=number, steps=STEPS).outside
 
 
 ErrorOf = Callable[[float], float]  # a true value or difference -> the standard error
@@ -165,9 +175,10 @@ def error_by_difference(
         return lambda true_difference: np.nan
     variance = (difference / in_errors(level)) ** 2
     lower_variance = (lower_difference / in_errors(LOWER_LEVEL)) ** 2
+    # of the line through both variances; 0 if the second is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    # otherwise the line could be below 0 at small differences
-    slope = min(np.nan_to_num(slope), (1 - LEAST_VARIANCE) * variance / difference)
+    largest_slope = (1 - LEAST_VARIANCE) * variance / difference  # above 0 at a difference of 0
+    slope = min(np.nan_to_num(slope), largest_slope)
     to_normal = in_errors(level) / detectable_by_normal(level)
 
     def error(true_difference: float) -> float:
@@ -194,17 +205,18 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
     usual_error = (estimate.high - estimate.low) / 2 / normal_quantile(estimate.level)
     if not usual_error > 0:
         return lambda value: np.nan
-
-    def scale(value: float) -> float:
-        """The standard error up to a constant factor."""
-        if not np.isfinite(ends.low):
-            return 1.0
-        above = max(value - ends.low, 0.0)
-        if not np.isfinite(ends.high):
-            return above
-        return float(np.sqrt(above * max(ends.high - value, 0.0)))
-
-    usual_scale = scale(estimate.value)
+    usual_scale = _error_scale(estimate.value, ends)
     if usual_scale == 0:  # at an end of the range there is no factor: taken as constant
         return lambda value: usual_error
-    return lambda value: usual_error * scale(value) / usual_scale
+    return lambda value: usual_error * _error_scale(value, ends) / usual_scale
+
+
+def _error_scale(value: float, ends: Interval) -> float:
+    """The standard error at a true value up to a constant factor, see `error_by_value`."""
+    if not np.isfinite(ends.low):
+        return 1.0
+    above_low = max(value - ends.low, 0.0)
+    if not np.isfinite(ends.high):
+        return above_low
+    below_high = max(ends.high - value, 0.0)
+    return float(np.sqrt(above_low * below_high))

@@ -47,17 +47,14 @@ NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 Result = TypeVar("Result")
 
 
-def replayed(
-    size: int,
-) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """A decorator that caches the results of a function `draw(rng, *sizes)`, by the state of the
+def replayed(draw: Callable[..., Result]) -> Callable[..., Result]:
+    """A function `draw(rng, *sizes)` with its last `STREAMS` results cached, by the state of the
     random generator and the sizes.
 
-    Where a result is cached, the generator is set to the state that drawing would have left. size:
-    the number of results that are kept.
+    Where a result is cached, the generator is set to the state that drawing would have left.
 
     >>> times = []
-    >>> @replayed(2)
+    >>> @replayed
     ... def draw(rng, size):
     ...     times.append(size)
     ...     return rng.random(size).tolist()
@@ -66,30 +63,25 @@ def replayed(
     (True, [2], True)
     """
 
-    def decorate(draw: Callable[..., Result]) -> Callable[..., Result]:
-        """`draw` with its last results cached."""
+    @lru_cache(STREAMS)
+    def draw_from(
+        kind: type[np.random.BitGenerator], state: bytes, *sizes: int
+    ) -> tuple[Result, Mapping[str, object]]:
+        """The result from this pickled state of a generator, and its state afterwards."""
+        bits = kind()
+        bits.state = pickle.loads(state)
+        result = draw(np.random.Generator(bits), *sizes)
+        return result, bits.state
 
-        @lru_cache(size)
-        def draw_from(
-            kind: type[np.random.BitGenerator], state: bytes, *sizes: int
-        ) -> tuple[Result, Mapping[str, object]]:
-            """The result from this pickled state of a generator, and its state afterwards."""
-            bits = kind()
-            bits.state = pickle.loads(state)
-            result = draw(np.random.Generator(bits), *sizes)
-            return result, bits.state
+    @wraps(draw)
+    def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
+        """The result for this generator, which is left as if it had drawn."""
+        bits = rng.bit_generator
+        result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
+        bits.state = after
+        return result
 
-        @wraps(draw)
-        def draw_or_replay(rng: np.random.Generator, *sizes: int) -> Result:
-            """The result for this generator, which is left as if it had drawn."""
-            bits = rng.bit_generator
-            result, after = draw_from(type(bits), pickle.dumps(bits.state), *sizes)
-            bits.state = after
-            return result
-
-        return draw_or_replay
-
-    return decorate
+    return draw_or_replay
 
 
 def enumerated(values: Floats) -> Floats:
@@ -101,7 +93,7 @@ def enumerated(values: Floats) -> Floats:
     """
     sums = values[..., :1].copy()
     for i in range(1, values.shape[-1]):
-        value = values[..., i, None]
+        value = values[..., i, None]  # with an axis, along which it is added to all sums so far
         sums = np.concatenate([sums + value, sums - value], axis=-1)  # twice as many
     return sums
 
@@ -126,15 +118,18 @@ def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
 
 
 def signed_sums(columns: Floats, signs: Floats) -> Floats:
-    """Σ ± column of each draw of `joint_draws`: (units, columns) in, (columns, draws) out.
+    """Σ ± column of each draw of `joint_draws`: (units, columns) in, (columns, draws) out, with
+    draws = blocks · points.
 
-    signs: as from the function `signs`, shape (blocks, points).
+    signs: as from the function `signs`, shape (blocks, points); the transform of a row of signs
+    times a column gives the sums of `points` draws.
     """
     units, m = columns.shape
-    # each column is padded to the length of the transform, and multiplied by each block of signs
-    padded = np.zeros((m, 1, signs.shape[1]))
+    blocks, points = signs.shape
+    padded = np.zeros((m, 1, points))  # units beyond the last are 0, and add nothing
     padded[:, 0, :units] = columns.T
-    return walsh_hadamard(signs * padded).reshape(m, signs.size)
+    signed = signs * padded  # columns × blocks × points
+    return walsh_hadamard(signed).reshape(m, blocks * points)
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
@@ -151,8 +146,8 @@ def _ceil_divide(number: int, divisor: int) -> int:
 
 
 def _signs(bits: bytes, n: int) -> Floats:
-    """The signs of n units, 1 for a bit of 0 and −1 for 1: shape (blocks, points), 0 from unit n
-    on.
+    """The signs of n units, 1 for a bit of 0 and −1 for 1: shape (blocks, points), with points ≥ n
+    a power of two; from unit n on they are 0.
 
     bits: as from `random_bits`. They are cached for all pairs of systems on the same units, unless
     there are so many units that this takes much memory.
@@ -164,9 +159,9 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
     """The result of `_signs`."""
-    rows = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))
-    signs = np.zeros((len(rows), _points(n)))
-    signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
+    blocks = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))  # a row per block
+    signs = np.zeros((len(blocks), _points(n)))
+    signs[:, :n] = 1.0 - 2.0 * np.unpackbits(blocks, axis=1, count=n)
     return signs
 
 
@@ -186,18 +181,22 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     """
     if not bits:
         all_sums = enumerated(values)
-        yield from (all_sums[start : start + CACHED] for start in range(0, all_sums.size, CACHED))
+        for start in range(0, all_sums.size, CACHED):
+            yield all_sums[start : start + CACHED]
         return
     signs = _signs(bits, values.size)
-    points = signs.shape[1]  # one row of signs gives so many draws
-    rows_at_once = max(1, CACHED // points)
-    blocks = (signs[start : start + rows_at_once] for start in range(0, len(signs), rows_at_once))
-    if 1 < points <= TOGETHER:  # then matrix products are faster than the butterfly
-        yield from (_sums_by_halves(block, values) for block in blocks)
-        return
+    points = signs.shape[
+        1
+    ]  # the transform of one row of signs, times the values, gives so many sums
     padded = np.zeros(points)
     padded[: values.size] = values
-    yield from (walsh_hadamard(block * padded).ravel() for block in blocks)
+    rows_at_once = max(1, CACHED // points)
+    for start in range(0, len(signs), rows_at_once):
+        block = signs[start : start + rows_at_once]
+        if 1 < points <= TOGETHER:  # then two matrix products are faster than the transform
+            yield _sums_by_halves(block, values)
+        else:
+            yield walsh_hadamard(block * padded).ravel()
 
 
 def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
@@ -206,10 +205,12 @@ def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
     The Walsh–Hadamard matrix of 2 h points is [[H, H], [H, −H]], with H that of h points. So the
     first h values and the others are multiplied by H, and both products added and subtracted.
     """
+    n = values.size  # more than h, as 2 h is the next power of two
     half = signs.shape[1] // 2
     matrix = _hadamard(half)
     first = signs[:, :half] @ (values[:half, None] * matrix)
-    second = signs[:, half : values.size] @ (values[half:, None] * matrix[: values.size - half])
+    # the matrix has more lines than there are values in this half
+    second = signs[:, half:n] @ (values[half:, None] * matrix[: n - half])
     # the draws of a row of signs: the sums of both products, then their differences
     drawn = np.empty((len(signs), 2, half))
     np.add(first, second, out=drawn[:, 0])
@@ -229,15 +230,15 @@ def walsh_hadamard(values: Floats) -> Floats:
     """
     shape = values.shape
     length = shape[-1]
-    done = 1  # neighbouring values in blocks of so many are transformed
-    while done < length:
-        points = min(TOGETHER, length // done)
-        matrix = _hadamard(points)
-        if done == 1:  # the same as below, faster
-            values = product(values.reshape(-1, points), matrix)
+    transformed = 1  # neighbouring values that are transformed already, as blocks of this length
+    while transformed < length:
+        order = min(TOGETHER, length // transformed)  # so many blocks become one
+        matrix = _hadamard(order)
+        if transformed == 1:  # the same as below, faster; the matrix is symmetric
+            values = product(values.reshape(-1, order), matrix)
         else:
-            values = np.matmul(matrix, values.reshape(-1, points, done))
-        done *= points
+            values = np.matmul(matrix, values.reshape(-1, order, transformed))
+        transformed *= order
     return values.reshape(shape)
 
 
@@ -303,8 +304,8 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
 
 
 class TiedP(NamedTuple):
-    """A two-sided p-value, and `tied`, the probability of exactly the observed sum, not of its
-    negative. The data's own signs count as a tie, until `exact_p` adds the rest of their weight.
+    """A two-sided p-value, and `tied`, the probability of exactly the observed sum (not of its
+    negative). The data's own signs count as a tie here; `exact_p` adds the rest of their weight.
     """
 
     p: float
@@ -312,13 +313,15 @@ class TiedP(NamedTuple):
 
 
 def _binomial_p(heads: int, flips: int, tie_weight: float) -> TiedP:
-    """The p-value of a fair coin, as `fair_coin`, and the probability of exactly so many heads."""
+    """The p-value of the hypothesis that a coin is fair, as `fair_coin`, and the probability of
+    exactly so many heads.
+    """
     from scipy.special import bdtr
 
     # so many heads are as probable as so many tails
     fewer = min(heads, flips - heads)
-    below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
-    tied = float(bdtr(fewer, flips, 0.5)) - below
+    less_than_fewer = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
+    tied = float(bdtr(fewer, flips, 0.5)) - less_than_fewer
     return TiedP(fair_coin(heads, flips, tie_weight), tied)
 
 
@@ -326,18 +329,18 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
     """P(|Σ ± d| ≥ |Σ d|) over all sign vectors of the differences d, where vectors with
     |Σ ± d| = |Σ d| count with `tie_weight`; and P(Σ ± d = Σ d).
     """
-    tie = TIE * np.abs(differences).sum()
-    sums = np.abs(enumerated(differences))
-    beyond = sums - abs(differences.sum())
-    of_size = float(np.mean(np.abs(beyond) <= tie))  # P(|Σ ± d| = |Σ d|)
-    if abs(differences.sum()) <= tie:
+    rounding = TIE * np.abs(differences).sum()  # sums that differ by less are equal
+    observed = abs(differences.sum())
+    excess = np.abs(enumerated(differences)) - observed  # |Σ ± d| − |Σ d|
+    equal_share = float(np.mean(np.abs(excess) <= rounding))  # P(|Σ ± d| = |Σ d|)
+    if observed <= rounding:
         # A sum of 0 is its own negative. Both tails have P(S > 0) + tie_weight P(S = 0), at least
         # ½ even for the mid-p, so that p = 1.
-        return TiedP(1.0, of_size)
-    at_least = np.mean(beyond >= -tie)
-    more = np.mean(beyond > tie)
-    p = float(tie_weight * at_least + (1 - tie_weight) * more)
-    return TiedP(p, of_size / 2)  # half of them have the sum Σ d, half −Σ d
+        return TiedP(1.0, equal_share)
+    at_least = np.mean(excess >= -rounding)
+    greater = np.mean(excess > rounding)
+    p = float(tie_weight * at_least + (1 - tie_weight) * greater)
+    return TiedP(p, equal_share / 2)  # half of these vectors have the sum Σ d, half −Σ d
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
@@ -370,7 +373,7 @@ def lattice(differences: Floats) -> Ints | None:
     size_sum = float(np.abs(differences).sum())
     if sizes.size > MOST_SIZES:
         return None
-    step = largest
+    step = largest  # the greatest common divisor of the sizes so far
     for size in sizes.tolist():
         step = _common_step(step, size, rounding=1e-6 * largest)
         # With each size the step becomes smaller and the work larger: stop early. Twice the bound,
@@ -378,7 +381,7 @@ def lattice(differences: Floats) -> Ints | None:
         work = sizes.size * (size_sum / step)
         if work > 2 * LATTICE:
             return None
-    steps = np.round(differences / step)
+    steps = np.round(differences / step)  # whole numbers
     largest_error = np.abs(differences - steps * step).max()
     work = sizes.size * np.abs(steps).sum()
     if largest_error > 1e-9 * largest or work > LATTICE:
@@ -414,26 +417,27 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
 
 def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
-    """`lattice_p`, and P(Σ ± steps = Σ steps)."""
+    """The two-sided p-value of `lattice_p`, and P(Σ ± steps = Σ steps)."""
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
-    total = int(sizes @ counts)
-    points = 1 << total.bit_length()  # a power of two above the largest sum
+    size_sum = int(sizes @ counts)
+    points = 1 << size_sum.bit_length()  # of the transform: a power of two above the largest sum
     frequency = np.arange(points // 2 + 1)
-    # (1 + e^{itm}) / 2 = e^{itm/2} cos(tm / 2), with t = −2π · frequency / points; both factors
-    # repeat after 2 · points, so that cosines are read from a table
+    # The characteristic function Π ((1 + e^{itm}) / 2)^c with t = −2π · frequency / points. As
+    # (1 + e^{itm}) / 2 = e^{itm/2} cos(tm / 2), it is e^{it · size_sum / 2} Π cos(tm / 2)^c. Both
+    # factors repeat after 2 · points, so that cosines are read from a table.
     cosine = np.cos(np.pi * np.arange(2 * points) / points)
-    spectrum = np.exp(-1j * np.pi * (frequency * total % (2 * points)) / points)
+    spectrum = np.exp(-1j * np.pi * (frequency * size_sum % (2 * points)) / points)
     for size, count in zip(sizes, counts, strict=True):
         spectrum *= cosine[frequency * size % (2 * points)] ** count
-    # If sizes that add up to f are flipped, the size of the sum is |total − 2 f|: with f up to this
-    # one it is at least the observed one, with f equal to it the observed one
-    extreme = int(total - abs(steps.sum())) // 2
-    probability = np.fft.irfft(spectrum, points)[: extreme + 1]  # of f = 0, 1, …, extreme
+    # If the flipped sizes add up to f, the sum of the steps has the size |size_sum − 2 f|: for
+    # f ≤ most_flipped at least the observed size, for f = most_flipped this size.
+    most_flipped = int(size_sum - abs(steps.sum())) // 2
+    probability = np.fft.irfft(spectrum, points)[: most_flipped + 1]  # of f = 0, …, most_flipped
     tied = max(float(probability[-1]), 0.0)
-    if 2 * extreme == total:  # the observed sum is 0: p = 1, as in `_enumerated_p`
+    if 2 * most_flipped == size_sum:  # the observed sum is 0: p = 1, as in `_enumerated_p`
         return TiedP(1.0, tied)
-    p = 2 * (probability[:-1].sum() + tie_weight * probability[-1])  # of both tails
-    return TiedP(float(np.clip(p, NOISE, 1.0)), tied)
+    one_tail = probability[:-1].sum() + tie_weight * probability[-1]
+    return TiedP(float(np.clip(2 * one_tail, NOISE, 1.0)), tied)
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -473,14 +477,15 @@ class Ranges:
         # a range that ends within rounding of the null contains it
         least_reach = abs(distance) - self.rounding
         # each range contains the mean, so that only the end on the side of `null` matters
-        contains = self.low <= -least_reach if distance < 0 else self.high >= least_reach
-        containing = int(np.count_nonzero(contains))
+        contains_null = self.low <= -least_reach if distance < 0 else self.high >= least_reach
+        containing = int(np.count_nonzero(contains_null))
         # at the mean itself p is 1, also for the mid-p
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
-        return float(containing - (1 - tie_weight) * self._ending(distance)) / self.draws
+        ties = self._count_ends_at(distance)
+        return float(containing - (1 - tie_weight) * ties) / self.draws
 
-    def _ending(self, distance: float) -> int:
+    def _count_ends_at(self, distance: float) -> int:
         """The number of draws whose range ends at `distance` from the mean, negative if below."""
         ends = self.low if distance < 0 else self.high
         return int(np.count_nonzero(np.abs(ends - distance) <= self.rounding))
@@ -491,11 +496,12 @@ class Ranges:
         all sign vectors, of each two opposite ones one.
         """
         distance = -self.mean  # from the mean to 0
-        data = 1  # the draw without flipped signs, whose range has no end
-        of_size = (self._ending(distance) + data) / self.draws  # of the sum or its negative
+        # the draw without flipped signs has the observed sum; its range, the whole line, has no end
+        draws_with_size = self._count_ends_at(distance) + 1  # with the sum or its negative
+        share = draws_with_size / self.draws
         if abs(distance) <= self.rounding:  # the sum is 0, its own negative
-            return of_size
-        return of_size / 2
+            return share
+        return share / 2
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -508,13 +514,14 @@ class Ranges:
         high = self.high
         for level in sorted(levels):
             # The limit is the end at this place, counted from outside; those of higher levels lie
-            # among the ends up to it. `partition` reorders the ends, whose order is arbitrary; it
-            # finds one place at a time, as numpy finds several at once in slower code.
-            beyond = max(int(np.ceil(round(self.draws * (1 - level), 9))), 1)
-            low.partition(beyond - 1)
-            high.partition(high.size - beyond)
-            low = low[:beyond]
-            high = high[high.size - beyond :]
+            # among the ends up to it. `partition` reorders the ends in place, which changes no
+            # result, as their order is arbitrary; it puts the limit at the end of the ends that are
+            # left. One place at a time: numpy finds several at once in slower code.
+            place = max(int(np.ceil(round(self.draws * (1 - level), 9))), 1)
+            low.partition(place - 1)
+            high.partition(high.size - place)
+            low = low[:place]
+            high = high[high.size - place :]
             limits[level] = Interval(self._limit(low[-1]), self._limit(high[0]))
         return limits
 
@@ -567,27 +574,29 @@ def ranges(
     order = _drawn_order(total, count)  # one for `total` and −`total`: swapped systems mirror p
     total = total[order.units]
     count = count[order.units]
-    bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
-    sizes = _inverse_sizes(count.tobytes(), bits)
+    bits = b""  # for all sign vectors
+    if total.size > ENUMERATED:
+        bits = random_bits(total.size, rng, draws)
+    factors = _mean_factors(count.tobytes(), bits)
     rows = float(count.sum())
     mean = float(total.sum()) / rows
     rounding = TIE * float(np.abs(total).sum()) / rows
-    all_draws = sizes.kept.size
+    all_draws = factors.unflipped.size
     if bits:
         all_draws += 1  # the last one flips nothing; all sign vectors include it
     low, high = (memory or Memory()).for_ends(all_draws)
-    _set_whole_line(low, high, -1)
+    _set_whole_line(low, high, draws=-1)  # of the last one; of all vectors it is overwritten
     start = 0
     for drawn in sums(total - mean * count, bits):
         stop = start + drawn.size
         # the means of the flipped and of the unflipped units, less the mean of all: half of `drawn`
         # is the sum of the unflipped ones, half of −`drawn` that of the flipped ones
-        flipped = np.multiply(drawn, sizes.flipped[start:stop], out=low[start:stop])
-        kept = np.multiply(drawn, sizes.kept[start:stop], out=drawn)
-        np.maximum(flipped, kept, out=high[start:stop])
-        np.minimum(flipped, kept, out=low[start:stop])
+        flipped_mean = np.multiply(drawn, factors.flipped[start:stop], out=low[start:stop])
+        unflipped_mean = np.multiply(drawn, factors.unflipped[start:stop], out=drawn)
+        np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
+        np.minimum(flipped_mean, unflipped_mean, out=low[start:stop])
         start = stop
-    _set_whole_line(low, high, sizes.everywhere)
+    _set_whole_line(low, high, draws=factors.all_or_none)
     if order.own_mirror and bits:
         # −total has the same draws, and must have the mirrored ranges: so half of the ranges are
         # replaced by the mirrored other half
@@ -628,10 +637,10 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     rising = np.lexsort([count, total])
     falling = np.lexsort([count, -total])  # the order in which −total rises
     # For −total the same two orders are found, swapped: the choice must not depend on which is
-    # which. Taken is the order in which the last number that differs, of the sorted differences or
-    # else of the rows, is larger.
-    columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
-    for by_rising, by_falling in columns:
+    # which. So the sorted numbers themselves are compared, first the differences, then the rows:
+    # at the last place where they differ, the order with the larger number is chosen.
+    sorted_columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
+    for by_rising, by_falling in sorted_columns:
         differing = np.flatnonzero(by_rising != by_falling)
         if differing.size:
             last = differing[-1]
@@ -641,45 +650,49 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class InverseSizes:
-    """What a drawn sum is multiplied by in `ranges`: for each draw −1 / (2 × the rows of the
-    flipped units) and, `kept`, 1 / (2 × those of the unflipped ones); 0 if there are none.
+class MeanFactors:
+    """What turns the drawn sum of `ranges` into the mean of the flipped or of the unflipped units,
+    one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those of the unflipped
+    ones); 0 if there are none.
 
-    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever
-    the mean.
+    all_or_none: the numbers of the draws that flip no unit or all, which are as extreme as the data
+    whatever the mean.
     """
 
     flipped: Floats
-    kept: Floats
-    everywhere: Ints
+    unflipped: Floats
+    all_or_none: Ints
 
 
-def _inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
-    """The inverse sizes under the sign vectors of these bits, see `sums`. count: the rows of each
-    unit as bytes, which can be the key of a cache.
+def _mean_factors(count: bytes, bits: bytes) -> MeanFactors:
+    """The factors under the sign vectors of these bits, see `sums`. count: the rows of each unit as
+    bytes, which can be the key of a cache.
 
     They are cached for all pairs of systems on the same units, unless there are so many units that
     this takes much memory.
     """
     rows_of_unit = np.frombuffer(count)
     if rows_of_unit.size <= FEW:
-        return _cached_inverse_sizes(count, bits)
-    return _computed_inverse_sizes(count, bits)
+        return _cached_mean_factors(count, bits)
+    return _computed_mean_factors(count, bits)
 
 
-def _computed_inverse_sizes(count: bytes, bits: bytes) -> InverseSizes:
-    """The result of `_inverse_sizes`."""
+def _computed_mean_factors(count: bytes, bits: bytes) -> MeanFactors:
+    """The result of `_mean_factors`."""
     rows_of_unit = np.frombuffer(count)
-    # Σ ± rows: those of the kept units less those of the flipped ones, so that n − size is twice
-    # the rows of the flipped ones
-    size = np.concatenate(list(sums(rows_of_unit, bits)))
+    # the rows of the unflipped units less those of the flipped ones
+    signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
     n = rows_of_unit.sum()
     # within rounding: counts may be fractions, such as the actual values below a WAPE
-    everywhere = np.flatnonzero(np.abs(size) >= n * (1 - TIE))
-    return InverseSizes(-_inverse(n - size), _inverse(n + size), everywhere)
+    all_or_none = np.flatnonzero(np.abs(signed_rows) >= n * (1 - TIE))
+    return MeanFactors(
+        flipped=-_inverse(n - signed_rows),  # twice the rows of the flipped units
+        unflipped=_inverse(n + signed_rows),  # twice those of the unflipped ones
+        all_or_none=all_or_none,
+    )
 
 
-_cached_inverse_sizes = lru_cache(REMEMBERED)(_computed_inverse_sizes)
+_cached_mean_factors = lru_cache(REMEMBERED)(_computed_mean_factors)
 
 
 def _inverse(size: Floats) -> Floats:
@@ -746,34 +759,36 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     >>> f"{tail_p(d, rng=np.random.default_rng(1)):.1e}"  # the binomial test has 1.9e-07
     '1.9e-07'
     """
-    size = np.sort(np.abs(differences[differences != 0]))[::-1]
+    size = np.sort(np.abs(differences[differences != 0]))[::-1]  # a, largest first
+    # of the two vectors of equal signs, the most extreme ones
     smallest_p = float(max(2.0 ** (1.0 - size.size), np.finfo(float).tiny))
     size_sum = fsum(size)
-    total = abs(fsum(differences))
-    tie = TIE * size_sum
-    if total <= tie:  # every sum is at least as extreme as 0
+    observed = abs(fsum(differences))
+    rounding = TIE * size_sum
+    if observed <= rounding:  # every sum is at least as extreme as 0
         return 1.0
-    most_flipped = (size_sum - total) / 2  # Σ of the flipped sizes in a draw that is as extreme
-    if most_flipped + tie < size[-1]:  # not even the smallest unit may be flipped
+    most_flipped = (size_sum - observed) / 2  # Σ of the flipped sizes in a draw that is as extreme
+    if most_flipped + rounding < size[-1]:  # not even the smallest unit may be flipped
         return smallest_p
     largest_size = size[0]
     # θ of sizes divided by the largest, so that nothing overflows, is θ times the largest
-    theta = _tilt(size / largest_size, total / largest_size) / largest_size
-    log_weight = _log_weights(size, most_flipped + tie, theta, rng, draws)
-    largest = log_weight.max()
-    if not np.isfinite(largest):  # no draw is as extreme
+    theta = _tilt(size / largest_size, observed / largest_size) / largest_size
+    log_weight = _log_weights(size, most_flipped + rounding, theta, rng, draws)
+    largest_weight = log_weight.max()
+    if not np.isfinite(largest_weight):  # no draw is as extreme
         return smallest_p
     # Fair and tilted probability of a draw with the flipped sum f have the ratio exp(2 θ f) times
     # this constant, Π (1 + exp(−2 θ a)) / 2
     log_constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
-    log_mean = np.log(np.exp(log_weight - largest).mean())  # relative to the largest weight
-    log_p = np.log(2) + largest + log_mean + log_constant  # twice one tail
+    # weights relative to the largest, whose exponentials do not overflow
+    log_mean = np.log(np.exp(log_weight - largest_weight).mean())
+    log_p = np.log(2) + largest_weight + log_mean + log_constant  # of both tails, twice one
     return float(min(1.0, max(np.exp(log_p), smallest_p)))
 
 
 def _tilt(size: Floats, total: float) -> float:
     """The tilt θ under which the expected sum of units of these sizes a, Σ a tanh(θ a), is the
-    observed `total`; by Newton's method.
+    observed `total`, above 0; by Newton's method.
 
     >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
     0.549306144
@@ -785,7 +800,8 @@ def _tilt(size: Floats, total: float) -> float:
         # the difference over the derivative by θ, Σ a² (1 − tanh²(θ a))
         step = (total - float(size @ tanh)) / float(square @ (1 - tanh**2))
         theta += step
-        if step <= 1e-15 * theta:  # the sum is concave: all steps are positive, but for rounding
+        # the sum is a concave function of θ: from 0 all steps are positive, but for rounding
+        if step <= 1e-15 * theta:
             break
     return theta
 
@@ -802,21 +818,22 @@ def _log_weights(
     """
     from scipy.special import log_ndtr
 
-    # of being flipped under the tilt; exp overflows above 709
+    # of each unit, of being flipped under the tilt; exp overflows above 709
     probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
-    uniform = _uniform(rng, draws * size[:LARGEST].size)
-    flipped = _flipped_sums(uniform, probability[:LARGEST], size[:LARGEST], draws)
+    large_size = size[:LARGEST]
+    uniform = _uniform(rng, draws * large_size.size)
+    flipped_sum = _flipped_sums(uniform, probability[:LARGEST], large_size, draws)
     if size.size <= LARGEST:
-        return np.where(flipped <= most_flipped, 2 * theta * flipped, -np.inf)
-    small = size[LARGEST:]
+        return np.where(flipped_sum <= most_flipped, 2 * theta * flipped_sum, -np.inf)
+    small_size = size[LARGEST:]
     small_probability = probability[LARGEST:]
-    mean = small_probability @ small
-    variance = (small_probability * (1 - small_probability)) @ small**2
+    mean = small_probability @ small_size  # of g
+    variance = (small_probability * (1 - small_probability)) @ small_size**2
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
     # exp(2 θ g) times a normal density is a normal density around mean + 2 θ variance, times
-    # exp(2 θ mean + 2 θ² variance)
-    z = (most_flipped - flipped - mean - 2 * theta * variance) / deviation
-    log_weights: Floats = 2 * theta * (flipped + mean + theta * variance) + log_ndtr(z)
+    # exp(2 θ mean + 2 θ² variance); its part up to most_flipped − f is the normal probability of z
+    z = (most_flipped - flipped_sum - mean - 2 * theta * variance) / deviation
+    log_weights: Floats = 2 * theta * (flipped_sum + mean + theta * variance) + log_ndtr(z)
     return log_weights
 
 
@@ -845,7 +862,7 @@ def _uniform(rng: np.random.Generator, size: int) -> Floats:
     return _uniform_blocks(rng, _ceil_divide(size, BLOCK) * BLOCK)[:size]
 
 
-@replayed(STREAMS)
+@replayed
 def _uniform_blocks(rng: np.random.Generator, size: int) -> Floats:
     """The next uniform numbers of `rng`, shape (size,)."""
     return rng.random(size)

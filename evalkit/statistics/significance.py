@@ -133,10 +133,12 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     # fsum is exact: the order of the units does not change the last digit
     squares = fsum(scaled**2)
     cubes = fsum(scaled**3)
+    # of the mean over rows: √(Σ deviation² n / (n − 1)) / rows
     error = largest * float(np.sqrt(ratio(squares * n, n - 1.0))) / rows
     # (Σ d³ / n) / (Σ d² / n)^1.5; divided by infinity, thus 0, if no unit deviates
-    skew = cubes * n**0.5 / (squares**1.5 or np.inf) * (1 + LACKING_SKEWNESS / n)
-    skewed = intervals.hall(equivalence.value, error, skew, n=n, level=equivalence.level)
+    sample_skewness = cubes * n**0.5 / (squares**1.5 or np.inf)
+    skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)
+    skewed = intervals.hall(equivalence.value, error, skewness, n=n, level=equivalence.level)
     return equivalence.no_closer_than(skewed)
 
 
@@ -155,9 +157,8 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     n = values.size
     mean = _sum(values) / n
     error = standard_error(values - mean)
-    difference = DifferenceByT(
-        mean, error, n=n, freedom=n - 1, method="paired t", scale=float(np.abs(values).max())
-    )
+    largest = float(np.abs(values).max())
+    difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method="paired t", scale=largest)
     return difference.comparison(level=level, unit=unit)
 
 
@@ -193,8 +194,10 @@ def paired_bootstrap(
     if sums is None:
         sums = bootstrap.resampled_sums(columns, rng=rng, resamples=resamples)
     mean = _sum(values) / float(size.sum())
-    resampled_rows = n if counts is None else sums[:, 1]
-    resampled_means = ratio(sums[:, 0], resampled_rows)
+    # the columns of `sums` are those of `columns`: differences, and counts if there are some
+    resampled_differences = sums[:, 0]
+    resampled_counts = n if counts is None else sums[:, 1]
+    resampled_means = ratio(resampled_differences, resampled_counts)
     # of each unit on the mean, up to a factor, on which BCa does not depend
     influence = values - mean * size
     p = bootstrap.bca_p_value(mean, resampled_means, influence) if n > 1 else np.nan
@@ -264,7 +267,7 @@ class DifferenceByT:
         return Tails.symmetric(self.p_value, self.value)
 
     def interval(self, level: float) -> Estimate:
-        """The difference with its limits."""
+        """The difference with its limits by t."""
         return t_interval(
             self.value,
             self.exact_error,
@@ -290,9 +293,9 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     """Welch's t: a difference whose squared standard error is a sum over independent groups, on
     Satterthwaite's degrees of freedom.
 
-    value: the difference. variance: each group's term of that sum. units: the number of units in
-    each group, of the same shape. A group of one unit has no estimated variance: its callers pass
-    NaN, which makes p and limits NaN. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    value: the difference. variance: each group's term of that sum, (groups,); NaN for a group of
+    one unit, whose variance cannot be estimated: then p and limits are NaN. units: the number of
+    units in each group, (groups,). Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> t = welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100]))  # 3 on 4 degrees of freedom
     >>> round(t.p_value, 4)
@@ -403,7 +406,8 @@ def compare(
     method: str,
     tails: Tails | None = None,
 ) -> Comparison:
-    """A Comparison whose adjusted p-value is still p.
+    """The Comparison of a difference with this interval and this p-value; its adjusted p-value is p
+    too, until `adjust` is called with its family.
 
     interval: a function from a level to the difference with its limits; it is called for `level`
     and for `equivalence_level(level)`. p: two-sided. unit, method: what the page calls them. tails:
@@ -413,7 +417,15 @@ def compare(
     check_comparison_level(level)
     difference = interval(level)
     equivalence = interval(equivalence_level(level))
-    return Comparison(difference, float(p), float(p), method, unit, equivalence, tails=tails)
+    return Comparison(
+        difference,
+        p_value=float(p),
+        adjusted=float(p),
+        method=method,
+        unit=unit,
+        equivalence=equivalence,
+        tails=tails,
+    )
 
 
 def equivalence_level(level: float) -> float:
@@ -440,7 +452,8 @@ def _sum(differences: Floats) -> float:
     """
     # fsum is exact: neither the order of the units nor that of the systems changes its last digit
     total = fsum(differences)
-    return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
+    rounding = ROUNDING * np.abs(differences).sum()
+    return total if abs(total) > rounding else 0.0
 
 
 def _checked_counts(counts: ArrayLike, differences: Floats) -> Floats:
@@ -498,8 +511,8 @@ def nadeau_bengio(
     if folds.size == 0:
         raise InputError("differences must hold at least one fold, got none")
     mean = float(folds.mean())
-    n = folds.size
-    # √(s² / n) times the root of (1 / n + test / train) / (1 / n)
+    n = folds.size  # J
+    # √(s² / J) times the root of (1 / J + test / train) / (1 / J)
     error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
     difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method=CORRECTED_T, scale=abs(mean))
     return difference.comparison(level=level, unit=unit)
@@ -526,12 +539,14 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     share = ratio(weights, weights.sum())
     weighted_mean = (share * values).sum()
     q = float((weights * (values - weighted_mean) ** 2).sum())
+    freedom = k - 1
     if k < 2:
-        return {"q": q, "freedom": k - 1, "p": np.nan}
+        return {"q": q, "freedom": freedom, "p": np.nan}
     # Welch's Λ: how uncertain the weights are, 0 if all variances are known
     uncertainty = float(((1 - share) ** 2 / (sizes - 1)).sum())
     if uncertainty == 0:
-        return {"q": q, "freedom": k - 1, "p": float(chdtrc(k - 1, q))}
-    f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * uncertainty)
+        return {"q": q, "freedom": freedom, "p": float(chdtrc(freedom, q))}
+    # Welch's F, and the degrees of freedom of its denominator
+    f = q / freedom / (1 + 2 * (k - 2) / (k**2 - 1) * uncertainty)
     second_freedom = (k**2 - 1) / (3 * uncertainty)
-    return {"q": q, "freedom": k - 1, "p": float(fdtrc(k - 1, second_freedom, f))}
+    return {"q": q, "freedom": freedom, "p": float(fdtrc(freedom, second_freedom, f))}

@@ -81,7 +81,7 @@ class Spread:
             return float(standardised(influence, power, frequency))
 
         effective_units = n if kish is None else kish
-        return Spread(n, square, effective_units, standardised_power)
+        return Spread(n, square, kish=effective_units, standardised_power=standardised_power)
 
     @staticmethod
     def from_series(influence: Floats, lags: int) -> "Spread":
@@ -163,8 +163,8 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
     >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
     0.4082
     """
-    # by a common factor, which cancels: powers of very large or small values leave the range of
-    # doubles
+    # divided by the largest, a factor that cancels: powers of very large or small values leave the
+    # range of doubles
     largest = np.abs(influence).max(axis=-1, initial=0.0, keepdims=True)
     scaled = influence / np.where(largest == 0, 1.0, largest)
     squares = scaled * scaled
@@ -177,8 +177,9 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
     else:
         square_sum = squares @ frequency
         power_sum = powers @ frequency
-    divisor = np.where(square_sum == 0, 1.0, square_sum) ** (power / 2)
-    return np.where(square_sum == 0, 0.0, power_sum / divisor)
+    all_are_0 = square_sum == 0
+    divisor = np.where(all_are_0, 1.0, square_sum) ** (power / 2)
+    return np.where(all_are_0, 0.0, power_sum / divisor)
 
 
 def standard_error(influence: ArrayLike) -> float:
@@ -208,9 +209,9 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
     """The degrees of freedom of a sum of independent variances v that are each estimated from few
     values, as few as two: (Σ v)² / Σ (v² / (f + 2)) − 2.
 
-    An estimate v on f degrees has E v² = (f + 2) / f · (true variance)². `satterthwaite` with f
-    would therefore give too few: Satterthwaite 1946, doi:10.2307/3002019. The result is at least
-    the fewest of `freedom`, and at most their sum, which it is if all v are 0; NaN without
+    An estimate v on f degrees of freedom has E v² = (f + 2) / f · (true variance)². `satterthwaite`
+    with f would therefore give too few: Satterthwaite 1946, doi:10.2307/3002019. The result is at
+    least the fewest of `freedom`, and at most their sum, which it is if all v are 0; NaN without
     variances.
 
     >>> satterthwaite_of_few(np.array([3.0, 2.0, 1.0]), np.array([1, 1, 1]))
@@ -329,12 +330,12 @@ def upper_score_limit(score: Score, z: float, *, value: float, high: float) -> f
     return bisect(lies_below_limit, inside=value, outside=high).inside
 
 
-def inverted(score: Score, z: float, low: float, value: float, high: float) -> Interval:
+def inverted(score: Score, z: float, *, low: float, value: float, high: float) -> Interval:
     """The limits of a score interval: the tested values at which the falling score equals z and −z.
 
     low, high: the least and the largest possible value. value: the estimate, where the score is 0.
 
-    >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
+    >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, low=-4.0, value=0.0, high=4.0)]
     [-1.0, 1.0]
     """
     return Interval(

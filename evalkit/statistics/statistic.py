@@ -49,7 +49,7 @@ class Layout(Enum):
 class Difference(NamedTuple):
     """The difference of two values, its standard error, and the number of units that have both.
 
-    tapered: as in `Spread`.
+    tapered: True if autocovariances got Bartlett's weights, as in `Spread`.
     """
 
     value: float
@@ -223,8 +223,8 @@ class SpreadStatistic(Statistic):
             return False
         share = self.kind.heavy_share
         # Kish's number is 1 / Σ share² over the units: one unit with this share keeps it below
-        # 1 / share². Among few units even equal ones have that share: then it must also be far
-        # below n.
+        # 1 / share². Among few units even equal ones have that share: then the number must also be
+        # far below n.
         kish_number = self.freedom + 1
         return kish_number < min(1 / share**2, self.n / HEAVY_TIMES)
 
@@ -295,21 +295,22 @@ class ScoreStatistic(SpreadStatistic):
         kind = self.kind
         assert isinstance(kind, score_kinds.ScoreKind)
         table = kind.score_table(self.tables)
-        squares = []
-        cubes = []
-        for step, influence in kind.influence_by_step(table, self.value):  # runs of thresholds
-            on_positive, on_negative = influence  # of one row at each threshold
-            of_negatives = _squares_and_cubes(on_negative, rows=step.n)
-            of_positives = _squares_and_cubes(on_positive, rows=step.p)
-            squares += [of_negatives.squares, of_positives.squares]
-            cubes += [of_negatives.cubes, of_positives.cubes]
+        square_sums = []
+        cube_sums = []
+        # a step is a run of thresholds, so that no array is as long as the table
+        for step, influence in kind.influence_by_step(table, self.value):
+            of_positive, of_negative = influence  # of one row at each threshold
+            negatives = _squares_and_cubes(of_negative, rows=step.n)
+            positives = _squares_and_cubes(of_positive, rows=step.p)
+            square_sums += [negatives.squares, positives.squares]
+            cube_sums += [negatives.cubes, positives.cubes]
         # the highest scores first, as without steps, so that both have the same rounding error
-        square = float(sum(reversed(squares)))
-        cube = float(sum(reversed(cubes)))
+        square = float(sum(reversed(square_sums)))
+        cube = float(sum(reversed(cube_sums)))
         standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
         return Spread(
-            table.total,
-            square,
+            n=table.total,
+            square=square,
             kish=table.total,
             standardised_power=only_power(3, standardised_cube),
         )
@@ -324,11 +325,12 @@ class SquaresAndCubes(NamedTuple):
 
 def _squares_and_cubes(influence: Floats, rows: Ints | Floats) -> SquaresAndCubes:
     """The sums of the powers of influence values over rows. rows: how many rows have each value."""
-    number = rows.astype(np.float64)
+    frequency = rows.astype(np.float64)
     squares = influence * influence
-    sum_of_squares = np.dot(number, squares)
-    cubes = np.multiply(squares, influence, out=squares)  # in their memory, which is faster
-    return SquaresAndCubes(sum_of_squares, np.dot(number, cubes))
+    sum_of_squares = np.dot(frequency, squares)
+    # the cubes overwrite the squares, which is faster than new memory
+    cubes = np.multiply(squares, influence, out=squares)
+    return SquaresAndCubes(sum_of_squares, np.dot(frequency, cubes))
 
 
 # Units --------------------------------------------------------------------------------------------
@@ -548,15 +550,18 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
         A threshold that a sample chose fits the sample best. On all rows the metric is lower there,
         and on the rows left out about as much lower again: 2 · (on all rows) − (on the sample).
+        The value itself, if no sample has a threshold that satisfies the rule, or if the estimate
+        is beyond the range of the metric.
         """
         kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
+        # at the threshold that each sample chose
+        on_sample = self.bootstrap_values
         on_all_rows = kind.values_of_counts(self.rechosen.all_rows)
-        on_left_out = defined(2 * on_all_rows - self.bootstrap_values)
-        if not on_left_out.size:  # no sample has a threshold that satisfies the rule
+        on_left_out_rows = defined(2 * on_all_rows - on_sample)
+        if not on_left_out_rows.size:
             return self.value
-        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out.mean())
-        # the extrapolation may leave the range of the metric
+        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out_rows.mean())
         is_possible = self.metric.low < estimate < self.metric.high
         return estimate if is_possible else self.value
 
@@ -660,14 +665,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self._spread_of(self.row_influence - other.row_influence, self)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
-        """The spread of the influence values of the rows of `statistic`, added up by unit.
+        """The spread of the influence values of the rows of `statistic`, added up by unit; of rows
+        in time order without the units that do not count.
 
-        A subclass that holds cells in place of rows needs the weights of `statistic`.
+        statistic: only a subclass that holds cells in place of rows needs it, for their weights.
         """
-        of_units = by_unit(influence, self.unit)
+        unit_influence = by_unit(influence, self.unit)
         if self.layout is Layout.SERIES:
-            of_units = of_units[self._counting_units]
-        return self._spread_of_units(of_units)
+            unit_influence = unit_influence[self._counting_units]
+        return self._spread_of_units(unit_influence)
 
     @property
     def _counting_units(self) -> Bools:
@@ -682,21 +688,22 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return Spread.from_influence(influence, kish=self.freedom + 1)
 
     def shared_difference(self, other: Self) -> Difference:
-        """The difference from `other` over the rows that have both values, and its error by
-        unit.
+        """The difference from `other` over the rows that have both values, as a ratio of sums over
+        units, with its error by the delta method.
         """
         same_rows = np.array_equal(self.sums.defined, other.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
             return super().shared_difference(other)
-        difference = self.term_differences(other)
-        of_unit = difference.summed_by_unit(difference.defined, self.unit)
-        size = of_unit.size
-        value = float(of_unit.numerator.sum() / size.sum())
-        # of each unit on the ratio of sums, by the delta method
-        influence = (of_unit.numerator - value * size) / size.sum()
-        has_weight = size != 0 if self.layout is Layout.SERIES else slice(None)
-        spread = self._spread_of_units(influence[has_weight])
-        return Difference(value, spread.error, int(np.count_nonzero(size)), spread.tapered)
+        terms = self.term_differences(other)
+        unit_terms = terms.summed_by_unit(terms.defined, self.unit)
+        size = unit_terms.size
+        value = float(unit_terms.numerator.sum() / size.sum())
+        influence = (unit_terms.numerator - value * size) / size.sum()
+        if self.layout is Layout.SERIES:  # a time without a row is no unit
+            influence = influence[size != 0]
+        spread = self._spread_of_units(influence)
+        n = int(np.count_nonzero(size))
+        return Difference(value, spread.error, n=n, tapered=spread.tapered)
 
     @cached_property
     def unit_terms(self) -> Floats:
@@ -716,7 +723,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def on_joint_rows(self, other: Self) -> JointRows:
         """Both statistics on the same rows: these, which systems in memory share already."""
-        return JointRows(self, other, 1.0)
+        return JointRows(self, other, square_weight=1.0)
 
     def count_rows(self, member: Bools) -> int:
         """The number of rows that `member` marks."""
@@ -745,7 +752,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
         joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
-        row_class = kind.strata(joint.first.rows)
+        row_class = kind.strata(joint.first.rows)  # the number of each row's class
         assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(row_class, joint.square_weight * influence**2)
@@ -777,8 +784,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             # a part may have some of the rows only: the others have no influence on it
             influence = part.among_all(statistic.effects.influence, len(self.rows))
             yield Component(
-                part.share,
-                statistic,
+                share=part.share,
+                statistic=statistic,
                 influence=by_unit(influence, self.unit),
                 bias=kind.metric.kind.upward_bias(part.rows),
             )
@@ -790,7 +797,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.kind
         assert isinstance(kind, Combined)
         influence = kind.influence_through_shares(self.rows, None, self.value)
-        return None if influence is None else by_unit(influence, self.unit)
+        if influence is None:
+            return None
+        return by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of."""
@@ -829,16 +838,18 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
     def discordant(self, other: Self) -> Discordant:
-        """The numbers of rows that are a hit of one of the two systems alone, for a share of the
-        same rows for both.
+        """The numbers of rows that are a hit of one of the two systems alone, for a metric of which
+        the same rows count (`eligible`) for both.
         """
         joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
         first = joint.first._hit_masks
         second = joint.second._hit_masks
         count_rows = joint.first.count_rows
-        first_only = count_rows(first.hit & ~second.hit)
-        second_only = count_rows(first.eligible & second.hit & ~first.hit)
-        return Discordant(first_only, second_only, count_rows(first.eligible))
+        return Discordant(
+            first_only=count_rows(first.hit & ~second.hit),
+            second_only=count_rows(first.eligible & second.hit & ~first.hit),
+            n=count_rows(first.eligible),
+        )
 
     def joint_hits(self, other: Self) -> Ints:
         """The 2 × 2 table of the numbers of rows that count for both statistics: hit or miss of
@@ -851,9 +862,12 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         hit = eligible & first.hit
         missed = eligible & ~first.hit
         count_rows = joint.first.count_rows
-        of_hits = [count_rows(hit & second.hit), count_rows(hit & ~second.hit)]
-        of_misses = [count_rows(missed & second.hit), count_rows(missed & ~second.hit)]
-        return np.array([of_hits, of_misses])
+        return np.array(
+            [
+                [count_rows(hit & second.hit), count_rows(hit & ~second.hit)],
+                [count_rows(missed & second.hit), count_rows(missed & ~second.hit)],
+            ]
+        )
 
 
 class PooledVariance(NamedTuple):
@@ -874,15 +888,17 @@ def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVa
     parts; divided by the units of the group in a part, it is what the group adds to the variance of
     this part.
     """
-    variance = np.zeros(len(influence_by_group))
+    parts = len(influence_by_group)
+    variance = np.zeros(parts)  # of the metric on each part
     fewest_units = np.inf
-    for influence_by_part in zip(*influence_by_group, strict=True):  # of one group
+    groups = zip(*influence_by_group, strict=True)  # of each group its influence in each part
+    for influence_by_part in groups:
         units = np.array([len(influence) for influence in influence_by_part])
         squares = [float(influence @ influence) for influence in influence_by_part]
         # a unit's influence is its deviation from the mean / n: n² times its square is the square
         # of the deviation
         deviation_squares = sum(square * n**2 for square, n in zip(squares, units, strict=True))
-        # the variance of a unit, squares / degrees of freedom, over the units of each part
+        # the pooled variance of a unit, squares / degrees of freedom, over the units of each part
         freedom = np.sum(units - 1)
         variance += ratio(deviation_squares, freedom * units)
         fewest_units = min(fewest_units, float(units.sum()))

@@ -47,27 +47,29 @@ def has_units(moments: Moments | None) -> bool:
 def combined_spread(
     moments: Moments,
     coefficients: Floats,
-    other: Floats | None,
     *,
+    minus_coefficients: Floats | None = None,
     n: int,
     freedom: float,
     standardised_power: Callable[[int], float] = unknown_power,
 ) -> Spread:
-    """The spread of influence values that are a linear combination of the columns of moments.
+    """The spread of influence values that are a linear combination of the columns of moments: from
+    the columns of each unit if these are in memory, otherwise from the sums of their products.
 
-    coefficients: of each column, shape (columns,). other: those of a second metric, for the spread
-    of the influence on the difference. n: the number of units. freedom: Kish's number of units,
-    less 1. standardised_power: that of the spread, where only sums are in memory.
+    coefficients: of each column, shape (columns,). minus_coefficients: those of a second metric,
+    for the spread of the influence on the first metric less the second. n: the number of units.
+    freedom: Kish's number of units, less 1. standardised_power: that of the spread, where only sums
+    are in memory.
     """
     kish = freedom + 1
     if moments.units is None:  # only sums are in memory
-        difference = coefficients if other is None else coefficients - other
-        return Spread(
-            n, moments.square(difference), kish=kish, standardised_power=standardised_power
-        )
+        if minus_coefficients is not None:
+            coefficients = coefficients - minus_coefficients
+        square = moments.square(coefficients)
+        return Spread(n, square, kish=kish, standardised_power=standardised_power)
     influence = coefficients @ moments.units
-    if other is not None:
-        influence = minus(influence, other @ moments.units)
+    if minus_coefficients is not None:
+        influence = minus(influence, minus_coefficients @ moments.units)
     return replace(Spread.from_influence(influence, kish=kish), n=n)
 
 
@@ -109,7 +111,6 @@ class LinearStatistic(SpreadStatistic):
         return combined_spread(
             self.moments,
             self.coefficients,
-            None,
             n=self.n,
             freedom=self.freedom,
             standardised_power=self._standardised_power,
@@ -118,7 +119,11 @@ class LinearStatistic(SpreadStatistic):
     def difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
         return combined_spread(
-            self.moments, self.coefficients, other.coefficients, n=self.n, freedom=self.freedom
+            self.moments,
+            self.coefficients,
+            minus_coefficients=other.coefficients,
+            n=self.n,
+            freedom=self.freedom,
         )
 
     def _standardised_power(self, power: int) -> float:
@@ -186,7 +191,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
-        the delta method.
+        the delta method. The first term of a function of means is the weight.
 
         near: for a function of means, the numbers that were subtracted from its terms, one per
         mean, or 0 for all. Terms of a ratio of sums are never shifted.
@@ -262,16 +267,20 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     @cached_property
     def sums(self) -> Sums:
-        """The numerator and the denominator of each unit, for a mean or a ratio of sums."""
-        total, size = self.unit_terms
+        """The numerator and the denominator of each unit, for a mean or a ratio of sums; a loss on
+        independent rows has no denominator. The numerator of a loss is NaN for a unit of which no
+        row counts.
+        """
+        numerator, denominator = self.unit_terms
         if not isinstance(self.base_kind, kinds.Loss):
-            return Sums(total, size)
-        weight = self.moments.units[0]
-        # NaN for a unit of which no row counts, unless it has no weight anyway
-        total = np.where((size > 0) | (weight == 0), total, np.nan)
-        if self.plain:  # each unit is one row: a mean, without a denominator
-            return Sums(total)
-        return Sums(total, size)
+            return Sums(numerator, denominator)
+        weight, *_ = self.moments.units
+        # the denominator is the weight of the rows that count; a unit of weight 0 changes nothing
+        counts = (denominator > 0) | (weight == 0)
+        numerator = np.where(counts, numerator, np.nan)
+        if self.plain:  # each unit is one row
+            return Sums(numerator)
+        return Sums(numerator, denominator)
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, shape (units,), for a function of means."""
@@ -319,9 +328,9 @@ class SampledMedian(SpreadStatistic):
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
         influence = rows.weights * kind.influence_of_rows(rows, self.middle)
-        in_slice = np.zeros(len(self.sample.rows))
-        in_slice[self.member] = influence[self.member]
-        return in_slice
+        on_slice = np.zeros(len(self.sample.rows))
+        on_slice[self.member] = influence[self.member]
+        return on_slice
 
     @property
     def spread(self) -> Spread:
@@ -339,7 +348,7 @@ class SampledMedian(SpreadStatistic):
 
     @property
     def unsure(self) -> float:
-        """The relative uncertainty of the standard error, as it comes from a sample."""
+        """The relative uncertainty of the standard error, which is estimated from a sample."""
         return self.sample.influence_square(self.row_influence).uncertainty
 
 

@@ -10,7 +10,7 @@ with the same place share a column of the Hadamard matrix, each with a random si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -59,7 +59,7 @@ class Condition(NamedTuple):
 Conditions = tuple[Condition, ...]
 
 
-def member(attributes: Sequence[Attribute], conditions: Conditions) -> Bools:
+def matching_rows(attributes: Sequence[Attribute], conditions: Conditions) -> Bools:
     """A mask: the rows that meet all conditions."""
     mask: Bools = np.ones(len(attributes[0].code), dtype=bool)
     for attribute, label in conditions:
@@ -92,96 +92,127 @@ class Excess:
         """
         known = ~np.isnan(value)
         size = np.where(known, size, 0.0)
-        number = np.arange(len(value)) if unit is None else codes(unit)[0]
-        excess = cls(np.where(known, value, 0.0), size, number, two_sided)
-        return excess._around_mean(np.ones(len(value), dtype=bool))
+        unit_number = np.arange(len(value))
+        if unit is not None:
+            unit_number, _ = codes(unit)
+        excess = cls(np.where(known, value, 0.0), size, unit_number, two_sided)
+        all_rows = np.ones(len(value), dtype=bool)
+        return excess._around_mean(all_rows)
 
     def take(self, rows: Bools) -> Excess:
         """The excess of some rows over their own mean."""
-        number = codes(self.unit[rows])[0]
-        part = replace(self, excess=self.excess[rows], size=self.size[rows], unit=number)
-        return part._around_mean(np.ones(len(number), dtype=bool))
+        unit_number, _ = codes(self.unit[rows])
+        taken = replace(self, excess=self.excess[rows], size=self.size[rows], unit=unit_number)
+        all_rows = np.ones(len(unit_number), dtype=bool)
+        return taken._around_mean(all_rows)
 
     def without_effect(self, mask: Bools) -> Excess:
-        """What is left if the rows of a mask, and the others, have the same mean."""
+        """The excess without the effect of a slice: the rows of the mask, and all others, are each
+        taken around their own mean.
+        """
         return self._around_mean(mask)._around_mean(~mask)
 
     def _around_mean(self, mask: Bools) -> Excess:
-        """The same with the mean of the rows of a mask subtracted from them."""
+        """The excess with that of the rows of a mask around their own mean, that of the others
+        unchanged.
+        """
         mean = float(np.nan_to_num(ratio(self.excess[mask].sum(), self.size[mask].sum())))
         return replace(self, excess=self.excess - mean * self.size * mask)
 
     @property
     def is_clustered(self) -> bool:
         """True if units have several rows."""
-        return int(self.unit.max(initial=-1)) + 1 < len(self.unit)
+        units = int(self.unit.max(initial=-1)) + 1
+        return units < len(self.unit)
 
     def evidence(self, standardised: Floats) -> Floats:
-        """The evidence for a slice: its standardised sum, or the size of it if two-sided."""
+        """The evidence for slices from their standardised sums: the sum or, if two-sided, its
+        absolute value.
+        """
         return np.abs(standardised) if self.two_sided else standardised
 
     def evidence_of(self, mask: Bools) -> float:
         """The evidence for the slice of the rows of a mask."""
-        return float(self.evidence(self.of_cells(mask.astype(np.int64), 2).standardised)[1])
+        sums = self.sums_by_cell(mask.astype(np.int64), cells=2)
+        _, of_slice = self.evidence(sums.standardised)
+        return float(of_slice)
 
     @cached_property
     def correlation(self) -> float:
-        """The correlation of the excess of two rows of a unit, at least 0."""
+        """The correlation of the excess of two rows of a unit, at least 0: the sum of the products
+        of two different rows of a unit, over what it would be if they were equal.
+        """
         if not self.is_clustered:
             return 0.0
         squares = np.sum(self.excess**2)
-        between = np.sum(np.bincount(self.unit, self.excess) ** 2) - squares
-        products = np.sum(np.bincount(self.unit, self.size) ** 2) - np.sum(self.size**2)
-        variance = ratio(squares, np.sum(self.size**2))
-        return float(np.clip(np.nan_to_num(ratio(between, variance * products)), 0.0, 1.0))
+        size_squares = np.sum(self.size**2)
+        # (Σ x)² of a unit is Σ x² and the products of its rows
+        products = np.sum(np.bincount(self.unit, self.excess) ** 2) - squares
+        size_products = np.sum(np.bincount(self.unit, self.size) ** 2) - size_squares
+        variance = ratio(squares, size_squares)
+        return float(np.clip(np.nan_to_num(ratio(products, variance * size_products)), 0.0, 1.0))
 
     @cached_property
     def spread(self) -> float:
-        """The variance of Σ excess for each squared unit of share · (1 − share), if attributes are
-        those of units.
+        """The variance of a slice's Σ excess under sign flips, divided by share · (1 − share) of
+        the slice, if a unit is in it with all rows or with none.
         """
-        rows = np.sum(self.size**2)
-        units = np.sum(np.bincount(self.unit, self.size) ** 2)
+        row_squares = np.sum(self.size**2)
+        unit_squares = np.sum(np.bincount(self.unit, self.size) ** 2)
         correlation = self.correlation
-        squares = ratio(np.sum(self.excess**2), rows)
-        return float(squares * ((1 - correlation) * rows + correlation * units))
+        variance = ratio(np.sum(self.excess**2), row_squares)
+        return float(variance * ((1 - correlation) * row_squares + correlation * unit_squares))
 
-    def of_cells(self, cell: Ints, cells: int) -> CellSums:
-        """The sums of each cell of rows against the other rows. cell: its number for each row."""
+    def sums_by_cell(self, cell: Ints, cells: int) -> CellSums:
+        """For each cell of rows the sum of their excess, and its standard deviation under sign
+        flips of whole units: (cells,) each. cell: the number of each row's cell, below `cells`.
+
+        Σ excess of all rows is 0, but not its flipped sum, of which each cell has its share. So a
+        unit adds to the variance of a cell the square of Σ excess · (in the cell − share of the
+        cell) over its rows. A cell of equal rows would have no variance: it has at least the one
+        that it would have if the squared excess and the correlation of its rows were those of all.
+        """
         share = ratio(np.bincount(cell, self.size, cells), self.size.sum())
-        variance = self._squares(self.excess, cell, share, self.unit)
-        # A cell without an error has no variance of its own; it has at least that of all rows.
-        row_number = np.arange(len(cell))
-        pooled: Floats = (1 - self.correlation) * self._squares(self.size, cell, share, row_number)
+        variance = self._flip_variance(self.excess, cell, share, self.unit)
+        each_row = np.arange(len(cell))  # as its own unit
+        pooled: Floats = self._flip_variance(self.size, cell, share, each_row)
+        pooled = (1 - self.correlation) * pooled
         if self.correlation:
-            pooled = pooled + self.correlation * self._squares(self.size, cell, share, self.unit)
+            of_units = self._flip_variance(self.size, cell, share, self.unit)
+            pooled = pooled + self.correlation * of_units
         pooled *= float(np.nan_to_num(ratio(np.sum(self.excess**2), np.sum(self.size**2))))
         scale = np.sqrt(np.maximum(variance, pooled))
         total = np.bincount(cell, self.excess, cells).astype(np.float64)
         return CellSums(total, share, scale)
 
     @staticmethod
-    def _squares(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
-        """Σ over units of the squared sum of column · (in the cell − share of the cell)."""
-        total: Floats = np.bincount(unit, column).astype(np.float64)
-        if len(total) == len(unit):  # each row is a unit
-            key_cell = cell
-            own = column
-            of_unit = column
-        else:
-            key, number = np.unique(cell * len(total) + unit, return_inverse=True)
-            key_cell = key // len(total)
-            own = np.bincount(number, column).astype(np.float64)
-            of_unit = total[key % len(total)]
-        size = len(share)
-        squares = np.bincount(key_cell, own**2, size)
-        products = np.bincount(key_cell, own * of_unit, size)
-        return np.asarray(squares - 2 * share * products + share**2 * np.sum(total**2))
+    def _flip_variance(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
+        """For each cell, Σ over units of the square of Σ column · (in the cell − share of the cell)
+        over the rows of the unit: (cells,).
+
+        With the sum c of a unit's rows in the cell and t of all its rows, the square is
+        (c − share t)² = c² − 2 share c t + share² t². Only units with rows in the cell have a c.
+        """
+        cells = len(share)
+        unit_total: Floats = np.bincount(unit, column).astype(np.float64)
+        units = len(unit_total)
+        if units == len(unit):  # each row is a unit: in its cell c is t
+            cell_of_pair = cell
+            in_cell = column
+            in_unit = column
+        else:  # an element for each pair of a cell and a unit with rows in it
+            pair, pair_of_row = np.unique(cell * units + unit, return_inverse=True)
+            cell_of_pair = pair // units
+            in_cell = np.bincount(pair_of_row, column).astype(np.float64)
+            in_unit = unit_total[pair % units]
+        squares = np.bincount(cell_of_pair, in_cell**2, cells)
+        products = np.bincount(cell_of_pair, in_cell * in_unit, cells)
+        return np.asarray(squares - 2 * share * products + share**2 * np.sum(unit_total**2))
 
 
 class CellSums(NamedTuple):
-    """The sum of excess in each cell, its share of the size of all rows, and the standard deviation
-    of the sum under sign flips.
+    """The sum of excess in each cell, the cell's share of the size of all rows, and the standard
+    deviation of the sum under sign flips: (cells,) each.
     """
 
     total: Floats
@@ -201,11 +232,11 @@ class CellSums(NamedTuple):
 # Candidates ---------------------------------------------------------------------------------------
 
 
-class Cells(NamedTuple):
-    """The candidates of one or two attributes.
+class CandidateCells(NamedTuple):
+    """The rows by the labels of one or two attributes, and the candidates among these cells.
 
-    cell: for each row the number of its cell. size: the number of cells. candidates: the cells
-    that are large enough. conditions: of each of these.
+    cell: for each row the number of its cell. size: the number of cells. candidates: the numbers of
+    the cells that are large enough and have labels. conditions: of each candidate.
     """
 
     cell: Ints
@@ -214,45 +245,50 @@ class Cells(NamedTuple):
     conditions: list[Conditions]
 
 
-def cells_of(
+def candidate_cells(
     attributes: Sequence[Attribute], unit: Ints, depth: int, min_rows: float
-) -> Iterator[Cells]:
-    """Yield the candidates of each attribute, then, at depth 2, of each two."""
-    units = int(unit.max(initial=-1)) + 1
+) -> Iterator[CandidateCells]:
+    """Yield the candidates of each attribute, then, if `depth` is 2, of each two attributes.
+
+    unit: the number of each row's unit. min_rows: the fewest rows in a slice and in the rest.
+    """
     for i, attribute in enumerate(attributes):
-        labels = len(attribute.labels)
-        large = _large(attribute.code, labels + 1, unit, units, min_rows)
+        labels = len(attribute.labels)  # also the code of rows without a label
+        large = _large_cells(attribute.code, labels + 1, unit, min_rows)
         candidates = large[large < labels]
-        yield Cells(
-            attribute.code,
-            labels + 1,
-            candidates,
-            [(Condition(i, j),) for j in candidates.tolist()],
-        )
+        conditions: list[Conditions] = [(Condition(i, label),) for label in candidates.tolist()]
+        yield CandidateCells(attribute.code, labels + 1, candidates, conditions)
     if depth == 1:
         return
     for i, j in combinations(range(len(attributes)), 2):
-        width = len(attributes[j].labels) + 1
-        count = (len(attributes[i].labels) + 1) * width
+        labels_i = len(attributes[i].labels)
+        labels_j = len(attributes[j].labels)
+        width = labels_j + 1
+        cells = (labels_i + 1) * width
         cell = attributes[i].code * width + attributes[j].code
-        large = _large(cell, count, unit, units, min_rows)
-        first = large // width
-        second = large % width
-        named = (first < len(attributes[i].labels)) & (second < len(attributes[j].labels))
-        pairs = zip(first[named].tolist(), second[named].tolist(), strict=True)
-        conditions: list[Conditions] = [(Condition(i, a), Condition(j, b)) for a, b in pairs]
-        yield Cells(cell, count, large[named], conditions)
+        large = _large_cells(cell, cells, unit, min_rows)
+        label_i = large // width
+        label_j = large % width
+        has_labels = (label_i < labels_i) & (label_j < labels_j)
+        label_pairs = zip(label_i[has_labels].tolist(), label_j[has_labels].tolist(), strict=True)
+        conditions = [(Condition(i, a), Condition(j, b)) for a, b in label_pairs]
+        yield CandidateCells(cell, cells, large[has_labels], conditions)
 
 
-def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
-    """The cells with enough rows and units in them and in the rest."""
-    rows = np.bincount(cell, minlength=count)
-    is_large = (rows >= min_rows) & (len(cell) - rows >= min_rows)
-    candidates = np.flatnonzero(is_large & (rows >= MIN_UNITS) & (len(cell) - rows >= MIN_UNITS))
-    if units == len(cell):
-        return candidates
-    pairs = np.unique(cell * units + unit) // units
-    return candidates[np.bincount(pairs, minlength=count)[candidates] >= MIN_UNITS]
+def _large_cells(cell: Ints, cells: int, unit: Ints, min_rows: float) -> Ints:
+    """The numbers of the cells with at least `min_rows` and `MIN_UNITS` rows, in the cell and in
+    the rest, and with rows of at least `MIN_UNITS` units in the cell.
+    """
+    rows = np.bincount(cell, minlength=cells)
+    fewest = max(min_rows, MIN_UNITS)
+    large = np.flatnonzero((rows >= fewest) & (len(cell) - rows >= fewest))
+    units = int(unit.max(initial=-1)) + 1
+    if units == len(cell):  # each row is a unit
+        return large
+    # the cell of each pair of a cell and a unit with rows in it
+    cell_of_pair = np.unique(cell * units + unit) // units
+    units_of_cell = np.bincount(cell_of_pair, minlength=cells)
+    return large[units_of_cell[large] >= MIN_UNITS]
 
 
 # Search -------------------------------------------------------------------------------------------
@@ -261,8 +297,8 @@ def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> I
 class Find(NamedTuple):
     """A slice that differs from the rest.
 
-    subject: the number of what was searched. standardised: the excess over its standard deviation.
-    merged: how many other finds it explains.
+    subject: the number of what was searched. standardised: the evidence, Σ excess over its standard
+    deviation. adjusted: its p-value. merged: how many other finds it explains.
     """
 
     subject: int
@@ -309,34 +345,43 @@ def search(
     [(Condition(attribute=0, label=3),)]
     """
     unit = subjects[0].unit
-    least = MIN_SHARE * len(unit) if min_rows is None else min_rows
-    cells = [c for c in cells_of(attributes, unit, depth, least) if len(c.candidates)]
+    if min_rows is None:
+        min_rows = MIN_SHARE * len(unit)
+    cells = [c for c in candidate_cells(attributes, unit, depth, min_rows) if len(c.candidates)]
     if not cells:
-        return Search([], 0, np.nan)
-    conditions = [each for c in cells for each in c.conditions]
-    sums = [
-        [excess.of_cells(c.cell, c.size).take(c.candidates) for c in cells] for excess in subjects
-    ]
-    observed = np.array(
+        return Search(finds=[], candidates=0, critical=np.nan)
+    sums = [_candidate_sums(excess, cells) for excess in subjects]
+    observed = np.array(  # subjects × candidates
         [
-            excess.evidence(np.concatenate([s.standardised for s in own]))
-            for excess, own in zip(subjects, sums, strict=True)
+            excess.evidence(np.concatenate([s.standardised for s in subject_sums]))
+            for excess, subject_sums in zip(subjects, sums, strict=True)
         ]
     )
-    order = np.argsort(-observed.ravel(), kind="stable")
+    order = np.argsort(-observed.ravel(), kind="stable")  # the most extreme first
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
-    # a find is significant for itself alone
-    possible = min(int(np.sum(observed > normal_quantile(2 * level - 1))), RANKED)
-    drawn = _drawn(subjects, cells, sums, rank.reshape(observed.shape), possible, rng)
-    adjusted = drawn.adjusted(observed.ravel()[order[:possible]])
+    # an adjusted p is at least the p of the slice alone: the others cannot be finds
+    significant_alone = observed > normal_quantile(2 * level - 1)
+    ranked = min(int(np.sum(significant_alone)), RANKED)
+    drawn = _drawn(subjects, cells, sums, rank.reshape(observed.shape), ranked, rng)
+    adjusted = drawn.adjusted(observed.ravel()[order[:ranked]])
+    conditions = [conditions for c in cells for conditions in c.conditions]
     finds = []
     for place in np.flatnonzero(adjusted <= 1 - level).tolist():
         subject, candidate = divmod(int(order[place]), len(conditions))
-        evidence = float(observed[subject, candidate])
-        find = Find(subject, conditions[candidate], evidence, float(adjusted[place]))
+        find = Find(
+            subject,
+            conditions[candidate],
+            standardised=float(observed[subject, candidate]),
+            adjusted=float(adjusted[place]),
+        )
         finds.append(find)
-    return Search(finds, len(conditions), drawn.critical(level))
+    return Search(finds, candidates=len(conditions), critical=drawn.critical(level))
+
+
+def _candidate_sums(excess: Excess, cells: Sequence[CandidateCells]) -> list[CellSums]:
+    """The sums of the candidates of one or two attributes, for each element of `cells`."""
+    return [excess.sums_by_cell(c.cell, c.size).take(c.candidates) for c in cells]
 
 
 class _Drawn(NamedTuple):
@@ -348,60 +393,103 @@ class _Drawn(NamedTuple):
     others: Floats
 
     def adjusted(self, observed: Floats) -> Floats:
-        """The adjusted p of the most extreme candidates, from their evidence in the data."""
+        """The adjusted p of the most extreme candidates, from their evidence in the data:
+        (candidates,), in their order.
+        """
         # step-down: the largest of each candidate and of those that are less extreme
         evidence = np.vstack([self.ranked, self.others])
-        largest = np.maximum.accumulate(evidence[::-1], axis=0)[::-1][:-1]
-        bound = observed - signflip.TIE * np.abs(observed)
-        extreme = np.sum(largest >= bound[:, None], axis=1)
-        adjusted: Floats = np.maximum.accumulate((1 + extreme) / (1 + largest.shape[1]))
+        largest = np.maximum.accumulate(evidence[::-1], axis=0)[::-1][:-1]  # without the others'
+        draws = largest.shape[1]
+        bound = observed - signflip.TIE * np.abs(observed)  # equal but for rounding counts
+        extreme_draws = np.sum(largest >= bound[:, None], axis=1)
+        # the data count as a draw; p is at least that of each more extreme candidate
+        adjusted: Floats = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
         return adjusted
 
     def critical(self, level: float) -> float:
-        """The quantile of the largest evidence."""
-        return float(np.quantile(np.vstack([self.ranked, self.others]).max(axis=0), level))
+        """The quantile at `level` of the largest evidence of a draw."""
+        largest = np.vstack([self.ranked, self.others]).max(axis=0)
+        return float(np.quantile(largest, level))
+
+
+class SignDraws(NamedTuple):
+    """Joint sign flips of whole units, in blocks of draws, for a Walsh–Hadamard transform.
+
+    signs: of each row in each block, (blocks, rows); the rows of a unit have one. column: the
+    number of each row's column among those of the Hadamard matrices of all blocks, (blocks, rows).
+    points: the columns of one block, and its draws.
+    """
+
+    signs: Floats
+    column: Ints
+    points: int
+
+    @classmethod
+    def of_units(cls, unit: Ints, rng: np.random.Generator) -> SignDraws:
+        """At least `DRAWS` draws. unit: the number of each row's unit. If there are more units than
+        `POINTS`, several share a column, each with a sign of its own.
+        """
+        units = int(unit.max()) + 1
+        points = min(1 << max(units - 1, 1).bit_length(), POINTS)  # a power of two
+        blocks = -(-DRAWS // points)  # rounded up
+        signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]
+        column = np.arange(blocks)[:, None] * points + unit % points
+        return cls(signs, column, points)
+
+    @property
+    def draws(self) -> int:
+        """The number of draws of all blocks."""
+        return len(self.signs) * self.points
+
+    def column_sums(self, signed: Floats, cell: Ints, cells: int) -> Floats:
+        """The sums of the rows of each cell by column of the matrices: (cells, draws). signed:
+        signs · values, (blocks, rows).
+        """
+        key = (cell * self.draws + self.column).ravel()
+        sums = np.bincount(key, signed.ravel(), cells * self.draws)
+        return sums.reshape(cells, self.draws).astype(np.float64)
+
+    def flipped_sums(self, column_sums: Floats) -> Floats:
+        """The sums under each draw, from those by column: (cells, draws) in and out."""
+        by_block = column_sums.reshape(-1, len(self.signs), self.points)
+        return signflip.walsh_hadamard(by_block).reshape(-1, self.draws)
 
 
 def _drawn(
     subjects: Sequence[Excess],
-    cells: Sequence[Cells],
+    cells: Sequence[CandidateCells],
     sums: Sequence[Sequence[CellSums]],
     rank: Ints,
-    possible: int,
+    ranked: int,
     rng: np.random.Generator,
 ) -> _Drawn:
     """The evidence of all candidates under joint sign flips.
 
-    sums: of the candidates of each subject and cells. rank: (subjects, candidates).
-    possible: how many of the most extreme may be finds.
+    sums: for each subject those of the candidates of each element of `cells`. rank: 0 for the most
+    extreme, (subjects, candidates). ranked: the number of candidates whose evidence is kept one by
+    one.
     """
-    unit = subjects[0].unit
-    units = int(unit.max()) + 1
-    points = min(1 << max(units - 1, 1).bit_length(), POINTS)
-    blocks = -(-DRAWS // points)
-    draws = blocks * points
-    signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]
-    place = np.arange(blocks)[:, None] * points + unit % points  # of each row in each block
-    ranked = np.zeros((possible, draws))
-    others = np.full(draws, -np.inf)
-    for excess, own_sums, own_rank in zip(subjects, sums, rank, strict=True):
-        flipped = (signs * excess.excess).ravel()
-        of_all = np.bincount(place.ravel(), flipped, draws)
-        start = 0
-        for c, candidates in zip(cells, own_sums, strict=True):
-            key = (c.cell * draws + place).ravel()
-            columns = np.bincount(key, flipped, c.size * draws).reshape(c.size, draws)
-            centred = columns[c.candidates] - candidates.share[:, None] * of_all
-            flips = signflip.walsh_hadamard(centred.reshape(-1, blocks, points))
-            total = flips.reshape(-1, draws)
-            scaled = np.nan_to_num(ratio(total, candidates.scale[:, None]))
-            evidence = excess.evidence(scaled)
-            ranks = own_rank[start : start + len(evidence)]
+    flips = SignDraws.of_units(subjects[0].unit, rng)
+    ranked_evidence = np.zeros((ranked, flips.draws))
+    largest_other = np.full(flips.draws, -np.inf)
+    for excess, subject_sums, subject_rank in zip(subjects, sums, rank, strict=True):
+        signed = flips.signs * excess.excess
+        one_cell = np.zeros(len(excess.unit), np.int64)
+        all_rows = flips.column_sums(signed, one_cell, 1)
+        start = 0  # of the candidates of `c` among those of the subject
+        for c, candidates in zip(cells, subject_sums, strict=True):
+            by_column = flips.column_sums(signed, c.cell, c.size)[c.candidates]
+            # a cell has its share of the flipped sum of all rows, see `Excess.sums_by_cell`
+            total = flips.flipped_sums(by_column - candidates.share[:, None] * all_rows)
+            standardised = np.nan_to_num(ratio(total, candidates.scale[:, None]))
+            evidence = excess.evidence(standardised)
+            ranks = subject_rank[start : start + len(evidence)]
             start += len(evidence)
-            is_ranked = ranks < len(ranked)
-            ranked[ranks[is_ranked]] = evidence[is_ranked]
-            np.maximum(others, evidence[~is_ranked].max(axis=0, initial=-np.inf), out=others)
-    return _Drawn(ranked, others)
+            is_ranked = ranks < ranked
+            ranked_evidence[ranks[is_ranked]] = evidence[is_ranked]
+            largest = evidence[~is_ranked].max(axis=0, initial=-np.inf)
+            np.maximum(largest_other, largest, out=largest_other)
+    return _Drawn(ranked_evidence, largest_other)
 
 
 # What is made of finds ----------------------------------------------------------------------------
@@ -412,39 +500,59 @@ def merge(
 ) -> list[Find]:
     """The finds without those that another one explains, the most extreme of each subject first.
 
-    A find explains another if that is no find any more once the rows of the first, and the others,
-    have the same mean each. Of those that are explained together the widest stays that leaves no
-    sign of an effect in the most extreme one.
+    A find explains another if that is no find any more once the effect of the first is taken away:
+    its rows, and all other rows, then have the same mean. Of finds that the most extreme one
+    explains, and itself, the widest stays that leaves no sign of an effect in the most extreme one.
     """
-    kept = []
+    merged = []
     for number, excess in enumerate(subjects):
         finds = [find for find in search.finds if find.subject == number][:MERGED]
-        masks = {find.conditions: member(attributes, find.conditions) for find in finds}
+        masks = {find.conditions: matching_rows(attributes, find.conditions) for find in finds}
         while finds:
-            first = masks[finds[0].conditions]
-            without_first = excess.without_effect(first)
-            explained = [
-                find
-                for find in finds
-                if find is finds[0]
-                or without_first.evidence_of(masks[find.conditions]) < search.critical
-            ]
-            explained.sort(key=lambda find: -int(masks[find.conditions].sum()))
-            widest = next(
-                find
-                for find in explained
-                if find is finds[0]
-                or excess.without_effect(masks[find.conditions]).evidence_of(first) < EXPLAINED
-            )
-            kept.append(widest._replace(merged=len(explained) - 1))
+            explained = _explained_by_first(finds, masks, excess, search.critical)
+            widest = _widest_explaining_first(explained, masks, excess)
+            others_explained = len(explained) - 1
+            merged.append(widest._replace(merged=others_explained))
             excess = excess.without_effect(masks[widest.conditions])
+            # what is still a find without the effect of the widest
             finds = [
                 find
                 for find in finds
                 if find not in explained
                 and excess.evidence_of(masks[find.conditions]) >= search.critical
             ]
-    return kept
+    return merged
+
+
+def _explained_by_first(
+    finds: Sequence[Find], masks: Mapping[Conditions, Bools], excess: Excess, critical: float
+) -> list[Find]:
+    """The first find, and those that are no finds any more without its effect. masks: the rows of
+    each find. critical: the evidence that a find needs.
+    """
+    first, *others = finds
+    without_first = excess.without_effect(masks[first.conditions])
+    explained = [
+        find for find in others if without_first.evidence_of(masks[find.conditions]) < critical
+    ]
+    return [first, *explained]
+
+
+def _widest_explaining_first(
+    finds: Sequence[Find], masks: Mapping[Conditions, Bools], excess: Excess
+) -> Find:
+    """Of the finds that explain the first one, which it does itself, that with the most rows: one
+    explains it if, without the effect of that one, the evidence for the first is below EXPLAINED.
+    masks: the rows of each find.
+    """
+    first = finds[0]
+    first_mask = masks[first.conditions]
+    widest_first = sorted(finds, key=lambda find: -int(masks[find.conditions].sum()))
+    for find in widest_first:
+        without_find = excess.without_effect(masks[find.conditions])
+        if find is first or without_find.evidence_of(first_mask) < EXPLAINED:
+            return find
+    return first
 
 
 def refine(
@@ -460,18 +568,23 @@ def refine(
     """
     if len(find.conditions) != 2:
         return find
-    rows = member(attributes, find.conditions)
+    rows = matching_rows(attributes, find.conditions)
+    # within the slice, more in the direction of its effect is searched
     sign = np.sign(excess.excess[rows].sum())
     inside = excess.take(rows)
     inside = replace(inside, excess=sign * inside.excess, two_sided=False)
-    within = [attribute.take(rows) for attribute in attributes]
-    least = MIN_SHARE * len(rows)
-    narrower = search([inside], within, level=level, rng=rng, depth=1, min_rows=least).finds
+    attributes_inside = [attribute.take(rows) for attribute in attributes]
+    min_rows = MIN_SHARE * len(rows)
+    narrower = search(
+        [inside], attributes_inside, level=level, rng=rng, depth=1, min_rows=min_rows
+    ).finds
     if not narrower:
         return find
-    conditions = (*find.conditions, *narrower[0].conditions)
-    adjusted = max(find.adjusted, narrower[0].adjusted)
-    return find._replace(conditions=conditions, adjusted=adjusted)
+    narrowest = narrower[0]  # the most extreme
+    return find._replace(
+        conditions=(*find.conditions, *narrowest.conditions),
+        adjusted=max(find.adjusted, narrowest.adjusted),
+    )
 
 
 def detectable(excess: Excess, critical: float, share: float) -> float:
@@ -479,12 +592,17 @@ def detectable(excess: Excess, critical: float, share: float) -> float:
     power if its variance is that of all rows; NaN if no effect is large enough, as the slice has
     too few units.
 
-    Solves E(sum) = k · standard deviation, k the critical value plus the normal quantile of the
-    power, where the squared effect adds to the variance.
+    critical: the standardised excess that a find needs. Σ excess of a slice with the effect e has
+    the mean e n share (1 − share), with the size n of all rows. That must be k standard deviations,
+    k the critical value plus the normal quantile of the power, where the effect adds (1 − share) e²
+    to the variance of a row.
     """
+    # the quantile of the power: `normal_quantile` is two-sided
     k = critical + normal_quantile(2 * POWER - 1)
     variance = np.sum(excess.excess**2) / np.sum(excess.size**2)
     spread = excess.spread
+    # solved for e²: (e n share (1 − share))² = k² spread share (1 − share) (1 + (1 − share) e² /
+    # variance)
     divisor = excess.size.sum() ** 2 * share - k**2 * spread / variance
     if not divisor > 0:
         return float("nan")

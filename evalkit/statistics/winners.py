@@ -64,17 +64,18 @@ def against_rest(
     weight = finite("weights", weights)
     if value.size < 2:
         raise InputError(f"values must hold at least two, got {value.size}")
-    # a row per slice with the coefficients of its difference: 1, and − the weight shares of others
-    others = np.tile(weight, (value.size, 1))
-    np.fill_diagonal(others, 0.0)
-    shares = ratio(others, others.sum(axis=1, keepdims=True))
+    # a row per slice, with the weight of each other slice in the mean of the others
+    other_weights = np.tile(weight, (value.size, 1))
+    np.fill_diagonal(other_weights, 0.0)
+    shares = ratio(other_weights, other_weights.sum(axis=1, keepdims=True))
+    # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     covariance = (contrasts * variance) @ contrasts.T
     error = np.sqrt(np.diag(covariance))
     correlation = np.nan_to_num(ratio(covariance, np.outer(error, error)))
     z = np.nan_to_num(ratio(contrasts @ value, error))
     adjusted = max_t_of_sums(z, correlation, rng=rng)
-    return AgainstRest(shares @ value, error, adjusted)
+    return AgainstRest(rest=shares @ value, error=error, adjusted=adjusted)
 
 
 def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -98,49 +99,76 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     error = finite("errors", errors)
     if value.size < 2 or not (error > 0).all():
         raise InputError("values must hold at least two, with errors above 0")
-    first = int(value.argmax())
-    scale = float(error[first])
-    top = float(value[first])
-    second = float(np.delete(value, first).max())
+    top = int(value.argmax())
     alpha = 1 - level
     # the simultaneous interval of all m values errs with probability PROJECTED · α (Šidák)
     level_of_each = (1 - PROJECTED * alpha) ** (1 / value.size)
-    half_width = normal_quantile(level_of_each) * scale
+    observed = HighestValue(
+        value=float(value[top]),
+        error=float(error[top]),
+        second_highest=float(np.delete(value, top).max()),
+        half_width=normal_quantile(level_of_each) * float(error[top]),
+    )
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
     tail = alpha * (1 - PROJECTED) / (1 - PROJECTED * alpha) / 2
-
-    def true_value(share: float) -> float:
-        """The true value for which the observed one is the quantile with this share below it."""
-
-        def is_lower(tested: float) -> bool:
-            """True if the tested value lies below the true value that is searched: the larger it
-            is, the smaller the probability of at most the observed value.
-            """
-            low = max(second, tested - half_width)
-            return _share_below(top, tested, scale, low, tested + half_width) > share
-
-        return bisect(is_lower, inside=top - half_width, outside=top + half_width).inside
-
     return Estimate(
-        value=true_value(0.5),
-        low=true_value(1 - tail),
-        high=true_value(tail),
+        value=observed.true_value(0.5),
+        low=observed.true_value(1 - tail),
+        high=observed.true_value(tail),
         level=level,
         n=value.size,
         method=METHOD,
     )
 
 
-def _share_below(x: float, mean: float, scale: float, low: float, high: float) -> float:
-    """The probability of at most x, of a normal distribution truncated to the range from low to
-    high.
+class HighestValue(NamedTuple):
+    """The highest of several observed values, with its standard error and the second highest.
+
+    half_width: of the interval around it that holds for all values at once.
+    """
+
+    value: float
+    error: float
+    second_highest: float
+    half_width: float
+
+    def probability(self, mean: float) -> float:
+        """The probability of at most the observed value if the true one is `mean`: it is above the
+        second highest, and within the half width of its true value.
+        """
+        return _truncated_normal(
+            self.value,
+            mean=mean,
+            error=self.error,
+            low=max(self.second_highest, mean - self.half_width),
+            high=mean + self.half_width,
+        )
+
+    def true_value(self, share: float) -> float:
+        """The true value for which the observed one is the quantile with this share below it."""
+
+        def is_lower(tested: float) -> bool:
+            """True if the tested value is lower than the searched one: the probability of at most
+            the observed value falls as the true value rises.
+            """
+            return self.probability(tested) > share
+
+        lowest = self.value - self.half_width
+        highest = self.value + self.half_width
+        return bisect(is_lower, inside=lowest, outside=highest).inside
+
+
+def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: float) -> float:
+    """The distribution function at x, the probability of at most x, of a normal distribution
+    truncated to the range from `low` to `high`; 1 if the range is empty or has no probability.
     """
     from scipy.special import ndtr
 
-    below = ndtr((low - mean) / scale)
-    inside = ndtr((high - mean) / scale) - below
-    if inside <= 0:
-        # The mean is so low that the range, which begins at the second highest value, is empty or
-        # has no probability. Any observed value is then too high for it: the search must go up.
+    below_range = ndtr((low - mean) / error)
+    within_range = ndtr((high - mean) / error) - below_range
+    if within_range <= 0:
+        # In `highest` the range begins at the second highest value: the mean is far below it, so
+        # that any observed value is too high for this mean, and the search must go up.
         return 1.0
-    return float(np.clip((ndtr((x - mean) / scale) - below) / inside, 0.0, 1.0))
+    below_x = ndtr((x - mean) / error) - below_range
+    return float(np.clip(below_x / within_range, 0.0, 1.0))

@@ -366,7 +366,7 @@ class Experiment(Study):
     def _stratified(
         self, sides: list[Floats], strata: Any, level: float
     ) -> significance.Comparison:
-        if independent.fits(*sides):
+        if independent.needs_permutation(*sides):
             rng = self.inference_options(2).rng
             return independent.studentised(*sides, rng=rng, level=level, strata=strata)
         arms = ("treatment", "control")

@@ -30,7 +30,7 @@ from evalkit.statistics.weak_slices import (
     Find,
     Search,
     detectable,
-    member,
+    matching_rows,
     merge,
     refine,
     search,
@@ -162,7 +162,7 @@ class WeakSlices:
         excess = self._excess[find.subject]
         level = self.study.test_level
         refined = refine(find, excess, self._attributes, level=level, rng=self.study.rng(13))
-        mask = member(self.attributes, refined.conditions)
+        mask = matching_rows(self.attributes, refined.conditions)
         row: Row = {"metric": subject.chosen.label, "system": subject.name}
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
         row |= {"share": float(mask.mean())}
