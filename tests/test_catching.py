@@ -12,7 +12,7 @@ import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
 from evalkit.parameters import policy
-from evalkit.statistics import power
+from evalkit.statistics import power, sensitivity
 from evalkit.studies.planned_rules import planned
 
 GUARDRAIL = 'on_cannot_tell = "pass"\n'
@@ -145,11 +145,63 @@ def test_an_unchanged_model_fails_a_rule_on_systems_that_hardly_differ(tmp_path)
     assert judged.statements["unchanged_fails"].iloc[0] == pytest.approx(0.025)
 
 
-def test_systems_that_hardly_differ_catch_what_the_page_says_is_detectable(tmp_path):
-    """With 1 of 20 rows differing, s² = 0.05 − 0.95 · 0.05 without a true difference."""
+def test_a_single_row_that_differs_is_no_difference_of_the_systems(tmp_path):
+    """With 1 of 20 rows differing, s² = 0.05 without a true difference."""
     judged = accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
-    detectable = power.minimum_detectable(0.0025**0.5, 20, grows=0.95)
+    detectable = power.minimum_detectable(0.05**0.5, 20, grows=0.95)
     assert judged.statements["catches"].iloc[0] == pytest.approx(detectable, rel=1e-5)
+
+
+def error_of_decisions(first_only, second_only, rows=200):
+    """The standard error by the true difference, of systems right alone on so many rows."""
+    label = np.arange(rows) % 2
+    number = np.arange(rows)
+    wrong = {"b": number < first_only, "a": number >= rows - second_only}
+    predicted = {name: np.where(wrong[name], 1 - label, label) for name in "ab"}
+    study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy")
+    comparison = study.compare(study.primary, ("a", "b"))
+    compared = study.compared(study.primary, ("a", "b"))
+    return sensitivity.error_of_decisions(*compared, comparison, 0.95)
+
+
+def test_a_difference_that_is_not_shown_leaves_the_error_of_an_unchanged_model():
+    assert error_of_decisions(13, 7)(0.0) == pytest.approx(error_of_decisions(10, 10)(0.0))
+
+
+def test_rows_that_differ_by_a_shown_difference_leave_the_error_of_an_unchanged_model():
+    """Of 30 rows 28 − 2 show a difference of 0.13: s² = 0.15 − 0.85 · 0.13 without one."""
+    by_t = power.minimum_detectable(200**0.5, 200) / sensitivity.detectable_by_normal(0.95)
+    expected = by_t * ((0.15 - 0.85 * 0.13) / 200) ** 0.5
+    assert error_of_decisions(28, 2)(0.0) == pytest.approx(expected)
+
+
+def near_the_top(queries=60):
+    """The study of two rankings whose nDCG is near 1."""
+    rng = np.random.default_rng(1)
+    query = np.repeat(np.arange(queries), 6)
+    grade = np.tile([1, 0, 0, 0, 0, 0], queries)
+    scores = {name: 2.5 * grade + rng.normal(0, 1, len(query)) for name in "ab"}
+    table = pd.DataFrame({"query": query, "item": np.tile(range(6), queries), "grade": grade})
+    return ek.ranking(table.assign(**scores), metrics="ndcg@10")
+
+
+def error_of_pairs(study, pair):
+    comparison = study.compare(study.primary, pair)
+    compared = study.compared(study.primary, pair)
+    return sensitivity.error_of_pairs(*compared, comparison, 0.95)
+
+
+def test_a_regression_from_near_the_best_value_varies_more_than_an_improvement():
+    error = error_of_pairs(near_the_top(), ("a", "b"))
+    assert error(-0.05) > error(0.0) > error(0.05)
+
+
+def test_the_error_of_an_unchanged_model_is_that_of_the_units():
+    study = near_the_top()
+    first, second = (study.measure(study.primary, name).sums.numerator for name in "ab")
+    by_t = power.minimum_detectable(60**0.5, 60) / sensitivity.detectable_by_normal(0.95)
+    expected = by_t * (first - second).std(ddof=1) / 60**0.5
+    assert error_of_pairs(study, ("a", "b"))(0.0) == pytest.approx(expected)
 
 
 def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):

@@ -8,9 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from evalkit.arrays import ratio
-from evalkit.statistics.intervals import Estimate, normal_quantile
+from evalkit.statistics import methods
+from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
 from evalkit.statistics.methods import POWER
+from evalkit.statistics.power import minimum_detectable
 from evalkit.statistics.spread import Interval, bisect
+from evalkit.statistics.statistic import RowStatistic, TermStatistic
 
 BLUNT = 0.2  # a rule that fails with a smaller probability than this is called blunt
 STEPS = 24  # of a bisection, which gives seven digits
@@ -140,19 +143,14 @@ def detectable_by_normal(level: float) -> float:
     return normal_quantile(level) + normal_quantile(2 * POWER - 1)
 
 
-def error_by_difference(
-    detectable: Callable[[float], float],
-    level: float,
-    in_errors: Callable[[float], float] = detectable_by_normal,
-) -> ErrorOf:
+def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a test detects; a function that returns NaN if the data do not vary.
+    a normal test detects; a function that returns NaN if the data do not vary.
 
-    detectable: level -> the difference that the test detects with 80% power. in_errors: level ->
-    this difference in standard errors, which is larger for t with few degrees of freedom. Their
-    quotient is the error at that difference. Squared, at `level` and at LOWER_LEVEL, it gives two
-    variances; the variance is linear between and beyond, or constant if the second is unknown. The
-    error is scaled so that normal quantiles at `level` give the test's limits.
+    detectable: level -> the difference that the test detects with 80% power. Divided by this
+    difference in standard errors, it is the error there. Squared, at `level` and at LOWER_LEVEL, it
+    gives two variances; the variance is linear between and beyond, or constant if the second is
+    unknown.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -163,17 +161,89 @@ def error_by_difference(
     lower_difference = detectable(LOWER_LEVEL)
     if not difference > 0:
         return lambda true_difference: np.nan
-    variance = (difference / in_errors(level)) ** 2
-    lower_variance = (lower_difference / in_errors(LOWER_LEVEL)) ** 2
+    variance = (difference / detectable_by_normal(level)) ** 2
+    lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
     # otherwise the line could be below 0 at small differences
     slope = min(np.nan_to_num(slope), (1 - LEAST_VARIANCE) * variance / difference)
-    to_normal = in_errors(level) / detectable_by_normal(level)
 
     def error(true_difference: float) -> float:
         """The standard error at a true difference."""
-        true_variance = variance + slope * (true_difference - difference)
-        return float(to_normal * np.sqrt(max(true_variance, 0.0)))
+        true_variance = variance + slope * (abs(true_difference) - difference)
+        return float(np.sqrt(max(true_variance, 0.0)))
+
+    return error
+
+
+def error_of_pairs(
+    first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
+) -> ErrorOf:
+    """The standard error of a difference of paired means as a function of the true difference, for
+    a t-test at a level; see `_error_of_units`.
+
+    A worse system of a metric with a range may vary more than one as much better: the direction
+    counts.
+    """
+    difference = methods.paired(first, second)
+    growth = difference.growth
+    sign = first.metric.sign
+    variance_at_0 = difference.spread**2 - growth.added(sign * _shown(comparison))
+
+    def variance(true_difference: float) -> float:
+        """The variance of the units' differences at a true difference."""
+        return variance_at_0 + growth.added(sign * true_difference)
+
+    return _error_of_units(variance, difference.n, difference.detectable(level), level)
+
+
+def error_of_decisions(
+    first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
+) -> ErrorOf:
+    """The standard error of a difference of two shares of hits as a function of the true
+    difference, from the rows on which two decisions differ; see `methods.detectable_by_decisions`.
+    """
+    rows = first.discordant(second)
+    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    growth = 1 - differing
+    variance_at_0 = differing - growth * abs(_shown(comparison))
+
+    def variance(true_difference: float) -> float:
+        """The variance of the rows' differences at a true difference."""
+        return variance_at_0 + growth * abs(true_difference)
+
+    detectable = methods.detectable_by_decisions(first, second, comparison, level)
+    return _error_of_units(variance, rows.n, detectable, level)
+
+
+def _shown(comparison: Comparison) -> float:
+    """The observed difference if it is significant, else 0.
+
+    The variance of a sample is that at the true difference. If this is 0, the observed one is some
+    chance distance from it, on either side: to correct the variance by that distance would bias it.
+    """
+    is_significant = comparison.p_value < 1 - comparison.test_level
+    return comparison.difference.value if is_significant else 0.0
+
+
+def _error_of_units(
+    variance: Callable[[float], float], n: int, detectable: float, level: float
+) -> ErrorOf:
+    """The standard error of the mean difference of n units, scaled so that normal quantiles at a
+    level give the limits and the power of a t-test; a function that returns NaN where the test
+    detects nothing.
+
+    variance: true difference -> variance of the units' differences. detectable: by the test.
+    """
+    if not detectable > 0:
+        return lambda true_difference: np.nan
+    least = LEAST_VARIANCE * variance(detectable)
+    # √n is the standard deviation with which the standard error is 1
+    by_t = minimum_detectable(n**0.5, n, level=level, power=POWER)
+    to_normal = by_t / detectable_by_normal(level)
+
+    def error(true_difference: float) -> float:
+        """The standard error at a true difference."""
+        return float(to_normal * np.sqrt(max(variance(true_difference), least, 0.0) / n))
 
     return error
 

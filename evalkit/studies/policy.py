@@ -36,7 +36,7 @@ from evalkit.parameters.policy import (
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, methods, power, sensitivity, significance
+from evalkit.statistics import inference, methods, sensitivity, significance
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
@@ -48,7 +48,10 @@ Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
-DETECTABLE_BY_T = (methods.detectable_by_pairs, methods.detectable_by_decisions)
+ERRORS: dict[inference.Test, Callable[..., sensitivity.ErrorOf]] = {
+    methods.flips: sensitivity.error_of_pairs,
+    methods.mcnemar: sensitivity.error_of_decisions,
+}
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
     "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
@@ -177,23 +180,17 @@ class Statement:
         """The standard error by the true value, or by the true difference."""
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
-        pair = (self.system, self.second)
+        first, second = self._compared(study)
+        error_of = ERRORS.get(inference.method(first.unadjusted()).test)
+        if error_of and evidence.unit != "fold":
+            return error_of(first, second, evidence, level)
 
         def detectable(level: float) -> float:
             """The difference that the test detects."""
+            pair = (self.system, self.second)
             return study.detectable(self.chosen, pair, evidence, level, **self._member)
 
-        def by_t(level: float) -> float:
-            """The difference that a t-test of these units detects, in standard errors."""
-            n = evidence.difference.n
-            return power.minimum_detectable(n**0.5, n, level=level)
-
-        first, _ = self._compared(study)
-        test = inference.method(first.unadjusted()).test
-        paired = inference.DETECTABLE.get(test) in DETECTABLE_BY_T and evidence.unit != "fold"
-        in_errors = by_t if paired else sensitivity.detectable_by_normal
-        by_size = sensitivity.error_by_difference(detectable, level, in_errors)
-        return lambda difference: by_size(abs(difference))
+        return sensitivity.error_by_difference(detectable, level)
 
     def row(
         self, usual: significance.Comparison, decides: significance.Comparison, level: float
