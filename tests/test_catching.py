@@ -133,6 +133,20 @@ def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
     assert (row["result"], np.isnan(row["catches"])) == ("cannot tell", True)
 
 
+def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
+    table = values()
+    table["a"] = table["b"] + 1  # but for rounding errors
+    row = first(written(tmp_path, "value not worse than b within 0.1"), table)
+    assert row["catches"] == pytest.approx(0.1)
+
+
+def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
+    path = written(tmp_path, "mae not worse than b within 0.1")
+    predicted = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}
+    judged = ek.rating(y_true=[1, 2, 3, 4], y_pred=predicted, metrics="mae", gate=path).gate
+    assert np.isnan(judged.statements["catches"].iloc[0])
+
+
 def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
     table = values(6)
     row = first(written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.1), table)
@@ -232,6 +246,22 @@ def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
     assert "a regression of 0.100 fails it with 3% probability" in warning
 
 
+def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
+    judged = accuracy(tmp_path, "accuracy not worse than b within 1.5", 20, wrong=10)
+    (warning,) = judged.warnings
+    assert warning.endswith(
+        "this rule can hardly fail: no regression fails it with 80% probability"
+    )
+
+
+def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
+    judged = accuracy(tmp_path, "accuracy.low >= 0", 20, wrong=10)
+    (warning,) = judged.warnings
+    assert warning.endswith(
+        "this rule can hardly fail: no regression fails it with 80% probability"
+    )
+
+
 def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
     path = written(tmp_path, "value.low >= 4.5 of a", head=GUARDRAIL)
     assert ek.significance(values(), gate=path, **NORMAL).gate.warnings == []
@@ -273,6 +303,25 @@ def test_check_is_silent_where_every_rule_is_kept(tmp_path):
 def test_check_takes_a_path(tmp_path):
     path = Path(written(tmp_path, "value.low >= 1"))
     assert ek.significance(values(), **NORMAL).check(path) is None
+
+
+def test_check_refuses_no_rules():
+    study = ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4])
+    with pytest.raises(ParameterError, match=r"rules must be a rule such as .*, got None"):
+        ek.check(study, None)
+
+
+def test_a_policy_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text('[[rule]]\nthat = "mae.value <= 1"\n', encoding="utf-8-sig")
+    ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), path)
+
+
+def test_a_rule_that_is_not_kept_is_one_line_if_it_is_written_in_two(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text('[[rule]]\nthat = """mae.value\n<= 0.2"""\n', encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"\nmae.value <= 0.2: fail: [^\n]*$"):
+        ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), path)
 
 
 def test_check_says_why_a_rule_is_not_decided():
@@ -346,6 +395,13 @@ def test_a_bound_is_caught_near_the_end_of_the_range(tmp_path):
 def test_a_planned_share_cannot_fall_by_more_than_it_is(tmp_path):
     head = f"{GUARDRAIL}[plan]\nunits = 20\nshare = 0.1\n"
     assert np.isnan(plan(tmp_path, "accuracy not worse than old", head)["catches"])
+
+
+def test_a_planned_margin_beyond_the_range_has_no_power(tmp_path):
+    path = written(
+        tmp_path, "accuracy not worse within 3", head="[plan]\nunits = 100\nshare = 0.5\n"
+    )
+    assert np.isnan(planned(policy.gate("rules", path))["power"].iloc[0])
 
 
 def test_the_variance_of_a_difference_of_planned_shares_is_without_its_square(tmp_path):

@@ -64,8 +64,10 @@ class Sensitivity:
         """
         from scipy.special import ndtr
 
+        if regression > self.largest:
+            return np.nan
         error = self.error(regression) / growth**0.5
-        if regression > self.largest or not 0 <= error < np.inf:
+        if not 0 <= error < np.inf:
             return np.nan
         expected = self.unchanged + self.sign * regression
         if error == 0:  # at an end of the range: every sample has this estimate
@@ -94,7 +96,10 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        return _smallest(is_caught, self.error(0.0), self.largest)
+        # far more than the error where the data hardly vary
+        distances = [2 * abs(bound - self.unchanged) / FARTHEST for bound in self.bounds]
+        scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
+        return _smallest(is_caught, scale, self.largest)
 
     def growth(self, regression: float) -> float:
         """The smallest factor for the number of units with which the rule fails with a probability
@@ -159,7 +164,7 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
     """
     difference = detectable(level)
     lower_difference = detectable(LOWER_LEVEL)
-    if not difference > 0:
+    if not 0 < difference < np.inf:  # infinite where the limits are
         return lambda true_difference: np.nan
     variance = (difference / detectable_by_normal(level)) ** 2
     lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2

@@ -19,6 +19,7 @@ from evalkit.catalogue import lookup, metric
 from evalkit.numbers import counted, percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
+    A_RULE,
     CANNOT_TELL,
     FAIL,
     NOT_DECIDED,
@@ -312,13 +313,20 @@ class Judged:
 
     @property
     def warnings(self) -> list[str]:
-        """The rules that can hardly fail at their own margin, each with its smallest power.
+        """The rules that no regression fails, and those that can hardly fail at their own margin,
+        each with its smallest power.
 
         The distance from a bound is no such margin: what fails there does not depend on the data.
         """
         sentences = []
         for rule, _, rows in self.rules:
-            if rule.catch is None and isinstance(rule.claim, Bound):
+            is_bound = rule.catch is None and isinstance(rule.claim, Bound)
+            has_power = rows["power"].notna() & (not is_bound)
+            never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
+            if (never_fails & ~has_power).all():
+                sentences.append(obstacle("no_regression_fails", rule=rule.that))
+                continue
+            if is_bound:
                 continue
             blunt = rows[rows["power"] < sensitivity.BLUNT]  # not those of unknown power
             if blunt.empty:
@@ -341,7 +349,8 @@ class Judged:
                 continue
             deciding = rows[rows["result"] == result].to_dict("records")
             evidence = "; ".join(map(_stated, deciding))
-            yield f"{rule.that}: {result}: {evidence}"
+            line = f"{rule.that}: {result}: {evidence}"
+            yield " ".join(line.split())  # a rule or a name may have line ends
 
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
@@ -454,7 +463,8 @@ def check(study: Any, rules: str | Path) -> None:
     mae.value <= 0.2: fail: forecast 0.25 [0.05, 0.70]
     """
     policy = gate("rules", str(rules))
-    assert policy is not None
+    if policy is None:
+        raise ParameterError(f"rules must be {A_RULE}, got {rules!r}")
     judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
     for warning in judged.warnings:
         warnings.warn(warning, stacklevel=2)
