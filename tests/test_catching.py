@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import multinomial, norm
 
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
 from evalkit.parameters import policy
-from evalkit.statistics import power, sensitivity
+from evalkit.statistics import intervals, power, sensitivity
 from evalkit.studies.planned_rules import planned
 
 GUARDRAIL = 'on_cannot_tell = "pass"\n'
@@ -187,6 +187,23 @@ def test_rows_that_differ_by_a_shown_difference_leave_the_error_of_an_unchanged_
     by_t = power.minimum_detectable(200**0.5, 200) / sensitivity.detectable_by_normal(0.95)
     expected = by_t * ((0.15 - 0.85 * 0.13) / 200) ** 0.5
     assert error_of_decisions(28, 2)(0.0) == pytest.approx(expected)
+
+
+def test_an_unchanged_share_fails_a_margin_as_often_as_rows_drawn_from_its_shares(tmp_path):
+    """Of 150 rows 9 are right for one system alone, and 9 for the other; of all samples of such
+    rows those fail whose lower limit is below the margin.
+    """
+    first_only, second_only = np.meshgrid(np.arange(31), np.arange(31))
+    counts = np.stack([first_only, second_only, 150 - first_only - second_only], axis=-1)
+    shares = multinomial(150, [0.06, 0.06, 0.88]).pmf(counts)
+    low = np.vectorize(lambda b, c: intervals.tango(b, c, 150).low)(first_only, second_only)
+    label = np.arange(150) % 2
+    wrong = {"a": np.arange(150) < 9, "b": np.arange(150) >= 141}
+    predicted = {name: np.where(wrong[name], 1 - label, label) for name in "ab"}
+    path = written(tmp_path, "accuracy not worse than b within 0.05 of a")
+    study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy", gate=path)
+    stated = study.gate.statements["unchanged_fails"].iloc[0]
+    assert stated == pytest.approx(shares[low <= -0.05].sum(), abs=0.02)
 
 
 def near_the_top(queries=60):

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import ratio
 from evalkit.statistics import methods
-from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
+from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile, tango
 from evalkit.statistics.methods import POWER
 from evalkit.statistics.power import minimum_detectable
 from evalkit.statistics.spread import Interval, bisect
@@ -218,6 +218,28 @@ def error_of_decisions(
 
     detectable = methods.detectable_by_decisions(first, second, comparison, level)
     return _error_of_units(variance, rows.n, detectable, level)
+
+
+def stretch_of_decisions(
+    first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
+) -> float:
+    """How far a limit of the difference of two shares is from the estimate, relative to a normal
+    limit by the standard error, if it is at −margin and the systems are equally good.
+
+    Tango's limit is where a score test no longer rejects: at a true difference of −margin more rows
+    differ than without one. n: rows. 1 if no row differs.
+    """
+    rows = first.discordant(second)
+    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    reach = normal_quantile(level) * (differing / n) ** 0.5
+    if not reach > 0:
+        return 1.0
+    estimate = float(np.clip(reach - margin, -1.0, 1.0))
+    differing = max(differing, abs(estimate))  # at least the rows that make the difference
+    first_only = n * (differing + estimate) / 2
+    second_only = n * (differing - estimate) / 2
+    limits = tango(first_only, second_only, n, level=level)
+    return (limits.value - limits.low) / reach
 
 
 def _shown(comparison: Comparison) -> float:

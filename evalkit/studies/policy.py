@@ -157,6 +157,7 @@ class Statement:
         alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
+        n = units or e.n
         measured = catching.Evidence(
             value=value,
             unchanged=unchanged,
@@ -168,12 +169,23 @@ class Statement:
             ends=ends,
             error=self._error(evidence, study, tested_level, ends),
             alternative=alternative,
+            stretch=self._stretch(study, n, alternative.two_sided_level(level)),
         )
-        return catching.catch(rule, measured.of_units(units or e.n), self.result)
+        return catching.catch(rule, measured.of_units(n), self.result)
 
     def _compared(self, study: Study) -> tuple[Any, Any]:
         """The statistics of both systems."""
         return study.compared(self.chosen, (self.system, self.second), **self._member)
+
+    def _stretch(self, study: Study, n: int, level: float) -> float:
+        """How far limits at the margin are from an estimate, relative to normal limits."""
+        if not self.second:
+            return 1.0
+        first, second = self._compared(study)
+        margin = self.claim.within or study.settings.margin
+        if not margin or inference.method(first.unadjusted()).test is not methods.mcnemar:
+            return 1.0
+        return sensitivity.stretch_of_decisions(first, second, margin, n, level)
 
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
