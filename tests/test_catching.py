@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import multinomial, norm
 
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import ParameterError
 from evalkit.parameters import policy
-from evalkit.statistics import power
+from evalkit.statistics import intervals, power, sensitivity
 from evalkit.studies.planned_rules import planned
 
 GUARDRAIL = 'on_cannot_tell = "pass"\n'
@@ -133,6 +133,20 @@ def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
     assert (row["result"], np.isnan(row["catches"])) == ("cannot tell", True)
 
 
+def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
+    table = values()
+    table["a"] = table["b"] + 1  # but for rounding errors
+    row = first(written(tmp_path, "value not worse than b within 0.1"), table)
+    assert row["catches"] == pytest.approx(0.1)
+
+
+def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
+    path = written(tmp_path, "mae not worse than b within 0.1")
+    predicted = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}
+    judged = ek.rating(y_true=[1, 2, 3, 4], y_pred=predicted, metrics="mae", gate=path).gate
+    assert np.isnan(judged.statements["catches"].iloc[0])
+
+
 def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
     table = values(6)
     row = first(written(tmp_path, "value not worse than b", head=GUARDRAIL, catch=0.1), table)
@@ -145,11 +159,80 @@ def test_an_unchanged_model_fails_a_rule_on_systems_that_hardly_differ(tmp_path)
     assert judged.statements["unchanged_fails"].iloc[0] == pytest.approx(0.025)
 
 
-def test_systems_that_hardly_differ_catch_what_the_page_says_is_detectable(tmp_path):
-    """With 1 of 20 rows differing, s² = 0.05 − 0.95 · 0.05 without a true difference."""
+def test_a_single_row_that_differs_is_no_difference_of_the_systems(tmp_path):
+    """With 1 of 20 rows differing, s² = 0.05 without a true difference."""
     judged = accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
-    detectable = power.minimum_detectable(0.0025**0.5, 20, grows=0.95)
+    detectable = power.minimum_detectable(0.05**0.5, 20, grows=0.95)
     assert judged.statements["catches"].iloc[0] == pytest.approx(detectable, rel=1e-5)
+
+
+def error_of_decisions(first_only, second_only, rows=200):
+    """The standard error by the true difference, of systems right alone on so many rows."""
+    label = np.arange(rows) % 2
+    number = np.arange(rows)
+    wrong = {"b": number < first_only, "a": number >= rows - second_only}
+    predicted = {name: np.where(wrong[name], 1 - label, label) for name in "ab"}
+    study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy")
+    comparison = study.compare(study.primary, ("a", "b"))
+    compared = study.compared(study.primary, ("a", "b"))
+    return sensitivity.error_of_decisions(*compared, comparison, 0.95)
+
+
+def test_a_difference_that_is_not_shown_leaves_the_error_of_an_unchanged_model():
+    assert error_of_decisions(13, 7)(0.0) == pytest.approx(error_of_decisions(10, 10)(0.0))
+
+
+def test_rows_that_differ_by_a_shown_difference_leave_the_error_of_an_unchanged_model():
+    """Of 30 rows 28 − 2 show a difference of 0.13: s² = 0.15 − 0.85 · 0.13 without one."""
+    by_t = power.minimum_detectable(200**0.5, 200) / sensitivity.detectable_by_normal(0.95)
+    expected = by_t * ((0.15 - 0.85 * 0.13) / 200) ** 0.5
+    assert error_of_decisions(28, 2)(0.0) == pytest.approx(expected)
+
+
+def test_an_unchanged_share_fails_a_margin_as_often_as_rows_drawn_from_its_shares(tmp_path):
+    """Of 150 rows 9 are right for one system alone, and 9 for the other; of all samples of such
+    rows those fail whose lower limit is below the margin.
+    """
+    first_only, second_only = np.meshgrid(np.arange(31), np.arange(31))
+    counts = np.stack([first_only, second_only, 150 - first_only - second_only], axis=-1)
+    shares = multinomial(150, [0.06, 0.06, 0.88]).pmf(counts)
+    low = np.vectorize(lambda b, c: intervals.tango(b, c, 150).low)(first_only, second_only)
+    label = np.arange(150) % 2
+    wrong = {"a": np.arange(150) < 9, "b": np.arange(150) >= 141}
+    predicted = {name: np.where(wrong[name], 1 - label, label) for name in "ab"}
+    path = written(tmp_path, "accuracy not worse than b within 0.05 of a")
+    study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy", gate=path)
+    stated = study.gate.statements["unchanged_fails"].iloc[0]
+    assert stated == pytest.approx(shares[low <= -0.05].sum(), abs=0.02)
+
+
+def near_the_top(queries=60):
+    """The study of two rankings whose nDCG is near 1."""
+    rng = np.random.default_rng(1)
+    query = np.repeat(np.arange(queries), 6)
+    grade = np.tile([1, 0, 0, 0, 0, 0], queries)
+    scores = {name: 2.5 * grade + rng.normal(0, 1, len(query)) for name in "ab"}
+    table = pd.DataFrame({"query": query, "item": np.tile(range(6), queries), "grade": grade})
+    return ek.ranking(table.assign(**scores), metrics="ndcg@10")
+
+
+def error_of_pairs(study, pair):
+    comparison = study.compare(study.primary, pair)
+    compared = study.compared(study.primary, pair)
+    return sensitivity.error_of_pairs(*compared, comparison, 0.95)
+
+
+def test_a_regression_from_near_the_best_value_varies_more_than_an_improvement():
+    error = error_of_pairs(near_the_top(), ("a", "b"))
+    assert error(-0.05) > error(0.0) > error(0.05)
+
+
+def test_the_error_of_an_unchanged_model_is_that_of_the_units():
+    study = near_the_top()
+    first, second = (study.measure(study.primary, name).sums.numerator for name in "ab")
+    by_t = power.minimum_detectable(60**0.5, 60) / sensitivity.detectable_by_normal(0.95)
+    expected = by_t * (first - second).std(ddof=1) / 60**0.5
+    assert error_of_pairs(study, ("a", "b"))(0.0) == pytest.approx(expected)
 
 
 def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
@@ -178,6 +261,22 @@ def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
     path = written(tmp_path, "value not worse than b within 0.1", head=GUARDRAIL)
     (warning,) = ek.significance(values(), gate=path, **NORMAL).gate.warnings
     assert "a regression of 0.100 fails it with 3% probability" in warning
+
+
+def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
+    judged = accuracy(tmp_path, "accuracy not worse than b within 1.5", 20, wrong=10)
+    (warning,) = judged.warnings
+    assert warning.endswith(
+        "this rule can hardly fail: no regression fails it with 80% probability"
+    )
+
+
+def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
+    judged = accuracy(tmp_path, "accuracy.low >= 0", 20, wrong=10)
+    (warning,) = judged.warnings
+    assert warning.endswith(
+        "this rule can hardly fail: no regression fails it with 80% probability"
+    )
 
 
 def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
@@ -221,6 +320,25 @@ def test_check_is_silent_where_every_rule_is_kept(tmp_path):
 def test_check_takes_a_path(tmp_path):
     path = Path(written(tmp_path, "value.low >= 1"))
     assert ek.significance(values(), **NORMAL).check(path) is None
+
+
+def test_check_refuses_no_rules():
+    study = ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4])
+    with pytest.raises(ParameterError, match=r"rules must be a rule such as .*, got None"):
+        ek.check(study, None)
+
+
+def test_a_policy_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text('[[rule]]\nthat = "mae.value <= 1"\n', encoding="utf-8-sig")
+    ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), path)
+
+
+def test_a_rule_that_is_not_kept_is_one_line_if_it_is_written_in_two(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text('[[rule]]\nthat = """mae.value\n<= 0.2"""\n', encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"\nmae.value <= 0.2: fail: [^\n]*$"):
+        ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), path)
 
 
 def test_check_says_why_a_rule_is_not_decided():
@@ -294,6 +412,13 @@ def test_a_bound_is_caught_near_the_end_of_the_range(tmp_path):
 def test_a_planned_share_cannot_fall_by_more_than_it_is(tmp_path):
     head = f"{GUARDRAIL}[plan]\nunits = 20\nshare = 0.1\n"
     assert np.isnan(plan(tmp_path, "accuracy not worse than old", head)["catches"])
+
+
+def test_a_planned_margin_beyond_the_range_has_no_power(tmp_path):
+    path = written(
+        tmp_path, "accuracy not worse within 3", head="[plan]\nunits = 100\nshare = 0.5\n"
+    )
+    assert np.isnan(planned(policy.gate("rules", path))["power"].iloc[0])
 
 
 def test_the_variance_of_a_difference_of_planned_shares_is_without_its_square(tmp_path):

@@ -521,7 +521,7 @@ def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
     row = study.most_changed
     assert (row["system"], row["slice"] in "bc") == ("z", True)
     assert row["difference"] == study.segments.query("adjusted < 0.05")["difference"].min()
-    said = f"roc_auc of z changed most in plan {row['slice']}: −"
+    said = f"ROC AUC of z changed most in plan {row['slice']}: −"
     assert said in str(study)
     assert "old score" in study.tables.moved.text
     assert "effect on roc_auc" in study.tables.moved.text

@@ -310,6 +310,32 @@ def test_a_statement_that_no_regression_fails_has_the_rule_catch_none():
     assert "| auc.low >= 0.9 | pass | m | – |" in words
 
 
+def judged(*probabilities):
+    """A comment on a rule whose statements an unchanged model fails with these probabilities."""
+    failing = rule(catches=(0.05,) * len(probabilities))
+    for statement, share in zip(failing["statements"], probabilities, strict=True):
+        statement["unchanged_fails"] = share
+    return summary.comment(results(gate=gate(failing)), "r")
+
+
+def test_a_rule_says_how_probably_an_unchanged_model_fails_it():
+    assert "| pass | m | 0.0500; unchanged 25% |" in judged(0.25)
+
+
+def test_an_unchanged_model_fails_a_rule_as_probably_as_its_weakest_statement_at_least():
+    assert "| pass | m | 0.0500; unchanged ≥ 75% |" in judged(0.02, 0.75)
+
+
+def test_an_unchanged_model_that_hardly_ever_fails_a_statement_has_no_least_probability():
+    assert "| pass | m | 0.0500; unchanged &lt;0.1% |" in judged(0.0002, 0.0001)
+
+
+def test_the_table_of_a_comment_says_the_level_of_its_intervals():
+    assert "**auc with its 90% interval**" in summary.comment(
+        results([row() | {"level": 0.9}]), "r"
+    )
+
+
 def test_each_comparison_of_a_system_has_a_row():
     headline = [comparison("a"), comparison("b", "cannot tell")]
     words = summary.comment(results(headline=headline), "r")

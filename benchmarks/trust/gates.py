@@ -215,6 +215,14 @@ WORLDS = [
         GUARDRAIL,
     ),
     GateWorld(
+        "a share within a margin",
+        "classification",
+        400,
+        decisions,
+        (NEW.format("accuracy", " within 0.05"),),
+        {"metrics": "accuracy"},
+    ),
+    GateWorld(
         "an AUC",
         "classification",
         500,

@@ -27,7 +27,7 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
-from evalkit.numbers import counted, decimals, limits_from_json, number, plural, signed
+from evalkit.numbers import counted, decimals, limits_from_json, number, percent, plural, signed
 from evalkit.pages import first_screen
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
 
@@ -36,7 +36,11 @@ INK, MUTED, LINE, SOFT = "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa"
 TONES = {"better": "#1a7f37", "pass": "#1a7f37", "worse": "#b3261e", "fail": "#b3261e"}
 FONT = "font-family:Segoe UI,Helvetica,Arial,sans-serif"
 CELL = f"padding:5px 6px;border-bottom:1px solid {LINE};text-align:left;vertical-align:middle"
-CAUGHT = "Regression caught: the smallest true regression that fails the rule with 80% probability."
+CAUGHT = (
+    "Regression caught: the smallest true regression that fails the rule with 80% probability. "
+    "Unchanged: the probability that a model without any regression fails it, ≥ of a rule with "
+    "several statements, of which each may fail."
+)
 WIDTH = 130  # pixels of the axis, which a telephone has beside the columns of text
 PICTURE = 6  # inches of the width of the picture
 DOT = 8
@@ -74,10 +78,12 @@ class StripRow(NamedTuple):
 class Strip:
     """The first metric of the systems, and the comparisons of the headline.
 
-    note: how many systems and comparisons are left out, "" if none are.
+    level: of the intervals as text, "" if it is not known. note: how many systems and comparisons
+    are left out, "" if none are.
     """
 
     metric: str
+    level: str
     rows: list[StripRow]
     note: str
 
@@ -94,7 +100,8 @@ class Strip:
             if compared:
                 line += [Cell(row.difference), Cell(row.verdict, kind="text")]
             lines.append(line)
-        return table(f"{self.metric} with its interval", heads, lines, self.note)
+        interval = f"{self.level} interval".lstrip()
+        return table(f"{self.metric} with its {interval}", heads, lines, self.note)
 
     @property
     def points(self) -> list[Point]:
@@ -283,7 +290,9 @@ def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
             _unlisted(len(headline) - len(compared), "comparison"),
         ]
         rows = [row for system in systems[:LISTED] for row in _strip_rows(system, compared)]
-        yield Strip(lookup.title_of(metric), rows, " ".join(filter(None, unlisted)))
+        level = systems[0].get("level")
+        stated = percent(level) if isinstance(level, float) else ""
+        yield Strip(lookup.title_of(metric), stated, rows, " ".join(filter(None, unlisted)))
 
 
 def _unlisted(count: int, noun: str) -> str:
@@ -342,7 +351,7 @@ def rules(results: Mapping[str, Any]) -> Html:
                 Cell(rule["that"], kind="text"),
                 Cell(_result(rule), kind="text"),
                 Cell(_decided_by(deciding), kind="text"),
-                Cell(number(_largest_caught(rule["statements"]))),
+                Cell(_caught(rule["statements"])),
             ]
         )
     heads = ["rule", "result", "decided by", "regression caught"]
@@ -371,6 +380,21 @@ def _largest_caught(statements: Sequence[Mapping[str, Any]]) -> float:
     if len(known) < len(caught):
         return math.nan
     return max(known, default=math.nan)
+
+
+def _caught(statements: Sequence[Mapping[str, Any]]) -> str:
+    """The regression that a rule catches, and how probably an unchanged model fails it, if that is
+    known.
+    """
+    caught = number(_largest_caught(statements))
+    probabilities = [statement.get("unchanged_fails") for statement in statements]
+    known = [share for share in probabilities if isinstance(share, int | float)]
+    if not known:
+        return caught
+    largest = first_screen.probability(max(known)).text
+    if len(statements) > 1 and not largest.startswith("<"):
+        largest = f"≥ {largest.lstrip('>')}"
+    return f"{caught}; unchanged {largest}"
 
 
 def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.catalogue import lookup
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import (
     Cell,
@@ -32,7 +33,7 @@ from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import missing
 from evalkit.parameters.kinds import written
 from evalkit.report import Results
-from evalkit.studies.diff import Diff, date_of, shown
+from evalkit.studies.diff import UNNAMED, Diff, date_of, shown
 
 pieces.offered(__name__)
 
@@ -105,12 +106,13 @@ def _opening(study: Diff) -> first_screen.Opening:
 
 def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
     """In which slice a metric changed most, of those that show a change; nothing where none
-    does.
+    does. label: of the metric.
     """
     if row is None:
         return []
+    whose = "" if row["system"] == UNNAMED else f" of {row['system']}"
     by = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
-    where = f"{label} of {row['system']} changed most in {row['segment']} {row['slice']}"
+    where = f"{lookup.title_of(label)}{whose} changed most in {row['segment']} {row['slice']}"
     return [f"{where}: {by}, adjusted p {p_value(row['adjusted'])}."]
 
 

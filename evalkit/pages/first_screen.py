@@ -573,7 +573,7 @@ def _power(row: Mapping[str, Any]) -> Cell:
     """The probability that a rule fails at its margin, with the margin."""
     if math.isnan(row["power"]):
         return Cell("–")
-    return replace(_share(row["power"]), below=(f"at {number(row['margin'])}",))
+    return replace(probability(row["power"]), below=(f"at {number(row['margin'])}",))
 
 
 def _units(row: Mapping[str, Any]) -> Cell:
@@ -585,13 +585,13 @@ def _units(row: Mapping[str, Any]) -> Cell:
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 CATCH: dict[str, Column] = {
     "regression caught": each(lambda row: tables.number_cell(row["catches"])),
-    "unchanged fails": each(lambda row: _share(row["unchanged_fails"])),
+    "unchanged fails": each(lambda row: probability(row["unchanged_fails"])),
     "power at margin": each(_power),
     "units needed": each(_units),
 }
 
 
-def _share(probability: float) -> Cell:
+def probability(probability: float) -> Cell:
     """A probability; – for a rule about the report as a whole."""
     if math.isnan(probability):
         return Cell("–")

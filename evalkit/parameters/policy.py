@@ -371,7 +371,7 @@ def read(path: Path) -> Policy:
     policy.
     """
     try:
-        file = _PolicyFile(path.name, path.read_text(encoding="utf-8"))
+        file = _PolicyFile(path.name, path.read_text(encoding="utf-8-sig"))
         tables = tomllib.loads(file.source)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None

@@ -249,14 +249,21 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
 
 class VarianceGrowth(NamedTuple):
     """How the variance of the units' differences depends on the true mean difference d: Var(d) =
-    Var(0) + linear · |d| + quadratic · d².
+    Var(0) + linear · |d| + quadratic · d², or with `linear_if_worse` for a first system that is
+    worse than the second.
     """
 
     linear: float
     quadratic: float
+    linear_if_worse: float
+
+    def added(self, improvement: float) -> float:
+        """Var(d) − Var(0). improvement: d, below 0 if the first system is worse."""
+        linear = self.linear_if_worse if improvement < 0 else self.linear
+        return linear * abs(improvement) + self.quadratic * improvement**2
 
 
-NO_GROWTH = VarianceGrowth(0.0, 0.0)
+NO_GROWTH = VarianceGrowth(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -280,11 +287,8 @@ class PairedDifference(DifferenceByT):
         """The standard deviation of the units' differences if the true difference is
         `difference`.
         """
-        # the observed variance + Var(assumed) − Var(observed), by `VarianceGrowth`
-        assumed = abs(difference)
-        observed = abs(self.value)
-        change = self.growth.linear * (assumed - observed)
-        change += self.growth.quadratic * (assumed**2 - observed**2)
+        # the observed variance + Var(assumed) − Var(observed), both taken as improvements
+        change = self.growth.added(abs(difference)) - self.growth.added(abs(self.value))
         return float(np.sqrt(max(self.spread**2 + change, 0.0)))
 
     def detectable(self, level: float) -> float:
@@ -379,7 +383,9 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     by_equal_units = _growth_of_equal_units(differences, deviation, other_deviation)
     low, high = metric.ends
     if not np.isfinite(high - low):
-        return VarianceGrowth(linear=by_equal_units, quadratic=-equal_share)
+        return VarianceGrowth(
+            linear=by_equal_units, quadratic=-equal_share, linear_if_worse=by_equal_units
+        )
     n = differences.size
     mean = float(first.mean())
     unshared_variance = float(deviation @ deviation) / n - float(deviation @ other_deviation) / n
@@ -388,7 +394,11 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     unshared_share = unshared_variance / (largest_variance or np.inf)
     # the derivative of (mean − low) (high − mean), towards the better end of the range
     slope = metric.sign * (low + high - 2 * float(second.mean()))
-    return VarianceGrowth(linear=by_equal_units + unshared_share * slope, quadratic=-unshared_share)
+    return VarianceGrowth(
+        linear=by_equal_units + unshared_share * slope,
+        quadratic=-unshared_share,
+        linear_if_worse=by_equal_units - unshared_share * slope,
+    )
 
 
 def _growth_of_equal_units(

@@ -8,9 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from evalkit.arrays import ratio
-from evalkit.statistics.intervals import Estimate, normal_quantile
+from evalkit.statistics import methods
+from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile, tango
 from evalkit.statistics.methods import POWER
+from evalkit.statistics.power import minimum_detectable
 from evalkit.statistics.spread import Interval, bisect
+from evalkit.statistics.statistic import RowStatistic, TermStatistic
 
 BLUNT = 0.2  # a rule that fails with a smaller probability than this is called blunt
 STEPS = 24  # of a bisection, which gives seven digits
@@ -61,8 +64,10 @@ class Sensitivity:
         """
         from scipy.special import ndtr
 
+        if regression > self.largest:
+            return np.nan
         error = self.error(regression) / growth**0.5
-        if regression > self.largest or not 0 <= error < np.inf:
+        if not 0 <= error < np.inf:
             return np.nan
         expected = self.unchanged + self.sign * regression
         if error == 0:  # at an end of the range: every sample has this estimate
@@ -92,7 +97,10 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        return _smallest(is_caught, scale=self.error(0.0), largest=self.largest)
+        # far more than the error where the data hardly vary
+        distances = [2 * abs(bound - self.unchanged) / FARTHEST for bound in self.bounds]
+        scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
+        return _smallest(is_caught, scale=scale, largest=self.largest)
 
     def growth(self, regression: float) -> float:
         """The smallest factor for the number of units with which the rule fails with a probability
@@ -150,19 +158,14 @@ def detectable_by_normal(level: float) -> float:
     return normal_quantile(level) + normal_quantile(2 * POWER - 1)
 
 
-def error_by_difference(
-    detectable: Callable[[float], float],
-    level: float,
-    in_errors: Callable[[float], float] = detectable_by_normal,
-) -> ErrorOf:
+def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a test detects; a function that returns NaN if the data do not vary.
+    a normal test detects; a function that returns NaN if the data do not vary.
 
-    detectable: level -> the difference that the test detects with 80% power. in_errors: level ->
-    this difference in standard errors, which is larger for t with few degrees of freedom. Their
-    quotient is the error at that difference. Squared, at `level` and at LOWER_LEVEL, it gives two
-    variances; the variance is linear between and beyond, or constant if the second is unknown. The
-    error is scaled so that normal quantiles at `level` give the test's limits.
+    detectable: level -> the difference that the test detects with 80% power. Divided by this
+    difference in standard errors, it is the error there. Squared, at `level` and at LOWER_LEVEL, it
+    gives two variances; the variance is linear between and beyond, or constant if the second is
+    unknown.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -171,20 +174,114 @@ def error_by_difference(
     """
     difference = detectable(level)
     lower_difference = detectable(LOWER_LEVEL)
-    if not difference > 0:
+    if not 0 < difference < np.inf:  # infinite where the limits are
         return lambda true_difference: np.nan
-    variance = (difference / in_errors(level)) ** 2
-    lower_variance = (lower_difference / in_errors(LOWER_LEVEL)) ** 2
+    variance = (difference / detectable_by_normal(level)) ** 2
+    lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
     # of the line through both variances; 0 if the second is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
     largest_slope = (1 - LEAST_VARIANCE) * variance / difference  # above 0 at a difference of 0
     slope = min(np.nan_to_num(slope), largest_slope)
-    to_normal = in_errors(level) / detectable_by_normal(level)
 
     def error(true_difference: float) -> float:
         """The standard error at a true difference."""
-        true_variance = variance + slope * (true_difference - difference)
-        return float(to_normal * np.sqrt(max(true_variance, 0.0)))
+        true_variance = variance + slope * (abs(true_difference) - difference)
+        return float(np.sqrt(max(true_variance, 0.0)))
+
+    return error
+
+
+def error_of_pairs(
+    first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
+) -> ErrorOf:
+    """The standard error of a difference of paired means as a function of the true difference, for
+    a t-test at a level; see `_error_of_units`.
+
+    A worse system of a metric with a range may vary more than one as much better: the direction
+    counts.
+    """
+    difference = methods.paired(first, second)
+    growth = difference.growth
+    sign = first.metric.sign
+    variance_at_0 = difference.spread**2 - growth.added(sign * _shown(comparison))
+
+    def variance(true_difference: float) -> float:
+        """The variance of the units' differences at a true difference."""
+        return variance_at_0 + growth.added(sign * true_difference)
+
+    return _error_of_units(variance, difference.n, difference.detectable(level), level)
+
+
+def error_of_decisions(
+    first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
+) -> ErrorOf:
+    """The standard error of a difference of two shares of hits as a function of the true
+    difference, from the rows on which two decisions differ; see `methods.detectable_by_decisions`.
+    """
+    rows = first.discordant(second)
+    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    growth = 1 - differing
+    variance_at_0 = differing - growth * abs(_shown(comparison))
+
+    def variance(true_difference: float) -> float:
+        """The variance of the rows' differences at a true difference."""
+        return variance_at_0 + growth * abs(true_difference)
+
+    detectable = methods.detectable_by_decisions(first, second, comparison, level)
+    return _error_of_units(variance, rows.n, detectable, level)
+
+
+def stretch_of_decisions(
+    first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
+) -> float:
+    """How far a limit of the difference of two shares is from the estimate, relative to a normal
+    limit by the standard error, if it is at −margin and the systems are equally good.
+
+    Tango's limit is where a score test no longer rejects: at a true difference of −margin more rows
+    differ than without one. n: rows. 1 if no row differs.
+    """
+    rows = first.discordant(second)
+    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    reach = normal_quantile(level) * (differing / n) ** 0.5
+    if not reach > 0:
+        return 1.0
+    estimate = float(np.clip(reach - margin, -1.0, 1.0))
+    differing = max(differing, abs(estimate))  # at least the rows that make the difference
+    first_only = n * (differing + estimate) / 2
+    second_only = n * (differing - estimate) / 2
+    limits = tango(first_only, second_only, n, level=level)
+    return (limits.value - limits.low) / reach
+
+
+def _shown(comparison: Comparison) -> float:
+    """The observed difference if it is significant, else 0.
+
+    The variance of a sample is that at the true difference. If this is 0, the observed one is some
+    chance distance from it, on either side: to correct the variance by that distance would bias it.
+    """
+    is_significant = comparison.p_value < 1 - comparison.test_level
+    return comparison.difference.value if is_significant else 0.0
+
+
+def _error_of_units(
+    variance: Callable[[float], float], n: int, detectable: float, level: float
+) -> ErrorOf:
+    """The standard error of the mean difference of n units, scaled so that normal quantiles at a
+    level give the limits and the power of a t-test; a function that returns NaN where the test
+    detects nothing.
+
+    variance: true difference -> variance of the units' differences. detectable: by the test.
+    """
+    if not detectable > 0:
+        return lambda true_difference: np.nan
+    least = LEAST_VARIANCE * variance(detectable)
+    # √n is the standard deviation with which the standard error is 1
+    by_t = minimum_detectable(n**0.5, n, level=level, power=POWER)
+    to_normal = by_t / detectable_by_normal(level)
+
+    def error(true_difference: float) -> float:
+        """The standard error at a true difference."""
+        return float(to_normal * np.sqrt(max(variance(true_difference), least, 0.0) / n))
 
     return error
 

@@ -24,7 +24,8 @@ class Evidence:
     model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower values
     are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
     others. ends: of the metric. error: true value or difference -> standard error. alternative: the
-    question of the comparison.
+    question of the comparison. stretch: of the distances of limits from the estimate, where they
+    are no multiples of the standard error by normal quantiles.
     """
 
     value: float
@@ -37,6 +38,7 @@ class Evidence:
     ends: Interval
     error: ErrorOf
     alternative: Alternative = Alternative.TWO_SIDED
+    stretch: float = 1.0
 
     def of_units(self, units: int) -> "Evidence":
         """The evidence of another number of units."""
@@ -56,7 +58,7 @@ class Evidence:
 
         def interval(limits_level: float) -> Estimate:
             """The estimate with its limits at this level."""
-            reach = self.reaches[limits_level] * error
+            reach = self.stretch * self.reaches[limits_level] * error
             return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
 
         question = self.alternative
@@ -97,6 +99,8 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         sign = -evidence.direction
         margin = claim.within or evidence.margin or 0.0
         bounds = [0.0, margin, -margin]
+    reaches = evidence.reaches.values()
+    stretched = [evidence.stretch * reach for reach in reaches]
     worst = evidence.ends.low if sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
@@ -109,7 +113,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         sign=sign,
         error=lambda regression: evidence.error(evidence.value + sign * regression),
         bounds=bounds,
-        reaches=[*evidence.reaches.values()],
+        reaches=[*reaches, *stretched],
         largest=abs(evidence.unchanged - worst),
     )
     without_margin = Catch(sensitivity.caught, sensitivity.unchanged_fails)

@@ -19,6 +19,7 @@ from evalkit.catalogue import lookup, metric
 from evalkit.numbers import counted, percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
+    A_RULE,
     CANNOT_TELL,
     FAIL,
     NOT_DECIDED,
@@ -36,7 +37,7 @@ from evalkit.parameters.policy import (
     obstacle,
 )
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import inference, methods, power, sensitivity, significance
+from evalkit.statistics import inference, methods, sensitivity, significance
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
@@ -48,7 +49,10 @@ Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
-DETECTABLE_BY_T = (methods.detectable_by_pairs, methods.detectable_by_decisions)
+ERRORS: dict[inference.Test, Callable[..., sensitivity.ErrorOf]] = {
+    methods.flips: sensitivity.error_of_pairs,
+    methods.mcnemar: sensitivity.error_of_decisions,
+}
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
     "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
@@ -153,6 +157,7 @@ class Statement:
         alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
+        n = units or e.n
         measured = catching.Evidence(
             value=value,
             unchanged=unchanged,
@@ -164,12 +169,23 @@ class Statement:
             ends=ends,
             error=self._error(evidence, study, tested_level, ends),
             alternative=alternative,
+            stretch=self._stretch(study, n, alternative.two_sided_level(level)),
         )
-        return catching.catch(rule, measured.of_units(units or e.n), self.result)
+        return catching.catch(rule, measured.of_units(n), self.result)
 
     def _compared(self, study: Study) -> tuple[Any, Any]:
         """The statistics of both systems."""
         return study.compared(self.chosen, (self.system, self.second), **self._member)
+
+    def _stretch(self, study: Study, n: int, level: float) -> float:
+        """How far limits at the margin are from an estimate, relative to normal limits."""
+        if not self.second:
+            return 1.0
+        first, second = self._compared(study)
+        margin = self.claim.within or study.settings.margin
+        if not margin or inference.method(first.unadjusted()).test is not methods.mcnemar:
+            return 1.0
+        return sensitivity.stretch_of_decisions(first, second, margin, n, level)
 
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
@@ -177,23 +193,17 @@ class Statement:
         """The standard error by the true value, or by the true difference."""
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
-        pair = (self.system, self.second)
+        first, second = self._compared(study)
+        error_of = ERRORS.get(inference.method(first.unadjusted()).test)
+        if error_of and evidence.unit != "fold":
+            return error_of(first, second, evidence, level)
 
         def detectable(level: float) -> float:
             """The difference that the test detects."""
+            pair = (self.system, self.second)
             return study.detectable(self.chosen, pair, evidence, level, **self._member)
 
-        def by_t(level: float) -> float:
-            """The difference that a t-test of these units detects, in standard errors."""
-            n = evidence.difference.n
-            return power.minimum_detectable(n**0.5, n, level=level)
-
-        first, _ = self._compared(study)
-        test = inference.method(first.unadjusted()).test
-        paired = inference.DETECTABLE.get(test) in DETECTABLE_BY_T and evidence.unit != "fold"
-        in_errors = by_t if paired else sensitivity.detectable_by_normal
-        by_size = sensitivity.error_by_difference(detectable, level, in_errors)
-        return lambda difference: by_size(abs(difference))
+        return sensitivity.error_by_difference(detectable, level)
 
     def row(
         self, usual: significance.Comparison, decides: significance.Comparison, level: float
@@ -315,13 +325,20 @@ class Judged:
 
     @property
     def warnings(self) -> list[str]:
-        """The rules that can hardly fail at their own margin, each with its smallest power.
+        """The rules that no regression fails, and those that can hardly fail at their own margin,
+        each with its smallest power.
 
         The distance from a bound is no such margin: what fails there does not depend on the data.
         """
         sentences = []
         for rule, _, rows in self.rules:
-            if rule.catch is None and isinstance(rule.claim, Bound):
+            is_bound = rule.catch is None and isinstance(rule.claim, Bound)
+            has_power = rows["power"].notna() & (not is_bound)
+            never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
+            if (never_fails & ~has_power).all():
+                sentences.append(obstacle("no_regression_fails", rule=rule.that))
+                continue
+            if is_bound:
                 continue
             blunt = rows[rows["power"] < sensitivity.BLUNT]  # not those of unknown power
             if blunt.empty:
@@ -344,7 +361,8 @@ class Judged:
                 continue
             deciding = rows[rows["result"] == result].to_dict("records")
             evidence = "; ".join(map(_stated, deciding))
-            yield f"{rule.that}: {result}: {evidence}"
+            line = f"{rule.that}: {result}: {evidence}"
+            yield " ".join(line.split())  # a rule or a name may have line ends
 
     def record(self) -> dict[str, Any]:
         """The result as a report's JSON has it."""
@@ -457,7 +475,8 @@ def check(study: Any, rules: str | Path) -> None:
     mae.value <= 0.2: fail: forecast 0.25 [0.05, 0.70]
     """
     policy = gate("rules", str(rules))
-    assert policy is not None
+    if policy is None:
+        raise ParameterError(f"rules must be {A_RULE}, got {rules!r}")
     judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
     for warning in judged.warnings:
         warnings.warn(warning, stacklevel=2)
