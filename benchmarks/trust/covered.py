@@ -160,7 +160,7 @@ def main() -> int:
     parser.add_argument("--so-far", action="store_true", help="only print what is done")
     parser.add_argument("--cell", default="", help="only cells whose name holds this text")
     options = parser.parse_args()
-    every = [*learners.cells(), *judges.cells()]
+    every = [*judges.cells(), *learners.cells()]
     chosen = [cell for cell in every if options.cell in cell.name]
     outcomes = stored(chosen) if options.so_far else run(chosen)
     print("\n".join(lines(chosen, outcomes)))

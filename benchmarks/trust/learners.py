@@ -17,7 +17,7 @@ from evalkit.offline import splits
 from evalkit.parameters.reports import ValidationParameters
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.nested import NestedDraws, NestedFold, conservative_z
-from evalkit.statistics.significance import paired_t
+from evalkit.statistics.significance import nadeau_bengio, paired_t
 from evalkit.studies import split_claims, validation
 from evalkit.studies.out_of_fold import LEARNER, MODELS, Validation
 from evalkit.studies.resplits import IN_HALF, TESTED_SHARE
@@ -25,11 +25,12 @@ from evalkit.studies.resplits import IN_HALF, TESTED_SHARE
 Generator = np.random.Generator
 Learner = Callable[[Floats, Ints, Floats], Bools]  # (columns, label, columns to predict) -> classes
 COLUMNS = 3  # that each learner sees
+NAMES = "abcdef"  # of systems
 SIZES = (100, 500)
 FOLDS, REPEATS, HOLDOUTS = 5, 10, 200
-MANY, FEW = 1_000, 400  # samples of a cell
+FEW = 400  # samples of a cell that takes long
 SHARE = 0.2  # of the rows, by each holdout
-TEST_ROWS, TRAINING_SETS = 4_000, 2_000  # for the true value of a learner
+TEST_ROWS, TRAINING_SETS = 4_000, 1_000  # for the true value of a learner
 
 
 def rows(rng: Generator, n: int, systems: int = 2) -> tuple[Floats, Ints]:
@@ -73,7 +74,7 @@ def truth(name: str, trained: int, systems: int = 2, noise: float = 0.0) -> floa
     """The mean accuracy of one of some learners, fitted to so many rows. noise: on its columns."""
     rng = np.random.default_rng([76, trained, systems, round(10 * noise)])
     values = []
-    for _ in range(TRAINING_SETS // 4 if name == "nearest neighbour" else TRAINING_SETS):
+    for _ in range(TRAINING_SETS // 5 if name == "nearest neighbour" else TRAINING_SETS):
         x, label = rows(rng, trained + TEST_ROWS, systems)
         own = x[:, 0] + noise * rng.normal(size=x[:, 0].shape)
         predicted = LEARNERS[name](own[:trained], label[:trained], own[trained:])
@@ -103,29 +104,15 @@ def random_holdouts(rng: Generator, n: int, times: int) -> list[Split]:
     return [(np.sort(order[tested:]), np.sort(order[:tested])) for order in orders]
 
 
-def table(
-    x: Floats, label: Ints, pairs: Sequence[Split], name: str, *, folds: bool
-) -> pd.DataFrame:
-    """The predictions of every system as a user's table: of folds the tested rows, of holdouts the
-    training rows too, with score 0 there, as only test rows are measured.
-    """
+def table(x: Floats, label: Ints, pairs: Sequence[Split], name: str) -> pd.DataFrame:
+    """The out-of-fold predictions of every system, as a user's table."""
     tested = np.concatenate([test for _, test in pairs])
-    size = np.array([len(test) for _, test in pairs])
-    columns = {
-        f"score_{'abcdef'[system]}": np.concatenate(
-            [LEARNERS[name](own[train], label[train], own[test]) for train, test in pairs]
-        ).astype(np.float64)
-        for system, own in enumerate(np.moveaxis(x, 1, 0))
-    }
-    place = np.repeat(np.arange(len(pairs)), size)
-    made = pd.DataFrame({"id": tested, "label": label[tested], **columns})
-    if folds:
-        return made.assign(repeat=place // FOLDS, fold=place % FOLDS)
-    trained = np.concatenate([train for train, _ in pairs])
-    others = pd.DataFrame({"id": trained, "label": label[trained], **dict.fromkeys(columns, 0.0)})
-    others["repeat"] = np.repeat(np.arange(len(pairs)), [len(train) for train, _ in pairs])
-    joined = [made.assign(repeat=place, fold="test"), others.assign(fold="train")]
-    return pd.concat(joined, ignore_index=True)
+    columns = {"id": tested, "label": label[tested]}
+    for system, own in zip(NAMES, np.moveaxis(x, 1, 0), strict=False):
+        scores = [LEARNERS[name](own[train], label[train], own[test]) for train, test in pairs]
+        columns[f"score_{system}"] = np.concatenate(scores).astype(np.float64)
+    place = np.repeat(np.arange(len(pairs)), [len(test) for _, test in pairs])
+    return pd.DataFrame(columns | {"repeat": place // FOLDS, "fold": place % FOLDS})
 
 
 def read(preds: pd.DataFrame) -> Validation:
@@ -136,24 +123,41 @@ def read(preds: pd.DataFrame) -> Validation:
 
 
 def of_equals(rng: Generator, name: str, n: int, times: int) -> dict[str, float]:
-    """Tests of two equal learners, and the interval of one. times: holdouts, 0 for repeated
-    folds.
+    """Tests of two equal learners over folds, and the interval of one, from the values of the folds
+    alone. times: holdouts, 0 for repeated folds.
     """
     x, label = rows(rng, n)
     pairs = random_holdouts(rng, n, times) if times else repeated_folds(rng, n)
-    study = read(table(x, label, pairs, name, folds=not times))
-    table_of_claims = split_claims.claims(study)
-    p = table_of_claims[table_of_claims["against"].isin(["a", "b"])].set_index("claim")["p"]
-    first, second = study.scored["a"], study.scored["b"]
-    right = [side.predicted == side.actual for side in (first, second)]
-    apart = right[0].astype(float) - right[1]
-    by_fold = study.fold_values("a") - study.fold_values("b")
+    hits = [[hits_of(name, own, label, *pair) for pair in pairs] for own in (x[:, 0], x[:, 1])]
+    values = np.array([[fold.mean() for fold in side] for side in hits])
+    apart = values[0] - values[1]
+    corrected = partial(nadeau_bengio, train=1 - SHARE, test=SHARE)
+    by_row = np.concatenate(hits[0]) - np.concatenate(hits[1])
+    true = truth(name, round((1 - SHARE) * n))
+    return {
+        "called better": rejects(corrected(apart).p_value),
+        "called better, rows as units": rejects(paired_t(by_row).p_value),
+        "called better, plain t on folds": rejects(paired_t(apart).p_value),
+        "contains the learner's value": contains(corrected(values[0]).difference, true),
+    }
+
+
+def hits_of(name: str, x: Floats, label: Ints, train: Ints, test: Ints) -> Floats:
+    """1 for each test row that a learner of the training rows classifies correctly, else 0."""
+    right = LEARNERS[name](x[train], label[train], x[test]) == label[test]
+    return right.astype(np.float64)
+
+
+def of_page(rng: Generator, name: str, n: int) -> dict[str, float]:
+    """Both claims of the page of two equal learners on repeated folds."""
+    x, label = rows(rng, n)
+    study = read(table(x, label, repeated_folds(rng, n), name))
+    claims = split_claims.claims(study)
+    of_other = claims[claims["against"].isin(["a", "b"])].set_index("claim")
     value = study.deciding_estimate(study.primary, "a")
     return {
-        "called better": rejects(p[LEARNER]),
-        "called better, ids as units": rejects(p[MODELS]),
-        "called better, rows as units": rejects(paired_t(apart).p_value),
-        "called better, plain t on folds": rejects(paired_t(by_fold).p_value),
+        "called better": rejects(of_other["p"][LEARNER]),
+        "called better, ids as units": rejects(of_other["p"][MODELS]),
         "contains the learner's value": contains(value, truth(name, round((1 - SHARE) * n))),
     }
 
@@ -206,7 +210,7 @@ def of_fits(rng: Generator, name: str, n: int) -> dict[str, float]:
     seed = int(rng.integers(2**31))
 
     def hits(train: Ints, test: Ints) -> Floats:
-        return (LEARNERS[name](own[train], label[train], own[test]) == label[test]).astype(float)
+        return hits_of(name, own, label, train, test)
 
     e = nested(hits, n, seed, label[:n])
     z = halved(hits, n, seed, label[:n])
@@ -236,9 +240,9 @@ def of_winner(rng: Generator, n: int, *, equal: bool) -> dict[str, float]:
     noise = np.zeros(SYSTEMS) if equal else np.array(WEAKER)
     x += noise[:, None] * rng.normal(size=x.shape)
     pairs = repeated_folds(rng, n, 1)
-    study = read(table(x[:n], label[:n], pairs, "least squares", folds=True))
+    study = read(table(x[:n], label[:n], pairs, "least squares"))
     row = split_claims.winner(study).iloc[0]
-    noise_of_winner = float(noise["abcdef".index(row["system"])])
+    noise_of_winner = float(noise[NAMES.index(row["system"])])
     true = truth("least squares", round((1 - SHARE) * n), SYSTEMS, noise_of_winner)
     apparent = study.deciding_estimate(study.primary, row["system"])
     corrected = Estimate(row["value"], row["low"], row["high"], 0.95, n, "")
@@ -256,16 +260,14 @@ def cells() -> Iterator[Cell]:
     of_nested = {"nested: contains the learner's value": COVERAGE}
     of_best = {"contains the winner's value": COVERAGE}
     for n, name in product(SIZES, LEARNERS):
-        slow = name == "nearest neighbour"
-        runs = FEW if slow else MANY
-        sample = partial(of_equals, name=name, n=n, times=0)
-        yield Cell(f"10 × 5 folds, {name}, n = {n}", sample, of_tests, runs)
-        sample = partial(of_fits, name=name, n=n)
-        yield Cell(f"own fits, {name}, n = {n}", sample, of_nested, FEW if n == 500 else runs)
-        for times in () if slow else (10, 100):
+        for times, way in ((0, "10 × 5 folds"), (10, "10 holdouts"), (100, "100 holdouts")):
             sample = partial(of_equals, name=name, n=n, times=times)
-            runs = FEW if times == 100 else MANY
-            yield Cell(f"{times} holdouts, {name}, n = {n}", sample, of_tests, runs)
+            yield Cell(f"{way}, {name}, n = {n}", sample, of_tests)
+        sample = partial(of_fits, name=name, n=n)
+        yield Cell(f"own fits, {name}, n = {n}", sample, of_nested, FEW)
+    for n in SIZES:
+        sample = partial(of_page, name="least squares", n=n)
+        yield Cell(f"page of 10 × 5 folds, n = {n}", sample, of_tests, FEW)
     for n, world in product(SIZES, ("equal", "unequal")):
         sample = partial(of_winner, n=n, equal=world == "equal")
-        yield Cell(f"best of six, {world}, n = {n}", sample, of_best, MANY)
+        yield Cell(f"best of six, {world}, n = {n}", sample, of_best, FEW)
