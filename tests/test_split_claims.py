@@ -101,7 +101,7 @@ def five_times_two_t(differences: np.ndarray) -> float:
 
 
 def test_five_times_two_folds_of_mlxtend_depend_on_which_draw_is_first():
-    """Its test has the right level, but takes one of ten differences."""
+    """Its numerator is one of ten differences."""
     way = MLXTEND["five times two folds"]
     differences = np.array(way["differences"])
     other_first = np.roll(differences, -2)

@@ -17,7 +17,7 @@ from evalkit.offline import splits
 from evalkit.parameters.reports import ValidationParameters
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.nested import NestedDraws, NestedFold, conservative_z
-from evalkit.statistics.significance import nadeau_bengio, paired_t
+from evalkit.statistics.significance import DifferenceByT, nadeau_bengio, paired_t
 from evalkit.studies import split_claims, validation
 from evalkit.studies.out_of_fold import LEARNER, MODELS, Validation
 from evalkit.studies.resplits import IN_HALF, TESTED_SHARE
@@ -142,6 +142,25 @@ def of_equals(rng: Generator, name: str, n: int, times: int) -> dict[str, float]
     }
 
 
+def of_halves(rng: Generator, name: str, n: int) -> dict[str, float]:
+    """Tests of two equal learners on two folds, drawn five times: Dietterich's t, as mlxtend has
+    it, and the corrected one.
+    """
+    x, label = rows(rng, n)
+    apart = []
+    for _ in range(5):
+        first, second = np.array_split(rng.permutation(n), 2)
+        for train, test in ((first, second), (second, first)):
+            values = [hits_of(name, own, label, train, test).mean() for own in (x[:, 0], x[:, 1])]
+            apart.append(values[0] - values[1])
+    within = np.square(np.diff(np.reshape(apart, (5, 2)))).mean() / 2
+    dietterich = DifferenceByT(apart[0], float(np.sqrt(within)), n=10, freedom=5, method="5 × 2 t")
+    return {
+        "called better": rejects(nadeau_bengio(apart, train=1, test=1).p_value),
+        "called better, Dietterich's t": rejects(dietterich.p_value),
+    }
+
+
 def hits_of(name: str, x: Floats, label: Ints, train: Ints, test: Ints) -> Floats:
     """1 for each test row that a learner of the training rows classifies correctly, else 0."""
     right = LEARNERS[name](x[train], label[train], x[test]) == label[test]
@@ -169,7 +188,7 @@ def nested(hits: Callable[[Ints, Ints], Floats], n: int, seed: int, label: Ints)
     """Nested cross-validation of ten draws of five folds. hits: of test rows, by a model of
     training rows.
     """
-    drawn = splits.k_fold(n, seed=seed, k=FOLDS, repeats=REPEATS, label=label).pairs
+    drawn = list(splits.k_fold(n, seed=seed, k=FOLDS, repeats=REPEATS, label=label).pairs)
     draws: list[NestedFold] = []
     for start in range(0, len(drawn), FOLDS):
         pairs = drawn[start : start + FOLDS]
@@ -263,6 +282,8 @@ def cells() -> Iterator[Cell]:
         for times, way in ((0, "10 × 5 folds"), (10, "10 holdouts"), (100, "100 holdouts")):
             sample = partial(of_equals, name=name, n=n, times=times)
             yield Cell(f"{way}, {name}, n = {n}", sample, of_tests)
+        sample = partial(of_halves, name=name, n=n)
+        yield Cell(f"5 × 2 folds, {name}, n = {n}", sample, {"called better": LEVEL})
         sample = partial(of_fits, name=name, n=n)
         yield Cell(f"own fits, {name}, n = {n}", sample, of_nested, FEW)
     for n in SIZES:
