@@ -92,6 +92,13 @@ def test_a_table_reads_as_text_in_a_terminal():
     assert piece.text.splitlines() == ["caption", "system     n ", "a          12", "long name  3 "]
 
 
+@pytest.mark.parametrize(("name", "kind"), [("bm25", "scroll"), ("x" * 40, "scroll wide")])
+def test_a_table_too_wide_to_stand_beside_a_figure_is_marked(name, kind):
+    difference = Cell("+0.013", "[−0.060, +0.086]", kind="one")
+    table = tables.table("caption", ["pair", "difference"], [[f"{name} − b", difference]])
+    assert table.html.startswith(f'<div class="{kind}"')
+
+
 def test_plain_has_no_nan_and_no_numpy():
     found = plain(
         {

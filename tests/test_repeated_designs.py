@@ -475,3 +475,68 @@ def test_copies_of_one_holdout_are_refused():
     one = one_split().assign(fold="a")
     with pytest.raises(InputError, match="got 2 copies of one: 'a', 'b'"):
         validation.read(pd.concat([one, one.assign(fold="b")]))
+
+
+# Labels that are texts, as caret writes them ---------------------------------------------------
+
+
+def caret(no: str = "no", yes: str = "yes") -> pd.DataFrame:
+    """caret's savePredictions of repeated folds: the classes, and a column of scores for each."""
+    table = repeated("Fold{fold}.Rep{repeat}")
+    names = {0: no, 1: yes}
+    return pd.DataFrame(
+        {
+            "pred": np.where(table["score"] > 0.5, yes, no),
+            "obs": table["label"].map(names),
+            no: 1 - table["score"],
+            yes: table["score"],
+            "rowIndex": table["id"],
+            "Resample": table["fold"],
+        }
+    )
+
+
+def accuracy(table: pd.DataFrame, **options: object) -> float:
+    study = validation.read(table, metrics="accuracy", **options)
+    return study.estimate(study.primary, study.systems[0]).value
+
+
+def test_labels_of_yes_and_no_give_the_values_of_1_and_0():
+    assert accuracy(caret()) == accuracy(repeated("Fold{fold}.Rep{repeat}"))
+
+
+@pytest.mark.parametrize("names", [("FALSE", "TRUE"), ("N", "Y"), ("No", "Yes")])
+def test_usual_pairs_of_labels_are_read(names):
+    table = repeated("Fold{fold}.Rep{repeat}")
+    labelled = table.assign(label=table["label"].map(dict(enumerate(names))))
+    assert accuracy(labelled) == accuracy(table)
+
+
+def test_classes_keep_their_names():
+    assert validation.read(caret()).examples.classes == ("no", "yes")
+
+
+def test_the_class_that_names_the_scores_is_the_one_they_are_of():
+    columns = "label=obs,fold=Resample,score=healthy"
+    of_first = accuracy(caret("healthy", "ill"), columns=columns)
+    of_second = accuracy(caret("healthy", "ill"), columns=columns.replace("healthy", "ill"))
+    assert of_first == of_second
+
+
+def test_scores_of_no_named_class_are_refused():
+    table = repeated("Fold{fold}.Rep{repeat}")
+    labelled = table.assign(label=table["label"].map({0: "healthy", 1: "ill"}))
+    with pytest.raises(InputError, match="must say which class the scores are of, got 'healthy'"):
+        validation.read(labelled)
+
+
+def test_a_third_text_is_refused():
+    table = caret()[["obs", "yes", "rowIndex", "Resample"]]
+    table.loc[table["rowIndex"] == 7, "obs"] = "maybe"
+    with pytest.raises(InputError, match="got 'maybe' as one of 3"):
+        validation.read(table, columns="label=obs,score=yes,fold=Resample,id=rowIndex")
+
+
+def test_texts_are_no_numbers_to_forecast():
+    with pytest.raises(InputError, match="obs must be a number, got 'yes'"):
+        validation.read(caret(), task="number")

@@ -1,5 +1,8 @@
 """The claims of a cross-validation (these models, such a learner), and the best of several."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,12 +21,9 @@ from evalkit.statistics.significance import nadeau_bengio, paired_t
 from evalkit.studies import out_of_fold, resplits, split_claims, validation
 from evalkit.studies.out_of_fold import HALVED, LEARNER, MODELS
 
-# Rows of 171 that GaussianNB classifies correctly more often than LinearDiscriminantAnalysis, in
-# ten random holdouts of 30 % of the first four columns of scikit-learn's breast cancer data, and
-# what mlxtend 0.25.0 says of them (paired_ttest_resampled, random_seed=1).
-GAINS = [-3, -4, -5, -4, 2, -5, -3, -1, -2, -6]
-TESTED, TRAINED = 171, 398
-MLXTEND = (-4.205605374309045, 0.002287632214487227)
+# What mlxtend says of two classifiers, and their differences on its resamples.
+MLXTEND = json.loads((Path(__file__).parent / "oracles" / "resamples.json").read_text("utf-8"))
+TESTED_SHARE = {"holdouts": 171 / 398, "ten folds": 1 / 9}  # of test to training rows
 
 SYSTEMS = [f"model{number}" for number in range(6)]
 
@@ -74,19 +74,47 @@ def test_the_value_of_the_learner_is_that_of_the_folds(study):
     assert row["high"] - row["value"] == pytest.approx(stats.t.ppf(0.975, 24) * error, abs=1e-10)
 
 
-def test_mlxtend_takes_resamples_for_independent():
-    gains = np.array(GAINS) / TESTED
-    plain = paired_t(gains)
-    assert gains.mean() / np.sqrt(gains.var(ddof=1) / 10) == pytest.approx(MLXTEND[0], abs=1e-10)
-    assert plain.p_value == pytest.approx(MLXTEND[1], abs=1e-10)
+@pytest.mark.parametrize("way", TESTED_SHARE)
+def test_mlxtend_takes_resamples_for_independent(way):
+    plain = paired_t(MLXTEND[way]["differences"])
+    assert plain.p_value == pytest.approx(MLXTEND[way]["p"], abs=1e-10)
 
 
-def test_the_same_resamples_are_corrected_for_shared_training_rows():
-    gains = np.array(GAINS) / TESTED
-    corrected = nadeau_bengio(gains, train=TRAINED, test=TESTED)
-    t = MLXTEND[0] / np.sqrt(1 + 10 * TESTED / TRAINED)
+@pytest.mark.parametrize("way", TESTED_SHARE)
+def test_the_same_resamples_are_corrected_for_shared_training_rows(way):
+    share = TESTED_SHARE[way]
+    corrected = nadeau_bengio(MLXTEND[way]["differences"], train=1, test=share)
+    t = MLXTEND[way]["statistic"] / np.sqrt(1 + 10 * share)
     assert corrected.p_value == pytest.approx(2 * stats.t.sf(abs(t), 9), abs=1e-10)
-    assert corrected.p_value > 0.05 > MLXTEND[1]
+
+
+def test_holdouts_that_mlxtend_calls_different_do_not_tell():
+    way = MLXTEND["holdouts"]
+    corrected = nadeau_bengio(way["differences"], train=398, test=171)
+    assert corrected.p_value > 0.05 > way["p"]
+
+
+def five_times_two_t(differences: np.ndarray) -> float:
+    """Dietterich's t: the first difference by the mean variance within the five draws."""
+    within = np.square(np.diff(differences.reshape(5, 2))).ravel() / 2
+    return float(differences[0] / np.sqrt(within.mean()))
+
+
+def test_five_times_two_folds_of_mlxtend_depend_on_which_draw_is_first():
+    """Its numerator is one of ten differences."""
+    way = MLXTEND["five times two folds"]
+    differences = np.array(way["differences"])
+    other_first = np.roll(differences, -2)
+    assert five_times_two_t(differences) == pytest.approx(way["statistic"], abs=1e-10)
+    assert five_times_two_t(other_first) < 2 * way["statistic"]
+
+
+def test_the_corrected_t_of_five_times_two_folds_takes_all_differences():
+    differences = np.array(MLXTEND["five times two folds"]["differences"])
+    error = np.sqrt((1 / 10 + 1) * differences.var(ddof=1))
+    p = 2 * stats.t.sf(abs(differences.mean()) / error, 9)
+    for order in (differences, np.roll(differences, -2)):
+        assert nadeau_bengio(order, train=1, test=1).p_value == pytest.approx(p, abs=1e-10)
 
 
 # The two claims

@@ -560,6 +560,7 @@ def paragraph(text: Cell | str) -> Html:
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a long table that are not folded
 LONG = 40  # characters of a row's head: one with more has several lines
+HALF = 62  # characters of a line that fit beside a figure
 Head = Cell | str
 
 
@@ -685,7 +686,23 @@ def _html(
         f"<tbody>{''.join(body)}</tbody>"
     )
     box = f' id="{place}"' if place else ""
-    return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
+    kind = "scroll wide" if _least_width(columns, rows) > HALF else "scroll"
+    return f'<div class="{kind}"{box}><table class="metrics">{inner}</table></div>'
+
+
+def _least_width(columns: Sequence[Cell], rows: Sequence[Sequence[Cell]]) -> int:
+    """The characters of a line of the table where every cell that may break does so."""
+    return sum(
+        max(_longest_part(cell) for cell in cells) for cells in zip(columns, *rows, strict=True)
+    )
+
+
+def _longest_part(cell: Cell) -> int:
+    """The characters of the longest part of a cell that stays on one line."""
+    limits = cell.limits or ""
+    if "one" in cell.kind:
+        return len(f"{cell.text} {limits}")
+    return max(map(len, [*cell.text.split(" "), limits]))
 
 
 def slice_cell(group: str, value: object, link: str = "") -> Cell:

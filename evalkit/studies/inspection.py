@@ -307,7 +307,7 @@ def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
         folds.columns_of(features, p)
     if p.features is not None or not parts:
         return Inspection("a table to fit on")
-    layout = folds.layouts_of(parts, p.columns)[0]
+    layout = folds.layouts_of(parts, p)[0]
     if not _read(of, parts):
         return Inspection("out-of-fold predictions", layout.printed_columns)
     read = folds.predictions(parts, p)

@@ -179,6 +179,11 @@ class ColumnLayout:
         """The layout without the columns of a role."""
         return replace(self, columns=tuple(c for c in self.columns if c.role != role))
 
+    def with_field(self, role: str, field: Field) -> Self:
+        """The layout with another column, or other rules, for a role."""
+        columns = [replace(c, field=field) if c.role == role else c for c in self.columns]
+        return replace(self, columns=tuple(columns))
+
     @property
     def only_system(self) -> str:
         """The name of the only system, if no column and no file names it: its column, or what the

@@ -20,8 +20,9 @@ from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, split_names
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Predictions, validation
-from evalkit.reading.matching.samples import SampledTable
+from evalkit.reading.matching.samples import TRUTH, SampledTable
 from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import ColumnRule, Field, Precision, RoleColumn
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids
@@ -247,13 +248,15 @@ def predictions(
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
     """
     _refuse_too_long(parts, p, reading)
-    rows = aligned.read(parts, layouts_of(parts, p.columns))
+    rows = aligned.read(parts, layouts_of(parts, p))
+    label = rows.shared_values["label"]
+    target = _two_classes(rows, label) if isinstance(label, Coded) else _classes(label, p.task)
     id = Ids(tables.one_array(rows.id)) if "id" in rows.columns else None
     unmatched = (Exclusion(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else ()
     examples = _examples(
         rows,
         rows.shared_values,
-        _classes(rows.shared_values["label"], p.task),
+        target,
         rows.columns,
         id=id,
         score=rows.predictions_of("score"),
@@ -300,11 +303,46 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     return TWO.of(rows.locate, rows.columns["label"], row, got)
 
 
-def layouts_of(parts: Sequence[InputPart], chosen: Mapping[str, str]) -> list[aligned.ColumnLayout]:
+def _two_classes(rows: aligned.Aligned, label: Coded) -> Target:
+    """The classes of labels that are texts, such as no and yes, the one that the scores are of
+    last: the class that names the only column of scores, else the usual one.
+
+    Raises InputError for one or more than two classes, and if it is unclear what the scores are of.
+    """
+    if len(label.names) != 2:
+        return _numbered(label.code, label.names)
+    labels = outcomes.label_texts(rows, "label", [label])
+    scores = [column.field.column for column in rows.layout.predictions["score"]]
+    named = scores[0] if len(scores) == 1 and scores[0] in label.names else None
+    try:
+        pair = outcomes.two_labels(labels, named, "")
+    except outcomes.UnclearPositive:
+        part = rows.table.blocks[0].part
+        first, second = label.names
+        raise roles_of.refused(
+            part.name, "unclear_class", column=labels.column, first=first, second=second
+        ) from None
+    classes = (pair.negative, pair.positive)
+    return label.among(classes), classes
+
+
+def layouts_of(
+    parts: Sequence[InputPart], p: reports.ValidationParameters
+) -> list[aligned.ColumnLayout]:
     """The columns of each part by role. Raises InputError for parts with different columns."""
-    layouts = [_layout_of(part, chosen) for part in parts]
+    layouts = [_layout_of(part, p.columns) for part in parts]
     aligned.refuse_other_columns(parts, layouts)
-    return layouts
+    label = layouts[0].fields["label"].column
+    if p.task == NUMBER or not _holds_texts(parts[0], label):
+        return layouts
+    texts = Field(label, rules.NAME, canonical_label)
+    return [layout.with_field("label", texts) for layout in layouts]
+
+
+def _holds_texts(part: InputPart, label: str) -> bool:
+    """True if the labels in a column are texts, such as no and yes, or false and true."""
+    (sample,) = SampledTable.of(part, {"label": label}).exact("label")
+    return sample.numbers is None or sample.labels <= TRUTH.keys()
 
 
 def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayout:
@@ -396,7 +434,7 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
     same_id = np.diff(e.id.code[order]) == 0
-    facts = {"label": rows.shared_values["label"]}
+    facts = {"label": e.names}
     if e.group is not None:
         facts["group"] = e.group.texts
     for role, values in facts.items():

@@ -505,7 +505,7 @@ def _binary(
     positive.
     """
     labels = rows.shared_values["label"]
-    pair = two_labels(_label_texts(rows, "label", [labels]), positive, part.name)
+    pair = two_labels(label_texts(rows, "label", [labels]), positive, part.name)
     is_positive = np.array(labels.names) == pair.positive  # for each distinct label
     actual = is_positive[labels.code].astype(np.int64)
     score = rows.predictions_of("score")
@@ -544,7 +544,7 @@ class LabelTexts:
     first_cell: Callable[[Sequence[str]], LabelCell]
 
 
-def _label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
+def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
     """The distinct texts of a role, from rows in memory.
 
     columns: the column of the role, if all systems share it; else that of each system.
@@ -704,8 +704,8 @@ def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     first = rows.predictions[rows.systems[0]]
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = rows.predictions_of("predicted")
-    actual_texts = _label_texts(rows, "label", [labels])
-    predicted_texts = _label_texts(rows, "predicted", [*decisions.values()])
+    actual_texts = label_texts(rows, "label", [labels])
+    predicted_texts = label_texts(rows, "predicted", [*decisions.values()])
     classes = classes_of(actual_texts, predicted_texts, roles, part.name)
     score = {}
     predicted = {}
