@@ -535,31 +535,6 @@ def test_unclear_levels_are_unread_and_no_systems(study, names):
         study({"actual": ACTUAL} | quantiles)
 
 
-def long_levels(name: str, levels=(0.05, 0.5, 0.95)) -> pd.DataFrame:
-    """A table with one row per date and quantile."""
-    parts = [
-        pd.DataFrame({"date": DATES, "observed": ACTUAL, name: level, "predicted": NEAR + level})
-        for level in levels
-    ]
-    return pd.concat(parts)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        long_levels("quantile_level"),
-        long_levels("output_type_id"),
-        long_levels("quantile"),
-        long_levels("quantile_level", (5, 50, 95)),
-    ],
-    ids=["level", "hub", "quantile", "percentages"],
-)
-@pytest.mark.parametrize("parameters", [{}, {"columns": "forecast=predicted"}])
-def test_a_row_per_quantile_is_refused_with_the_way(study, table, parameters):
-    with pytest.raises(InputError, match="write one column per quantile"):
-        study(table, **parameters)
-
-
 def test_a_column_quantile_of_groups_is_no_level(study):
     assert [*study(ONE | {"quantile": np.arange(N) % 10 + 1}).systems] == ["forecast"]
 

@@ -2,12 +2,14 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from samples import ORACLES
 
 from evalkit.arrays import ParameterError
+from evalkit.drawing import curve_plots
 from evalkit.findings import kinds
 from evalkit.limits import Limits, Reading
 from evalkit.pages import rating_page
@@ -208,6 +210,30 @@ def test_each_of_many_horizons_has_its_loss_and_the_page_draws_it():
     value = frame[(frame["x"] == 3) & (frame["system"] == "a")]["value"].item()
     assert value == pytest.approx(third)
     assert "svg" in str(rating_page.horizon_plot(study).html)
+
+
+def test_horizons_are_whole_numbers_at_the_axis():
+    frame = read(windows(2), metrics="mae").by_horizon.rename(columns={"value": "y"})
+    _, axes = plt.subplots(squeeze=False)
+    curve_plots.panels([curve_plots.Panel(frame, "", "")], axes)
+    ticks = axes.flat[0].get_xticks()
+    plt.close("all")
+    assert {1, 2} <= {*ticks} == {*np.round(ticks)}
+
+
+@pytest.mark.parametrize("name", ["day", "week", "month"])
+def test_a_part_of_the_calendar_is_the_time_of_each_series_and_system(name):
+    series = [days(seed=i, unique_id=f"s{i}").drop(columns="ds") for i in range(2)]
+    table = pd.concat([one.assign(**{name: range(40)}) for one in series], ignore_index=True)
+    long = table.assign(id=table.index).melt(["id", "unique_id", name, "y"], ["a", "b"])
+    long = long.rename(columns={"variable": "model", "value": "forecast"})
+    study = rating.read(long, columns={"actual": "y"})
+    assert study.timing.columns.time == name
+    assert study.unit_name == "time"
+
+
+def test_a_part_of_the_calendar_that_rows_of_a_series_share_is_no_time():
+    assert read(days().drop(columns="ds").assign(day=[*range(20)] * 2)).timing is None
 
 
 def test_times_are_counted_where_rows_share_them():

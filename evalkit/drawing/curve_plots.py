@@ -125,6 +125,8 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> dict[str, Any]:
     if panel.reference is not None:
         x_ends, y_ends = panel.reference
         ax.plot(x_ends, y_ends, **REFERENCE)
+    if panel.lines["x"].dtype.kind == "i":
+        ax.locator_params(axis="x", integer=True)  # no tick at 1.5 steps
     ylabel = shorten(panel.ylabel, YLABEL)
     ax.set(xlabel=panel.xlabel, ylabel=ylabel, title=panel_title(panel.title, ax))
     ax.grid(**GRID)

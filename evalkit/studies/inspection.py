@@ -23,6 +23,7 @@ from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, 
 from evalkit.reading.inputs.forecasts import ForecastTable
 from evalkit.reading.inputs.rows import ListOptions, RankingInput
 from evalkit.reading.matching import commands, proposal
+from evalkit.reading.matching.quantile_rows import with_row_per_forecast
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
 from evalkit.reading.tables import sources
@@ -251,7 +252,7 @@ def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
         return Inspection()
     attributes = reports.attributes(p.segments, p.unit)
     given = ForecastTable(
-        parts,
+        with_row_per_forecast(parts, p.columns, USUAL.reading),
         outcomes.FORECASTS,
         p.columns,
         systems=p.systems,

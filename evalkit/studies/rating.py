@@ -45,6 +45,7 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
 from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.reading.matching import commands, distribution_columns
+from evalkit.reading.matching.quantile_rows import with_row_per_forecast
 from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart
@@ -116,7 +117,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     p = p.with_defaults(SAMPLE) if p.preds is None else p
     chosen = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    parts = sources.parts(p.preds, p.header, limits.reading)
+    parts = with_row_per_forecast(
+        sources.parts(p.preds, p.header, limits.reading), p.columns, limits.reading
+    )
     forecasts = ForecastTable(
         parts,
         outcomes.FORECASTS,

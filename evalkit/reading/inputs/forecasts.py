@@ -10,7 +10,7 @@ from evalkit.reading.inputs.time_columns import TimeColumns, time_columns
 from evalkit.reading.matching import proposal
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.matching.distribution_columns import distributions, leveled, numbered
-from evalkit.reading.matching.samples import ColumnSample, SampledTable
+from evalkit.reading.matching.samples import ColumnSample, SampledTable, samples_of
 from evalkit.reading.tables import columns as roles_of, parts, rules
 
 
@@ -42,11 +42,8 @@ class ForecastTable(PredictionTable):
     @cached_property
     def layouts(self) -> list[ColumnLayout]:
         """The columns of each part that are read. Raises InputError for columns that could have the
-        same role in the distribution of a system, and for a table with a row per quantile.
+        same role in the distribution of a system.
         """
-        part = self.parts[0]
-        if column := proposal.levels_in_rows(self.sample):
-            raise roles_of.refused(part.name, "levels_in_rows", column=column)
         layouts = super().layouts
         if self.proposal is not None:
             self._refuse_rivals(self.proposal)
@@ -123,7 +120,13 @@ class ForecastTable(PredictionTable):
     @cached_property
     def time_columns(self) -> TimeColumns | None:
         """The columns of time; None without one."""
-        return time_columns(self._other_columns, self.horizon or self._unread_horizon)
+        systems = {
+            column.field.column for column in self.layouts[0].columns if column.role == "system"
+        }
+        system = next(
+            (column for column in samples_of(self.parts[0]) if column.name in systems), None
+        )
+        return time_columns(self._other_columns, self.horizon or self._unread_horizon, system)
 
     @property
     def _unread_horizon(self) -> str | None:

@@ -14,6 +14,7 @@ from evalkit.numbers import counted
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.matching.column_names import comparable
+from evalkit.reading.matching.proposal import are_distinct
 from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables.table import Coded
 
@@ -49,11 +50,14 @@ class Unordered(NamedTuple):
     rows: int | None = None
 
 
-def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> TimeColumns | None:
+def time_columns(
+    columns: Collection[ColumnSample], horizon: str | None, system: ColumnSample | None
+) -> TimeColumns | None:
     """The columns of time among those without another use, by their names; None without a column of
     times.
 
-    A year or another part of a calendar is a time if no two rows share it.
+    A year or another part of a calendar is a time if no two rows of one system, series, horizon and
+    cutoff share it. system: the column of systems; None without one.
     """
     names = usual("time_series")
 
@@ -62,14 +66,17 @@ def time_columns(columns: Collection[ColumnSample], horizon: str | None) -> Time
         for name in names[use]:
             yield from (column.name for column in columns if comparable(column.name) == name)
 
-    calendar = {column.name for column in columns if not column.is_distinct}
+    series = next(named("series"), "")
+    cutoff = next(named("cutoff"), "")
+    others = [column for column in columns if column.name in (series, horizon, cutoff)]
+    if system is not None:
+        others.append(system)
+    by_name = {column.name: column for column in columns}
     times = [name for name in named("time") if name != horizon]
-    times += [name for name in named("calendar") if name not in calendar]
+    times += [name for name in named("calendar") if are_distinct(by_name[name], *others)]
     if not times:
         return None
-    return TimeColumns(
-        times[0], next(named("series"), ""), horizon or "", next(named("cutoff"), "")
-    )
+    return TimeColumns(times[0], series, horizon or "", cutoff)
 
 
 def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:

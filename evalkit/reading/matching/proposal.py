@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, ParameterError, ratio
+from evalkit.arrays import Bools, InputError, ParameterError, ratio
+from evalkit.limits import USUAL
 from evalkit.metrics.predictive import DEVIATION, MEAN, MEMBER, is_ensemble
-from evalkit.names import control_of, usual
+from evalkit.names import control_of
 from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.matching.column_names import (
     AMOUNTS,
@@ -33,6 +34,7 @@ from evalkit.reading.matching.distribution_columns import (
     numbered,
     system_key,
 )
+from evalkit.reading.matching.quantile_rows import levels_in_rows, with_row_per_forecast
 from evalkit.reading.matching.samples import (
     ANSWERS,
     FEW,
@@ -44,7 +46,7 @@ from evalkit.reading.matching.samples import (
     differing,
     samples_of,
 )
-from evalkit.reading.tables.columns import facts, is_number
+from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart
 
@@ -873,26 +875,6 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     return with_distributions(table, replace(proposal, predictions=predictions), stated)
 
 
-def levels_in_rows(table: SampledTable) -> str:
-    """The column with the level of the quantile that each row holds, in tables with a row per
-    quantile; "" without one, or if the user gives it a role.
-    """
-    for column in table.columns:
-        name = column.snake_case_name
-        if name not in usual("distributions")["levels"] or column.name in table.chosen.values():
-            continue
-        numbers = {float(text) for text in {*column.texts} if is_number(text)}
-        if name in ("quantile_level", "output_type_id"):
-            levels = {number for number in numbers if 0 < number < 100}
-            holds_levels = True
-        else:  # quantile and tau may be any numbers: all must be levels that repeat
-            levels = {number for number in numbers if 0 < number < 1}
-            holds_levels = levels == numbers and 2 * len(levels) <= len(column.cells)
-        if holds_levels and len(levels) > 1:
-            return column.name
-    return ""
-
-
 def draws_around_their_centre(table: SampledTable) -> dict[str, DistributionColumns]:
     """The key of a system -> its draws, by their cells: numbered columns such as A_0, A_1 and A_2
     beside a column A that is their mean or median in every row. Others may be systems as well.
@@ -1251,21 +1233,32 @@ class Way(NamedTuple):
         return not self.needs_choice and snake_case(actual) in RATINGS
 
 
+def _with_row_per_forecast(part: InputPart) -> InputPart:
+    """A table with a row per quantile as its forecasts; other parts, and those that are refused, as
+    they are.
+    """
+    try:
+        return with_row_per_forecast([part], {}, USUAL.reading)[0]
+    except InputError:
+        return part
+
+
 def ways(part: InputPart) -> list[Way]:
     """The ways to read a part: the closest report first, and those that need a choice last."""
-    table = SampledTable.of(part, {})
     possible = []
-    for propose in REPORTS.values():
-        first = propose(table)
+    for report, propose in REPORTS.items():
+        shown = _with_row_per_forecast(part) if report == "rating" else part
+        first = propose(SampledTable.of(shown, {}))
         for choice in first.choices:
             # once the columns are chosen, the systems may still be unclear
-            second = propose(SampledTable.of(part, choice.columns, choice.systems))
+            second = propose(SampledTable.of(shown, choice.columns, choice.systems))
             for second_choice in second.choices:
                 both = Choice(choice.columns, second_choice.systems or choice.systems)
-                proposal = propose(SampledTable.of(part, both.columns, both.systems))
+                proposal = propose(SampledTable.of(shown, both.columns, both.systems))
                 if proposal.is_complete:
                     possible.append(Way(proposal, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
-    if any(way.forecasts_ratings for way in possible) and not table.named("rank"):
+    has_ranks = bool(SampledTable.of(part, {}).named("rank"))
+    if any(way.forecasts_ratings for way in possible) and not has_ranks:
         possible.sort(key=lambda way: way.proposal.report == "ranking")
     return sorted(possible, key=lambda way: way.needs_choice)
