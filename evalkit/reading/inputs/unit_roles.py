@@ -730,17 +730,13 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
         raise refused(part.name, "matrix", columns=", ".join(values))
     for column in table.texts:
         if column in described and are_named_after(values, column.labels):
-            raise refused(
-                part.name, "predictions", column=column.name, systems=written([*values])
-            )
+            raise refused(part.name, "predictions", column=column.name, systems=written([*values]))
     columns = {column.name: column for column in table.columns}
     # beside shares only, which may be probabilities, other columns may be the answer too
     are_shares = all(name in columns and columns[name].is_share for name in values)
     suspects = columns if are_shares else [name for name in values if name in columns]
     wrong = [name for name in suspects if columns[name].is_of_predictions]
-    classes = [
-        column for column in table.texts if len(column.labels) > 1 and not column.says_truth
-    ]
+    classes = [column for column in table.texts if len(column.labels) > 1 and not column.says_truth]
     for first, second in combinations(classes, 2):
         # one predicts the other, unless it is a copy
         if first.labels == second.labels and first.cells != second.cells:
