@@ -71,6 +71,22 @@ def test_curves_equal_scikit_learn():
     np.testing.assert_allclose(v.lift(c), gain.y[1:] / gain.x[1:])
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40),
+    st.floats(0, 1),
+)
+def test_recall_at_a_rate_is_scikit_learns_curve_read_by_interp(data, rate):
+    score, label = map(np.array, zip(*data, strict=True))
+    negatives = int((label == 0).sum())
+    if 0 < negatives < len(label):
+        x, y, _ = metrics.roc_curve(label, score, drop_intermediate=False)
+        for at in (rate, round(rate * negatives) / negatives):  # between points, and on one
+            recall = v.recall_at_rate(count(score, label), at)
+            assert recall == pytest.approx(np.interp(at, x, y), abs=1e-12)
+    else:
+        assert np.isnan(v.recall_at_rate(count(score, label), rate))
+
+
 def test_another_base_rate_moves_precision_and_leaves_roc():
     c = v.at_base_rate(EIGHT, 0.05)
     np.testing.assert_allclose(v.roc_curve(c).x, v.roc_curve(EIGHT).x)

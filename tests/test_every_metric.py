@@ -81,6 +81,7 @@ CUTS = {
     "precision@": 0.1,
     "recall@": 0.1,
     "lift@": 0.1,
+    "recall@fpr": 0.1,
 }
 EVERY = [
     lookup.MetricAtK(
@@ -235,6 +236,7 @@ SMOOTHED = (
     "precision@0.1",
     "recall@0.1",
     "lift@0.1",
+    "recall@fpr0.1",
 )
 
 

@@ -580,6 +580,46 @@ def test_the_effects_of_a_depth_are_those_of_a_weight():
         assert moved.sum() == pytest.approx(0, abs=1e-9)
 
 
+def two_normal_systems(rng, positives, negatives):
+    """Rows of two systems whose scores are normal, one standard deviation higher for positives."""
+    label = np.repeat([1, 0], [positives, negatives])
+    common = rng.normal(0, 1, len(label))
+    scores = [0.7 * common + 0.7 * rng.normal(0, 1, len(label)) + label for _ in range(2)]
+    return [Rows(label, score, 0.5) for score in scores]
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(400, 200), (50, 1000)])
+def test_limits_of_recall_at_a_rate_cover_it_and_their_test_keeps_its_level(positives, negatives):
+    """5 % of 200 negatives are 10, so that the rows above the threshold are few."""
+    rng = np.random.default_rng(66)
+    metric = lookup.find_metric("recall@fpr0.05", "counts")
+    recall = stats.norm.sf(stats.norm.isf(0.05) - 1 / np.sqrt(0.98))
+    runs = 200
+    covered = rejected = 0
+    for _ in range(runs):
+        first, second = two_normal_systems(rng, positives, negatives)
+        e = estimate(metric, first)
+        covered += e.low <= recall <= e.high
+        rejected += compare(metric, first, second).p_value < 0.05
+    assert covered / runs > 0.91
+    assert rejected / runs < 0.09
+
+
+def test_the_effects_on_recall_at_a_rate_add_up_to_0():
+    rng = np.random.default_rng(5)
+    label = (rng.random(400) < 0.3).astype(np.int64)
+    for digits in (0, 1, 9):
+        sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, digits), 0.5)
+        for name in ("recall@fpr0.01", "recall@fpr0.3"):
+            moved = lookup.find_metric(name, "counts").effects(sample).influence
+            assert moved.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_recall_at_a_rate_below_one_false_positive_has_the_lower_limit_0():
+    sample, _ = two_normal_systems(np.random.default_rng(6), 80, 50)
+    assert estimate(lookup.find_metric("recall@fpr0.01", "counts"), sample).low == 0
+
+
 def test_a_gap_is_not_certain_where_few_rows_agree():
     label = np.array([1, 1, 1] + [0] * 60)
     a, b = (np.concatenate([[70.0, 71.0, 72.0], np.roll(np.arange(60.0), turn)]) for turn in (0, 7))

@@ -80,11 +80,10 @@ def test_a_name_of_something_beside_the_metrics_is_told_where_it_stands(structur
 
 
 def with_cut(metric) -> str:
-    """The metric's name, with the cut-off 1 if it must have one: precision@1, f^1."""
-    base = metric.before_cut.rstrip("@")
+    """The metric's name, with a cut-off if it must have one: precision@1, f^1, recall@fpr0.5."""
     if metric.cut != "must":
-        return base
-    return f"{base}1" if "^" in metric.name else f"{base}@1"
+        return metric.name
+    return f"{metric.before_cut}{min(metric.most, 1)}"
 
 
 @pytest.mark.parametrize("structure", lookup.TABLES)

@@ -370,6 +370,28 @@ def test_verdicts_between_models_on_either_side_are_of_the_models():
     assert dict(rates) == {"new": 0.875, "old": 0.125}
 
 
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize(
+    "names", ["winner_model_a winner_model_b winner_tie", "win_a win_b win_tie"]
+)
+def test_verdicts_may_be_columns_of_0_and_1(tmp_path, file, names):
+    sides = zip(names.split(), ["A", "B", "tie"], strict=True)
+    flags = {name: [int(verdict == side) for verdict in VERDICTS] for name, side in sides}
+    table = pd.DataFrame({"prompt_id": PROMPTS, **flags})
+    rates = ek.significance(saved(table, tmp_path, file)).estimates.set_index("system")["value"]
+    assert dict(rates) == {"A": 0.625, "B": 0.375}
+    of_models = ek.significance(table.assign(model_a="new", model_b="old")).estimates
+    assert dict(of_models.set_index("system")["value"]) == {"new": 0.625, "old": 0.375}
+    with pytest.raises(InputError, match=r"row 1: columns .* must have one 1 in each row, got"):
+        ek.significance(table.assign(**{names.split()[1]: 1 - table[names.split()[1]]}))
+
+
+def test_verdicts_of_two_games_are_refused_with_the_way():
+    games = {"g1_winner": ["model_1", "model_2", "tie"], "g2_winner": ["model_1", "tie", "tie"]}
+    with pytest.raises(InputError, match="write one row for each of them"):
+        ek.significance(pd.DataFrame({"model_1": "x", "model_2": "y", **games}))
+
+
 def test_verdicts_between_more_than_two_models_are_refused():
     table = pd.DataFrame({"model_a": list("xxyy"), "model_b": list("yzzz"), "winner": "model_a"})
     with pytest.raises(InputError, match="must name the same two models in each row, got 3"):

@@ -218,3 +218,125 @@ def test_an_item_that_a_user_chose_twice_is_relevant_once():
 def test_a_largest_value_that_is_the_sum_of_the_others_beside_zeros_is_read():
     frame = pd.DataFrame({"actual": [0, 0, 0, 0, 0, 0, 1, 2, 7, 10], "forecast": 0.0})
     assert ek.rating(frame, metrics="mae").estimates["value"].iloc[0] == 2
+
+
+# Kinds of tables that were read as another one
+
+SEVENTY = [f"intent_{i % 70}" for i in range(280)]
+TARGETS = np.linspace(0, 1, ROWS).round(2)
+PASSED = [str(i % 3 > 0) for i in range(ROWS)]
+FAILED = [str(i % 4 > 0) for i in range(ROWS)]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("read", "columns", "message"),
+    [
+        (
+            ek.classification,
+            {"target": TARGETS, "prediction": (TARGETS * 0.9 + 0.03).round(4)},
+            "prediction must hold classes of the label, got '0.*'; the rating report",
+        ),
+        (
+            ek.classification,
+            {"label": ['["a", "b"]', '["a"]'] * (ROWS // 2), "predicted": ['["a"]'] * ROWS},
+            "label must hold one class per row, got .* for each label",
+        ),
+        (
+            ek.rating,
+            {"x": SHARE, "y": SHARE[::-1], "w": SHARE / 2, "h": SHARE / 3, "score": SHARE},
+            "no column for the actual",
+        ),
+        (
+            ek.significance,
+            {
+                "label": ["ant", "bee"] * (ROWS // 2),
+                "ant %": 100 * SHARE,
+                "bee %": 100 - 100 * SHARE,
+            },
+            "'label' looks like an answer or a prediction",
+        ),
+        (
+            ek.significance,
+            {"day": [f"d{i}" for i in range(ROWS)], "Qobs": SHARE, "Qsim": SHARE + 0.01},
+            "'Qobs' looks like an answer and 'Qsim' like predictions of it",
+        ),
+        (
+            ek.significance,
+            {
+                "user_id": range(ROWS),
+                "treatment": [0, 1] * (ROWS // 2),
+                "clicked": [0, 1, 1, 1] * (ROWS // 4),
+            },
+            "'treatment' looks like the arm of an A/B test: evalkit",
+        ),
+        (
+            ek.significance,
+            {
+                "visitor": QUERY,
+                "group": ["A", "B"] * (ROWS // 2),
+                "bought": [0, 1, 1, 1] * (ROWS // 4),
+            },
+            "'group' looks like the arm of an A/B test: evalkit",
+        ),
+        (
+            ek.significance,
+            {"dataset": QUERY, "a": [rf"\textbf{{{x}}}" for x in SHARE], "b": SHARE},
+            r"a must hold numbers, got '\\\\textbf",
+        ),
+        (
+            ek.significance,
+            {"dataset": QUERY, "a": [f"**{x}**" for x in SHARE], "b": SHARE},
+            r"a must hold numbers, got '\*\*0",
+        ),
+    ],
+)
+def test_what_would_be_another_table_is_refused(read, columns, message, suffix):
+    with pytest.raises(InputError, match=message):
+        read(as_read(pd.DataFrame(columns), suffix))
+
+
+@pytest.mark.parametrize(
+    ("read", "columns", "systems"),
+    [
+        (ek.classification, {"intent": SEVENTY, "predicted_intent": SEVENTY}, ["predicted_intent"]),
+        (
+            ek.significance,
+            {"task_id": range(ROWS), "codex": PASSED, "gpt4": FAILED},
+            ["codex", "gpt4"],
+        ),
+        (
+            ek.significance,
+            {"segment": range(ROWS), "transformer": SHARE, "rnn": SHARE[::-1], "google": SHARE / 2},
+            ["google", "rnn", "transformer"],
+        ),
+        (
+            ek.significance,
+            {
+                "env": np.repeat(["ant", "bee", "cow", "dog", "emu"], 2 * ROWS // 5),
+                "seed": [*range(ROWS // 5)] * 10,
+                "algo": np.tile(np.repeat(["ppo", "sac"], ROWS // 5), 5),
+                "return": RNG.random(2 * ROWS),
+            },
+            ["ppo", "sac"],
+        ),
+        (
+            ek.ranking,
+            {
+                "request_id": np.repeat(range(ROWS // 4), 4),
+                "ad_id": [f"a{i}" for i in range(ROWS)],
+                "pctr": SHARE,
+                "click": [0, 1, 0, 0] * (ROWS // 4),
+            },
+            None,
+        ),
+    ],
+)
+def test_names_of_further_fields_are_read(read, columns, systems):
+    study = read(pd.DataFrame(columns))
+    assert systems is None or sorted(study.systems) == systems
+
+
+def test_a_dict_of_columns_of_predictions_is_no_dict_of_arms():
+    with pytest.raises(InputError, match="no column for the arm"):
+        ek.interleaving({"label": [0, 1] * 20, "score": [*SHARE[:40]]})

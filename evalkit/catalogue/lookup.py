@@ -65,6 +65,10 @@ NAME_AND_CUT = re.compile(
 NAME_WITH_NUMBER = re.compile(
     r"(?P<before>\D+?)[\W_]*(?:(?<![a-z])(?:at|k)[\W_]*)*(?P<number>\d+(?:\.\d+)?)(?P<after>\D*)"
 )
+# what stands behind the @ of a metric at a false positive rate: fpr0.01, fpr = 1%, 0.01 FPR
+AT_RATE = re.compile(
+    r"(?i)(?P<fpr>fpr)?\s*=?\s*((?P<number>\d*\.?\d+)\s*(?P<percent>%)?)?\s*(?(fpr)|fpr)"
+)
 LONG = 7  # letters of a word in which a wrong one can be told from another metric
 CLOSE = 0.8  # how alike two such words must be, for difflib: 1 is equal
 TABLE = RANKINGS
@@ -148,6 +152,13 @@ def _spellings(name: str) -> Iterator[Spelling]:
     if match is None:
         return
     base, sign, cut = match.group("base", "sign", "cut")
+    at_rate = AT_RATE.fullmatch(cut or "")
+    if at_rate:
+        rate = at_rate["number"]
+        if at_rate["percent"]:
+            rate = f"{float(rate) / 100:g}"
+        yield Spelling(_letters(f"{base}fpr"), rate)
+        return
     if sign == "@":
         # the metric may be one that needs a cut-off, or one that may have it
         yield Spelling(_letters(f"{base}@"), cut)
@@ -439,12 +450,11 @@ def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
     if takes_any_number and (k is None or not 0 < k <= metric.most):
         between = f"a number above 0 and at most {metric.most:,}"
         example = 0.5
-        if metric.most <= 1:  # a share
-            example = 0.9
-        elif metric.most < 100:  # a percentage
+        if 1 < metric.most < 100:  # a percentage
             example = 90
         raise ParameterError(
-            f"metrics: {metric.name} needs {between}, such as {metric.name}@{example}, got {name!r}"
+            f"metrics: {metric.name} needs {between}, "
+            f"such as {metric.before_cut}{example}, got {name!r}"
         )
     if k == 0:
         raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")

@@ -91,8 +91,9 @@ class Metric:
 
     @property
     def before_cut(self) -> str:
-        """The part of the name before k: ndcg@, pass^."""
-        return self.name if self.name.endswith("^") else f"{self.name}@"
+        """The part of the name before k: ndcg@, pass^, recall@fpr."""
+        has_sign = "@" in self.name or self.name.endswith("^")
+        return self.name if has_sign else f"{self.name}@"
 
     @property
     def uses_decisions(self) -> bool:

@@ -397,6 +397,37 @@ class TopPrecision(Depth):
         return ratio(hits - self.share(c) * precision, selected_rows.rows)
 
 
+@dataclass(frozen=True)
+class RecallAtRate(ScoreKind):
+    """The recall at a false positive rate. rate: that rate, above 0 and below 1."""
+
+    rate: float = 0.1
+
+    def influence_table(self, c: Counts) -> Floats:
+        """The influence on the recall of a positive (first row) and of a negative (second row) at
+        each threshold; shape (2, thresholds).
+
+        A positive above the cut-off is a hit. A negative above it moves the cut-off up, so that the
+        recall falls by the slope of the ROC curve, which is measured from half of the rate to one
+        and a half of it; for rates above ½ as far to either side as the end of the curve allows.
+        """
+        false_positive_rate = ratio(c.fp, c.negatives)
+        rate_before = ratio(c.fp - c.negative, c.negatives)
+        # 1 above the cut-off, 0 below it; of the negatives at the cut-off the part above it
+        selected = np.where(
+            c.negative > 0,
+            np.clip(ratio(self.rate - rate_before, false_positive_rate - rate_before), 0, 1),
+            false_positive_rate <= self.rate,
+        )
+        half_width = min(self.rate, 1 - self.rate) / 2
+        around = [self.rate - half_width, self.rate, self.rate + half_width]
+        lower, recall, higher = curves.recall_at_rate(c, around)
+        slope = ratio(higher - lower, 2 * half_width)
+        of_positives = ratio(selected - recall, c.positives)
+        of_negatives = -slope * ratio(selected - self.rate, c.negatives)
+        return np.array([of_positives, of_negatives])
+
+
 def youden(recall: float, false_positive_rate: float) -> float:
     """Youden's J: recall − false positive rate."""
     return recall - false_positive_rate

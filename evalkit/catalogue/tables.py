@@ -276,6 +276,11 @@ def _value_of_top_rows(c: Counts, k: float, function: Callable[[Counts], Floats]
     return float(function(curves.at_depth(c, rows)))
 
 
+def _recall_at_rate(rate: float) -> scores.RecallAtRate:
+    """The kind of the recall at a false positive rate."""
+    return scores.RecallAtRate(partial(curves.recall_at_rate, rate=rate), rate=rate)
+
+
 def _auc_within_units(importance: Importance) -> Ratio:
     """The mean of the AUC of the units, weighted by their importance; a unit of a single class is
     left out.
@@ -376,6 +381,7 @@ COUNTS = metric_table(
         "precision@": _of_top_rows("precision@", scores.TopPrecision, counts.precision),
         "recall@": _of_top_rows("recall@", scores.TopRecall, counts.recall),
         "lift@": _of_top_rows("lift@", scores.Depth, curves.lift),
+        "recall@fpr": numbered("recall@fpr", "counts", _recall_at_rate),
         "predicted_rate": PREDICTED_RATE,
         "gauc": GAUC,
         "gauc_positives": _auc_within_units(_positives),

@@ -182,6 +182,32 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
+def recall_at_rate(c: Counts, rate: ArrayLike) -> Floats:
+    """The recall at a false positive rate, on the ROC curve whose points are joined by straight
+    lines; shape of `rate`, which holds rates of 0 to 1. Undefined if a class has no row.
+
+    Where the curve is vertical it is the upper end, the largest recall with this rate. Of tied
+    scores at the rate a part is predicted positive. Equals scikit-learn's roc_curve, read by
+    numpy's interp.
+
+    >>> from evalkit.metrics.counts import count
+    >>> c = count([0.9, 0.8, 0.7, 0.6, 0.5, 0.5], [1, 0, 1, 0, 1, 0])
+    >>> recall_at_rate(c, [0, 1 / 3, 5 / 6]).round(4).tolist()
+    [0.3333, 0.6667, 0.8333]
+    """
+    rate = np.asarray(rate, dtype=np.float64)
+    if not (c.positives and c.negatives):
+        return np.full(rate.shape, np.nan)
+    roc = roc_curve(c)
+    # the last point of this rate or a lower one, and the one after it
+    before = np.searchsorted(roc.x, rate, side="right") - 1
+    after = np.minimum(before + 1, len(roc.x) - 1)
+    distance = roc.x[after] - roc.x[before]
+    share = np.nan_to_num(ratio(rate - roc.x[before], distance))
+    recalls: Floats = roc.y[before] + share * (roc.y[after] - roc.y[before])
+    return recalls
+
+
 def at_base_rate(c: Counts, rate: float) -> Counts:
     """The counts reweighted to base rate `rate`: the negatives get another weight.
 

@@ -885,7 +885,10 @@ class InterleavingParameters(Compared, Resources):
 
 
 # names of columns, not of arms
-COLUMNS_OF_USERS = {"arm", "variant", "user", "user_id"}
+COLUMNS_OF_USERS = {
+    *("arm", "variant", "user", "user_id", "query", "item"),
+    *("label", "y_true", "target", "actual", "score", "y_score", "y_pred", "forecast"),
+}
 
 
 def _is_array(value: Any) -> bool:

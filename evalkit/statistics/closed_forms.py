@@ -298,6 +298,23 @@ def precision_of_picked(
     return wilson(float(precision * effective_rows), effective_rows, level=level)
 
 
+def correlated_difference(first: Estimate, second: Estimate, correlation: float) -> Estimate:
+    """first − second of two values of the same rows, with limits from those of both by MOVER.
+
+    correlation: of the two values. n: that of the first value. Zou 2008, doi:10.1093/aje/kwn104.
+
+    >>> e = correlated_difference(wilson(56, 70), wilson(49, 70), 0.5)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (0.1, -0.002, 0.202)
+    """
+    below_first, above_first = first.reach
+    below_second, above_second = second.reach
+    value = first.value - second.value
+    low = value - _distance_of_difference(below_first, above_second, correlation)
+    high = value + _distance_of_difference(above_first, below_second, correlation)
+    return Estimate(value, low, high, first.level, first.n, MOVER)
+
+
 def divided(difference: Estimate, divisor: Estimate) -> Estimate:
     """A difference / a divisor above 0, with limits from those of both by MOVER on the log scale,
     on which the quotient is a difference.

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats
+from evalkit.arrays import Bools, Floats, ratio
 from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Combined, Harmonic, MetricAtK
@@ -184,6 +184,32 @@ def compare_independent_orders(
         options,
         interval_of=interval_methods.ranged_t_of_table,
         n=first.n + second.n,
+    )
+
+
+def compare_recalls_at_rate(
+    first: ScoreStatistic, second: ScoreStatistic, options: Options
+) -> Comparison:
+    """The difference of two recalls at a false positive rate on the same rows, by MOVER of their
+    limits with the correlation of their influence values; p is that of the inverted interval.
+
+    t of the difference rejects too often if few false positives are expected, as the influence of
+    a negative then rests on few of them.
+    """
+    errors = np.array([first.spread.error, second.spread.error])
+    error_of_difference = first.difference_spread(second).error
+    covariance = (errors @ errors - error_of_difference**2) / 2
+    correlation = float(np.clip(np.nan_to_num(ratio(covariance, errors.prod())), -1, 1))
+
+    def interval(level: float) -> Estimate:
+        """The difference with its limits at this level."""
+        at_level = replace(options, level=level)
+        return closed_forms.correlated_difference(
+            estimate(first, at_level), estimate(second, at_level), correlation
+        )
+
+    return significance.by_limits(
+        interval, level=options.level, unit=options.unit, method=closed_forms.MOVER
     )
 
 
@@ -546,6 +572,10 @@ DELONG_OR_NEWCOMBE = (
 )
 WILSON_OF_TOP_ROWS = "Wilson, with the variance of rows that enter and leave"
 MOVER_OF_LIFT = "MOVER of Wilson's limits of precision and base rate"
+MOVER_AT_RATE = (
+    "MOVER of Wilson's limits of the recall, and of the recall at Wilson's limits of the false "
+    "positive rate"
+)
 MOVER_OF_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 MOVER_OF_PARTS = (
     "MOVER of the limits of each class or label; t on the logit scale, of F1 by the jackknife, "
@@ -648,6 +678,7 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, MOVER_OF_LIFT),
     Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, WILSON_OF_TOP_ROWS),
     Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, MOVER_OF_LIFT),
+    Rule(scores.RecallAtRate, PLAIN_ROWS, interval_methods.recall_at_rate, MOVER_AT_RATE),
     Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, MOVER_OF_RATES),
     Rule(
         scores.Decision,
@@ -747,6 +778,12 @@ TESTS: tuple[Rule[Test], ...] = (
         WELCH_OF_ROWS,
     ),
     Rule(scores.Depth, PLAIN_ROWS, methods.welch_or_kurtosis_t, DELTA_BY_KURTOSIS),
+    Rule(
+        scores.RecallAtRate,
+        PLAIN_ROWS,
+        compare_recalls_at_rate,
+        "the test that inverts MOVER of both intervals, with their correlation",
+    ),
     Rule(scores.Order, PLAIN_ROWS, methods.t_of_rows, "t on the influence of each row"),
     Rule(
         scores.Gap, PLAIN_ROWS, methods.two_gaps, f"{WELCH_OF_ROWS}, half a row added to each cell"

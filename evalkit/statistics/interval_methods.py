@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import ratio
 from evalkit.catalogue import kinds, score_kinds
 from evalkit.catalogue.metric import MetricAtK
-from evalkit.metrics import influence
+from evalkit.metrics import curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
@@ -711,6 +711,29 @@ def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
         picked.hits, picked=picked.rows, total=total, border=picked.border, level=options.level
     )
     return replace(estimate, value=statistic.value, n=int(total))
+
+
+def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """The recall at a false positive rate, with limits from Wilson's of the recall and from the
+    recall at Wilson's limits of the rate, by MOVER: positives and negatives are independent.
+
+    The threshold of the rate lies between the scores of two negatives. The value takes the lower
+    one, the lower limit the higher one, which is a negative further away; with few expected false
+    positives it is 0.
+    """
+    kind = statistic.kind
+    assert isinstance(kind, score_kinds.RecallAtRate)
+    table = kind.score_table(statistic.tables)
+    value = statistic.value
+    recall = intervals.wilson(value * table.positives, table.positives, level=options.level)
+    rate = intervals.wilson(kind.rate * table.negatives, table.negatives, level=options.level)
+    lowest_rate = rate.low - ratio(1.0, table.negatives)
+    lower, higher = curves.recall_at_rate(table, [max(lowest_rate, 0.0), rate.high])
+    if lowest_rate < 0:
+        lower = 0.0
+    reach_of_rate = np.array([value - lower, higher - value])
+    low, high = intervals.recovered(value, recall.reach, reach_of_rate)
+    return Estimate(value, low, high, options.level, int(table.total), closed_forms.MOVER)
 
 
 def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:

@@ -750,6 +750,8 @@ def classes_of(
             f"{predicted_texts}; write both in the same way"
         )
     classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
+    if not scores:
+        _refuse_values_as_classes(labels, predicted)
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first_cell(unknown)
@@ -764,6 +766,24 @@ def classes_of(
         place, name = predicted.first_cell(unknown)
         raise InputError(f"{place}: {predicted.column} must be one of the classes, got {name!r}")
     return tuple(classes)
+
+
+def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None:
+    """Raise InputError for lists of labels in a cell, and for predictions that are fractions beside
+    labels that are numbers: these are forecasts.
+    """
+    lists = [name for name in labels.counts if name.startswith("[") and name.endswith("]")]
+    if lists:
+        place, name = labels.first_cell(lists)
+        raise roles_of.refused(place, "list_of_labels", column=labels.column, cell=name)
+    names = [*labels.counts, *predicted.counts]
+    if not all(map(is_number, names)):
+        return
+    unknown = predicted.counts.keys() - labels.counts.keys()
+    fractions = [name for name in unknown if not float(name).is_integer()]
+    if fractions:
+        place, name = predicted.first_cell(fractions)
+        raise roles_of.refused(place, "forecasts_as_classes", column=predicted.column, cell=name)
 
 
 def one_class(where: str, column: str, name: str) -> InputError:

@@ -33,12 +33,13 @@ SHOWN = 3  # wrong cells that a message lists
 # LOOKS: texts that are meant as values: numbers with signs, units, notes and ranges, and verdicts
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
-_SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[])? *[<>~≈=$€£*]*"  # of np.float64(0.5), (0.5)
+# of np.float64(0.5), (0.5), \textbf{0.5}, **0.5**, <b>0.5</b>
+_SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[]|\\[a-z]+[{]|<[a-z]+>)? *[<>~≈=$€£*_]*"
 _IMAGINARY = rf" *[-+] *{_ONE} *[ij]"  # of 0.5+0j
 _UNIT = r"(%|ms|s|sec|min|€|[$]|£|k|m|mn|bn|mio|tsd)"
 LOOKS = (
-    rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *|{_IMAGINARY})?{_UNIT}? *[)\]]?"
-    rf" *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *"
+    rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *|{_IMAGINARY})?{_UNIT}? *([)\]}}]|</[a-z]+>)?"
+    rf" *([*_†‡§↑↓$]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *"
     rf"|{'|'.join(CELLS['verdicts'])})$"
 )
 _REPEATS = frozenset(("draw", "split"))

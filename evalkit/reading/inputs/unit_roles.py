@@ -4,7 +4,7 @@ What the user says decides first, then the usual names, then the cells.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -520,6 +520,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     """
     part = columns.table.parts[0]
     refuse_answers(part, [column.name for column in roles.values])
+    refuse_users(roles)
     if free.totals:
         labels = [column for column in columns.of_kind("text") if column.distinct]
         if labels:
@@ -727,18 +728,52 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     described = [column for column in table.columns if "aside" not in uses_of(column.name)]
     if any({*values} == {*column.texts} for column in described):
         raise refused(part.name, "matrix", columns=", ".join(values))
+    for column in table.texts:
+        if column in described and are_named_after(values, column.labels):
+            raise refused(part.name, "predictions", column=column.name, systems=written([*values]))
     columns = {column.name: column for column in table.columns}
     # beside shares only, which may be probabilities, other columns may be the answer too
     are_shares = all(name in columns and columns[name].is_share for name in values)
     suspects = columns if are_shares else [name for name in values if name in columns]
     wrong = [name for name in suspects if columns[name].is_of_predictions]
-    classes = [column for column in table.texts if len(column.labels) > 1]
+    classes = [column for column in table.texts if len(column.labels) > 1 and not column.says_truth]
     for first, second in combinations(classes, 2):
         # one predicts the other, unless it is a copy
         if first.labels == second.labels and first.cells != second.cells:
             wrong.append(first.name)
     if wrong:
         raise refused(part.name, "predictions", column=wrong[0], systems=written([*values]))
+
+
+def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
+    """True if each of several labels is in one of as many names and in no other, as in those of
+    columns of class probabilities.
+
+    >>> are_named_after(["% bee", "% ant"], {"ant", "bee"}), are_named_after(["a", "b"], {"x", "y"})
+    (True, False)
+    """
+    if not 1 < len(labels) == len(names):
+        return False
+    names_of_label = [[name for name in names if label.lower() in name.lower()] for label in labels]
+    return all(len(matching) == 1 for matching in names_of_label) and (
+        len({matching[0] for matching in names_of_label}) == len(names)
+    )
+
+
+def refuse_users(roles: UnitRoles) -> None:
+    """Raise InputError for users of an A/B test, with the command of the report that reads them, if
+    the arm would be a system or what users did would be that of one system.
+    """
+    part = roles.table.parts[0]
+    way = next((way for way in ways(part) if way.proposal.report == "interleaving"), None)
+    if way is None or way.needs_choice:
+        return
+    arm = way.proposal.columns["arm"]
+    values = [column.name for column in roles.values]
+    if arm in values or len(values) == 1:
+        raise refused(
+            part.name, "users", arm=arm, way=invocation(part, way), systems=written(values)
+        )
 
 
 def refuse_files(roles: UnitRoles, largest: int) -> None:

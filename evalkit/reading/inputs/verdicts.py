@@ -15,6 +15,7 @@ from evalkit.arrays import InputError
 from evalkit.findings import kinds
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import SignificanceParameters
+from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.matching.verdict_columns import (
     FIRST,
     PLAIN,
@@ -22,9 +23,12 @@ from evalkit.reading.matching.verdict_columns import (
     TIES,
     Layout,
     layout_of,
+    model_columns,
     plain,
+    verdicts_beside,
 )
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Source
 from evalkit.reading.tables.rules import row_suffix
 
@@ -78,11 +82,27 @@ def with_win_shares(
         return parts, p
     layout = layout_of(first)
     if layout is None:
+        _refuse_several_verdicts(first)
         return parts, p
     shares = [_win_shares(part, layout) for part in parts]
     systems = tuple(dict.fromkeys(name for part in shares for name in part.systems))
     metrics = p.metrics or (METRIC,)
     return shares, replace(p, systems=systems, metrics=metrics)
+
+
+def _refuse_several_verdicts(part: InputPart) -> None:
+    """Raise InputError for several columns of verdicts between the models of a row, such as those
+    of two games in which the sides are exchanged.
+    """
+    if part.layout is not None or part.cluster_session is not None:
+        return
+    models = model_columns(part)
+    if not models:
+        return
+    verdicts = verdicts_beside(SampledTable.of(part, {}), models)
+    if len(verdicts) > 1:
+        listed = roles_of.listed(map(repr, verdicts))
+        raise roles_of.refused(part.name, "several_verdicts", columns=listed)
 
 
 def _win_shares(part: InputPart, layout: Layout) -> WinShares:
@@ -94,7 +114,11 @@ def _win_shares(part: InputPart, layout: Layout) -> WinShares:
     roles: ByRole = {f"column {name}": name for name in part.columns}
     loaded = part.load(roles, {})
     cells = {name: loaded[f"column {name}"] for name in part.columns}
-    verdicts = [text or "" for text in cells[layout.verdict].to_pylist()]
+    if layout.has_flags:
+        flags = [cells[name].to_pylist() for name in layout.verdicts]
+        verdicts = _verdicts_of_flags(part, layout, flags)
+    else:
+        verdicts = [text or "" for text in cells[layout.verdicts[0]].to_pylist()]
     models = [cells[name].to_pylist() for name in layout.models]
     systems = _systems(part, layout, verdicts, models)
     wins = np.full(len(verdicts), 0.5)  # of the first system
@@ -116,7 +140,7 @@ def _win_shares(part: InputPart, layout: Layout) -> WinShares:
         else:
             raise _refused(part, layout, systems, text, row + 1)
         wins[row] = float(winner == systems[0])
-    of_verdicts = (layout.verdict, *layout.models)
+    of_verdicts = (*layout.verdicts, *layout.models)
     others = {name: cells[name] for name in part.columns if name not in of_verdicts}
     table = pa.table({**others, systems[0]: wins, systems[1]: 1 - wins})
     return WinShares(
@@ -129,6 +153,25 @@ def _win_shares(part: InputPart, layout: Layout) -> WinShares:
         systems=systems,
         ties=sum(plain(text) in TIES for text in verdicts),
     )
+
+
+def _verdicts_of_flags(
+    part: InputPart, layout: Layout, flags: Sequence[Sequence[str | None]]
+) -> list[str]:
+    """The verdict of each row from columns of 0 and 1: a, b or tie. Raises InputError for a row
+    that has not one 1.
+
+    flags: the cells of these columns.
+    """
+    verdicts = []
+    for row, cells in enumerate(zip(*flags, strict=True), start=1):
+        won = [canonical_label(cell or "") in ("1", "true") for cell in cells]
+        if won.count(True) != 1:
+            columns = roles_of.listed(map(repr, layout.verdicts))
+            problem = roles_of.sentence("no_winner", columns=columns, cells=list(cells))
+            raise InputError(f"{part.name}, row {row}: {problem}")
+        verdicts.append(("a", "b", "tie")[won.index(True)])
+    return verdicts
 
 
 def _systems(
@@ -181,7 +224,7 @@ def _refused(
     return roles_of.refused(
         part.name,
         "no_verdict",
-        column=layout.verdict,
+        column=layout.verdicts[0],
         systems=roles_of.listed(map(repr, systems)),
         cell=text,
         at=row_suffix(row),
@@ -193,7 +236,7 @@ def columns_of(parts: Sequence[InputPart]) -> dict[str, str]:
     layouts = [part.layout_of_verdicts for part in parts if isinstance(part, WinShares)]
     if not layouts:
         return {}
-    return {"verdicts": ", ".join([layouts[0].verdict, *layouts[0].models])}
+    return {"verdicts": ", ".join([*layouts[0].verdicts, *layouts[0].models])}
 
 
 def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:

@@ -93,6 +93,8 @@ def snake_case(name: str) -> str:
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name)
     split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
+    # a letter for what is measured, and whether it was: Qobs, ysim
+    split = re.sub(r"(?i)^([a-z])(obs|sim|pred|true)$", r"\1_\2", split)
     return re.sub(r"\W+", "_", comparable(split)).strip("_")
 
 

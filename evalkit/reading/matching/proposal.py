@@ -274,7 +274,7 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
         if same_classes := [column for column in others if column.labels == decisions[0].labels]:
             return same_classes
     # classes as texts only: whole numbers under the names of models may be anything else
-    texts = [column for column in decided_by_models(table) if column.numbers is None]
+    texts = [column for column in decided_classes(table) if column.numbers is None]
     if same_classes := [column for column in candidates if is_decided(column, texts)]:
         return same_classes
     if with_probabilities := [column for column in candidates if class_columns(table, column)]:
@@ -313,6 +313,13 @@ def decided_by_models(table: SampledTable) -> list[ColumnSample]:
     return [column for column in table.columns if column.names_model and column.holds_labels]
 
 
+def decided_classes(table: SampledTable) -> list[ColumnSample]:
+    """The columns that are called after models and hold classes other than true and false, which
+    may say whether each model passed.
+    """
+    return [column for column in decided_by_models(table) if not column.says_truth]
+
+
 def is_decided(label: ColumnSample, decisions: Sequence[ColumnSample]) -> bool:
     """True if the labels are exactly the classes that models decided for, and the column is not one
     of the decisions.
@@ -343,7 +350,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     they are flags, and texts of two values that every score tells apart.
     """
     columns = [column for column in table.columns if not column.is_bookkeeping]
-    decisions = decided_by_models(table)
+    decisions = decided_classes(table)
     if decided := [column for column in columns if is_decided(column, decisions)]:
         return sorted(decided, key=lambda column: agreement(column, decisions[0]), reverse=True)
     flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
@@ -432,8 +439,14 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
         return by_name
     if by_forecasts := candidates_by_forecasts(table):
         return by_forecasts
-    # a usual name that nothing predicts counts less than what models could forecast
-    return [] if actual_guesses(table) else by_name
+    # a usual name that nothing predicts counts less than what models could forecast, and beside x
+    # y is a coordinate
+    return [] if actual_guesses(table) or has_axis(table) else by_name
+
+
+def has_axis(table: SampledTable) -> bool:
+    """True if a column is called x, beside which y may be a coordinate."""
+    return any(column.snake_case_name == "x" for column in table.columns)
 
 
 def is_usual_name(table: SampledTable, actual: ColumnSample) -> bool:
@@ -446,13 +459,17 @@ def is_usual_name(table: SampledTable, actual: ColumnSample) -> bool:
 
 def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bool:
     """True if a column that is named as a prediction, or after a model, is near one of the
-    candidates; also if there is no such column.
+    candidates, or beside a column x, with which y may be a coordinate, also correlated with it;
+    also if there is no such column.
     """
     named = [column for column in table.numeric if column.is_model or column.says_prediction]
     predictions = [column for column in named if column not in candidates]
     if not predictions:
         return True
-    return any(is_near(actual, prediction) for actual in candidates for prediction in predictions)
+    fits_actual = is_forecast if has_axis(table) else is_near
+    return any(
+        fits_actual(actual, prediction) for actual in candidates for prediction in predictions
+    )
 
 
 def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
@@ -495,8 +512,11 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
 
 
 def is_measured(column: ColumnSample) -> bool:
-    """True for numbers whose name does not say that they are an id, a time, a split or the like."""
-    return column.numbers is not None and not uses_of(column.name) & NO_METRICS
+    """True for numbers whose name does not say that they are an id, a time, a split or the like,
+    and that do not count the rows.
+    """
+    is_no_measure = bool(uses_of(column.name) & NO_METRICS) or column.counts_rows
+    return column.numbers is not None and not is_no_measure
 
 
 def may_forecast(actual: ColumnSample, column: ColumnSample) -> bool:

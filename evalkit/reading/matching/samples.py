@@ -32,7 +32,7 @@ POSITIVE_OF = {
     for negative, positive in AFFIRMATIVE
     for written_as in (str.lower, str.capitalize, str.upper)
 }
-ANSWER_WORDS = frozenset(("actual", "gold", "observed", "true", "truth"))
+ANSWER_WORDS = frozenset(("actual", "gold", "obs", "observed", "true", "truth"))
 ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "target", "label"}
 # the words of predictions that columns of values per unit never have; these may have score
 PREDICTED = frozenset(usual("predictions")["plain"])
@@ -114,6 +114,11 @@ class ColumnSample:
         return any(self.labels <= pair for pair in POSITIVE_OF)
 
     @property
+    def says_truth(self) -> bool:
+        """True if the cells are true or false."""
+        return self.labels <= {*TRUTH}
+
+    @property
     def is_share(self) -> bool:
         """True for numbers of 0 to 1 that are not all 0 and 1."""
         inside = bool(len(self.finite)) and self.finite.min() >= 0 and self.finite.max() <= 1
@@ -134,6 +139,11 @@ class ColumnSample:
     def numbers_rows(self) -> bool:
         """True for whole numbers that all differ, as the numbers of rows do."""
         return self.is_whole and self.is_distinct and len(self.cells) > FEW
+
+    @property
+    def counts_rows(self) -> bool:
+        """True for whole numbers without a gap that all differ, as a count of the rows."""
+        return self.numbers_rows and np.ptp(self.finite) + 1 == len(self.cells)
 
     @property
     def says_prediction(self) -> bool:
@@ -169,13 +179,14 @@ class ColumnSample:
 
     @property
     def holds_labels(self) -> bool:
-        """True for at most 50 texts or whole numbers, of which each comes twice on average, unless
+        """True for texts, or at most 50 whole numbers, of which each comes twice on average, unless
         there are only two.
         """
         classes = len(self.labels)
         is_repeated = classes <= 2 or 2 * classes <= len(self.cells)
         is_fraction = self.numbers is not None and not self.is_whole
-        return 0 < classes <= MOST_CLASSES and is_repeated and not is_fraction
+        are_few = self.numbers is None or classes <= MOST_CLASSES
+        return classes > 0 and are_few and is_repeated and not is_fraction
 
     def is_completed_by(self, other: "ColumnSample") -> bool:
         """True if the name of the other column is this one with a word of a prediction before or

@@ -18,6 +18,8 @@ PLAIN = frozenset(("a", "b"))  # names of sides that could also name something e
 _MODELS = rf"({'|'.join(USES['system'])})_?"
 FIRST_NAMES = re.compile(_MODELS + "(a|1|left|first)")
 SECOND_NAMES = re.compile(_MODELS + "(b|2|right|second)")
+# winner_model_a, win_b and winner_tie: columns of 0 and 1, one for each side
+FLAG_OF_SIDE = re.compile(rf"({'|'.join(WINNERS | {'win', 'wins', 'won'})})_(?P<side>\w+)")
 
 
 def plain(text: str) -> str:
@@ -28,12 +30,18 @@ def plain(text: str) -> str:
 
 
 class Layout(NamedTuple):
-    """The columns of a table of verdicts: the one of verdicts, and those that name the two models
-    of a row, if there are any.
+    """The columns of a table of verdicts: the one of verdicts, or columns of 0 and 1 that say
+    whether the first side won, the second, and perhaps whether they tied; and those that name the
+    two models of a row, if there are any.
     """
 
-    verdict: str
+    verdicts: Sequence[str]
     models: Sequence[str]
+
+    @property
+    def has_flags(self) -> bool:
+        """True if columns of 0 and 1 hold the verdicts."""
+        return len(self.verdicts) > 1
 
 
 def layout_of(part: InputPart) -> Layout | None:
@@ -45,18 +53,43 @@ def layout_of(part: InputPart) -> Layout | None:
     if part.layout is not None or part.cluster_session is not None:
         return None
     table = SampledTable.of(part, {})
-    models = _model_columns(part)
-    verdicts = [
+    models = model_columns(part)
+    verdicts = _flags_of_sides(table)
+    if not verdicts:
+        verdicts = verdicts_beside(table, models)
+        if len(verdicts) != 1:
+            return None
+    values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
+    if values and not models:
+        return None
+    return Layout(verdicts, models)
+
+
+def verdicts_beside(table: SampledTable, models: Sequence[str]) -> list[str]:
+    """The columns that may hold verdicts. models: the columns that name the models of a row."""
+    return [
         column.name
         for column in table.columns
         if column.name not in models and _holds_verdicts(column, of_models=bool(models))
     ]
-    if len(verdicts) != 1:
-        return None
-    values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
-    if values and not models:
-        return None
-    return Layout(verdicts[0], models)
+
+
+def _flags_of_sides(table: SampledTable) -> list[str]:
+    """The columns of 0 and 1 that say which side won: of the first, of the second, and perhaps of a
+    tie; empty without both sides.
+    """
+    by_side: dict[str, str] = {}
+    for column in table.columns:
+        match = FLAG_OF_SIDE.fullmatch(column.snake_case_name)
+        if match and column.is_flag:
+            by_side[match["side"]] = column.name
+    columns = [
+        [name for side, name in by_side.items() if side in sides] for sides in (FIRST, SECOND, TIES)
+    ]
+    first, second, tie = columns
+    if len(first) == len(second) == 1 and len(tie) < 2:
+        return [*first, *second, *tie]
+    return []
 
 
 def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
@@ -75,7 +108,7 @@ def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
     return name in WINNERS and (of_models or len(winners) <= 2)
 
 
-def _model_columns(part: InputPart) -> list[str]:
+def model_columns(part: InputPart) -> list[str]:
     """The columns that name the first and the second model of each row; empty without both."""
     first = [name for name in part.columns if FIRST_NAMES.fullmatch(comparable(name))]
     second = [name for name in part.columns if SECOND_NAMES.fullmatch(comparable(name))]
