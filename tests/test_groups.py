@@ -14,14 +14,9 @@ from evalkit import __main__ as command
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
-from evalkit.statistics.groups import (
-    GroupEstimates,
-    GroupShares,
-    largest_gap,
-    level_of_each,
-    level_of_pairs,
-)
-from evalkit.statistics.intervals import Estimate, mean_t
+from evalkit.statistics.groups import GroupEstimates, GroupShares, level_of_each
+from evalkit.statistics.intervals import Estimate, mean_t, normal_quantile
+from evalkit.statistics.largest_gap import NormalGroups, largest_gap
 from evalkit.statistics.proportions import miettinen_nurminen
 from evalkit.studies import classification
 
@@ -118,11 +113,69 @@ def test_limits_do_not_collapse_where_no_row_is_a_hit() -> None:
     assert limits.high[0] > 0.1
 
 
-def test_the_level_of_pairs_is_that_of_the_studentised_range() -> None:
-    from scipy.stats import norm, studentized_range
+def test_equal_groups_are_told_apart_as_by_tukey_and_kramer() -> None:
+    from scipy.stats import studentized_range
 
-    quantile = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
-    assert level_of_pairs(0.95, 5) == pytest.approx(2 * norm.cdf(quantile) - 1, abs=1e-6)
+    spread = studentized_range.ppf(0.95, 5, np.inf)
+    value = np.array([0.0, 0.1, 0.2, 0.3, 1.0])
+    for factor, excluded in ((0.97, False), (1.03, True)):
+        groups = normal_groups(factor * spread * value)
+        assert np.isfinite(groups.reach(0.95).below) == excluded
+
+
+def normal_groups(value: Any) -> NormalGroups:
+    """Groups with independent errors of 1."""
+    count = len(value)
+    rng = np.random.default_rng(1)
+    return NormalGroups.from_errors(np.asarray(value), np.ones(count), np.eye(count), rng)
+
+
+def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
+    groups = normal_groups([0.0, 1.0, 9.0, 10.0])
+    assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
+
+
+def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
+    groups = normal_groups([0.0, 4.0, 10.0])
+    assert groups.closest(12.0).tolist() == pytest.approx([-1, 4, 11])
+
+
+def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent() -> None:
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(200):
+        values = rng.normal((0, 3, 5, 8), 1)
+        known = GroupEstimates(
+            lambda group, level, values=values: normal_estimate(values[group], level), np.eye(4)
+        )
+        gap = largest_gap(known, 0.95, rng=np.random.default_rng(1))
+        assert gap is not None
+        held += gap.estimate.low <= 8 <= gap.estimate.high
+    assert held / 200 == pytest.approx(0.95, abs=0.03)
+
+
+def normal_estimate(value: float, level: float) -> Estimate:
+    """An estimate with an error of 1."""
+    z = normal_quantile(level)
+    return Estimate(value, value - z, value + z, level, 100, "")
+
+
+def test_two_groups_have_the_limits_of_their_pair() -> None:
+    shares = GroupShares(np.array([48.0, 28.0]), np.array([70.0, 80.0]))
+    gap = largest_gap(shares, 0.95, rng=np.random.default_rng(1))
+    pair = shares.differences(0.95)
+    assert gap is not None
+    assert gap.estimate.low == pytest.approx(pair.low[0, 1])
+    assert gap.estimate.high == pytest.approx(pair.high[0, 1])
+
+
+def test_the_limits_of_a_group_beside_itself_do_not_count() -> None:
+    shares = GroupShares(np.array([500.0, 505.0]), np.array([1000.0, 1010.0]))
+    gap = largest_gap(shares, 0.95, rng=np.random.default_rng(1))
+    pair = shares.differences(0.95)
+    assert gap is not None
+    assert gap.estimate.high == pytest.approx(max(pair.high[0, 1], pair.high[1, 0]))
+    assert gap.estimate.high < pair.high[0, 0]
 
 
 def test_gaps_to_a_reference_hold_together() -> None:
@@ -133,21 +186,24 @@ def test_gaps_to_a_reference_hold_together() -> None:
 
 
 def test_the_largest_gap_of_equal_groups_reaches_from_0() -> None:
-    gap = largest_gap(GroupShares(np.full(4, 15.0), np.full(4, 30.0)), 0.95)
+    gap = largest_gap(
+        GroupShares(np.full(4, 15.0), np.full(4, 30.0)), 0.95, rng=np.random.default_rng(1)
+    )
     assert gap is not None
     assert gap.estimate.value == gap.estimate.low == 0
     assert gap.estimate.high > 0.2
 
 
 def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
-    assert largest_gap(GroupShares(np.array([1.0, 0.0]), np.array([2.0, 0.0])), 0.95) is None
+    shares = GroupShares(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
+    assert largest_gap(shares, 0.95, rng=np.random.default_rng(1)) is None
 
 
 def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
     estimates = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0])]
     unknown = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
     values = GroupEstimates(lambda group, level: [*estimates, unknown][group], np.eye(3))
-    gap = largest_gap(values, 0.95)
+    gap = largest_gap(values, 0.95, rng=np.random.default_rng(1))
     assert gap is not None
     assert np.isnan(gap.estimate.high)
 

@@ -318,6 +318,27 @@ def test_rows_that_are_not_in_memory_are_refused_by_name() -> None:
         rating.study_of(forecasts, limits)
 
 
+def series_rows() -> pd.DataFrame:
+    """Forecasts of one day after another."""
+    rng = np.random.default_rng(13)
+    actual = rng.normal(10, 1, 200)
+    frame = pd.DataFrame({"date": pd.date_range("2026-01-01", periods=200).astype(str)})
+    frame["actual"] = actual
+    frame["forecast"] = actual + rng.normal(0, 1, 200)
+    frame["shop"] = rng.choice([*"abc"], 200)
+    return frame
+
+
+def test_forecasts_of_a_series_are_refused_when_they_are_read() -> None:
+    with pytest.raises(ParameterError, match="slices: forecasts of a time series"):
+        ek.rating(series_rows(), metrics="mae", slices="shop")
+
+
+def test_forecasts_of_a_series_with_units_are_searched() -> None:
+    study = ek.rating(series_rows(), metrics="mae", slices="shop", unit="shop")
+    assert len(study.weak_slices()) == 0
+
+
 def test_losses_that_are_worse_if_high_are_weak_above_the_rest() -> None:
     rng = np.random.default_rng(11)
     shop = rng.choice([*"abcd"], 3000)

@@ -10,7 +10,11 @@ import pytest
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
+from evalkit.limits import Limits, Reading
+from evalkit.pages import as_json, page
+from evalkit.parameters.reports import RatingParameters
 from evalkit.statistics.winners import against_rest, highest, picked_p
+from evalkit.studies import rating
 
 ROOT = Path(__file__).parents[1]
 TEN = np.linspace(-1.0, 1.0, 10)
@@ -121,17 +125,7 @@ def test_a_slice_without_a_value_is_left_out_of_the_comparison() -> None:
 
 
 def test_slices_that_share_units_are_not_compared_with_each_other():
-    rng = np.random.default_rng(4)
-    actual = rng.normal(size=80)
-    frame = pd.DataFrame(
-        {
-            "actual": actual,
-            "forecast": actual + rng.normal(size=80),
-            "user": np.arange(80) // 2,
-            "device": ["phone", "desk"] * 40,
-        }
-    )
-    study = ek.rating(frame, metrics="mae", unit="user", segments="device")
+    study = ek.rating(shared_units(), metrics="mae", unit="user", segments="device")
     for name in ("slices_against_rest", "picked_slices"):
         with pytest.raises(ParameterError, match="units have rows in several of them"):
             getattr(study, name)
@@ -150,3 +144,110 @@ def test_slices_of_whole_units_are_compared_with_each_other():
     )
     study = ek.rating(frame, metrics="mae", unit="user", segments="plan")
     assert len(study.slices_against_rest) == 2
+
+
+def test_the_page_says_which_slices_differ_and_corrects_the_picked_ones() -> None:
+    study = credit(systems="logistic")
+    shown = page.segments(study)
+    assert "each slice of age_band beside the others" in shown.html
+    assert "The lowest of 4 slices is" in shown.html
+    row = next(line for line in shown.text.splitlines() if line.startswith("<=25 "))
+    assert row.split()[-1] == "lower"
+
+
+def test_the_page_compares_the_difference_of_the_first_pair_too() -> None:
+    assert "forest − logistic: each slice of age_band" in page.segments(credit()).html
+
+
+def test_the_page_says_why_slices_are_not_compared() -> None:
+    study = ek.rating(shared_units(), metrics="mae", unit="user", segments="device")
+    text = page.segments(study).text
+    assert "Slices are not compared with each other" in text
+    assert "units have rows in several of them" in text
+
+
+def shared_units() -> pd.DataFrame:
+    """Forecasts of users with a row in each of two slices."""
+    rng = np.random.default_rng(4)
+    actual = rng.normal(size=80)
+    frame = pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(size=80)})
+    return frame.assign(user=np.arange(80) // 2, device=["phone", "desk"] * 40)
+
+
+def test_the_results_have_both_tables() -> None:
+    study = credit()
+    answers = as_json.answers(study)
+    assert answers["slices_against_rest"] == study.slices_against_rest.to_dict("records")
+    assert answers["picked_slices"] == study.picked_slices.to_dict("records")
+
+
+def test_the_results_lack_slices_that_are_not_independent() -> None:
+    study = ek.rating(shared_units(), metrics="mae", unit="user", segments="device")
+    assert "picked_slices" not in as_json.answers(study)
+
+
+def test_units_of_blocks_may_be_in_several_slices() -> None:
+    limits = Limits(reading=Reading(rows=30, shard=30, largest=30))
+    asked = {"preds": shared_units(), "metrics": "mae", "unit": "user", "segments": "device"}
+    study = rating.study_of(RatingParameters.from_raw(asked), limits)
+    with pytest.raises(ParameterError, match="units of blocks may have rows in several"):
+        _ = study.slices_against_rest
+
+
+def test_horizons_of_a_series_are_not_compared() -> None:
+    rng = np.random.default_rng(5)
+    day = np.repeat(pd.date_range("2026-01-01", periods=60).astype(str), 2)
+    frame = pd.DataFrame({"date": day, "horizon": [1, 2] * 60, "actual": rng.normal(size=120)})
+    frame["forecast"] = frame["actual"] + rng.normal(size=120)
+    study = ek.rating(frame, metrics="mae")
+    assert study.settings.segments == ("horizon",)
+    with pytest.raises(ParameterError, match="rows of a time series are correlated"):
+        _ = study.slices_against_rest
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "lowest accuracy.low >= 0.5 between age_band of logistic",
+        "highest accuracy.value <= 0.9 between age_band",
+        "no worse slice between age_band of forest",
+    ],
+)
+def test_rules_about_slices_that_are_kept(rule: str) -> None:
+    ek.check(credit(), rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("lowest accuracy.low >= 0.75 between age_band of logistic", "fail: logistic age_band"),
+        ("no worse slice between age_band", "fail: logistic age_band <=25"),
+    ],
+)
+def test_rules_about_slices_that_fail(rule: str, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        ek.check(credit(), rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "error"),
+    [
+        ("no worse slice between age", "no slices of 'age'.*columns of segments: age_band"),
+        ("lowest accuracy.low >= 0.5 between age", "no slices of 'age'"),
+        ("lowest roc_auc.low >= 0.5 between age_band", "the metric of slices must be one of"),
+        ("no worse slice between age_band of tree", "system.*tree"),
+        ("no worse slice age_band", "expected between, got 'age_band'"),
+    ],
+)
+def test_rules_about_slices_that_are_not_there_are_refused(rule: str, error: str) -> None:
+    with pytest.raises(ParameterError, match=error):
+        ek.check(credit(), rule)
+
+
+def test_a_rule_in_a_policy_takes_its_level(tmp_path: Path) -> None:
+    text = '[[rule]]\nthat = "lowest accuracy.low >= 0.5 between age_band of logistic"\n'
+    (tmp_path / "two.toml").write_text(f"level = 0.9\n{text}", encoding="utf-8")
+    judged = credit(gate=str(tmp_path / "two.toml")).gate
+    row = judged.statements.iloc[0]
+    assert row["rule_low"] > row["low"]
+    assert row["result"] == "pass"

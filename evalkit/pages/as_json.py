@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
 from evalkit import numbers, report
+from evalkit.arrays import ParameterError
 from evalkit.findings.kinds import Finding
 from evalkit.pages import first_screen
 from evalkit.parameters import cells
@@ -90,6 +92,10 @@ def answers(study: Study) -> dict[str, Any]:
         weak = study.weak_slices()
         detectable = study.detectable_slices()
         some |= records(weak_slices=weak, detectable_slices=detectable)
+    if len(study.by_segment):
+        with suppress(ParameterError):  # slices that are not independent
+            rest = study.slices_against_rest
+            some |= records(slices_against_rest=rest, picked_slices=study.picked_slices)
     return (some | {"weakest": vars(weakest)} if weakest else some) | {
         "answer": first_screen.answer(study),
         "primary": study.primary.label,

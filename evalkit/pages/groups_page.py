@@ -85,7 +85,7 @@ def _largest(study: Study, column: str) -> Html:
         rows.append([_head(str(metric)), *_largest_cells(part, places)])
     caption = (
         f"Largest gap between groups of {column}, {percent(study.settings.level)} intervals that "
-        f"hold for all pairs of groups"
+        f"allow for having picked both groups"
     )
     note = texts.said("groups.largest_note", margin=f"{study.settings.groups.margin:g}")
     return tables.table(caption, ["metric", *systems], rows, f"{note}{page.few(study)}")

@@ -36,7 +36,7 @@ from evalkit.numbers import (
     signed,
     signed_percent,
 )
-from evalkit.pages import pieces, texts
+from evalkit.pages import pieces, slice_comparison, texts
 from evalkit.studies import diagnostics, provenance
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.study import Study
@@ -513,6 +513,13 @@ def pair_names(comparisons: pd.DataFrame) -> list[str]:
 
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Study) -> Html:
+    """The primary metric by slice, and the headline pair's difference in each; then the slices of a
+    column beside each other.
+    """
+    return tables.stack([_by_segment(study), *slice_comparison.against_rest(study)])
+
+
+def _by_segment(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
     tested = "difference" in study.by_segment
     frame = drawn(study, study.by_segment)

@@ -1,11 +1,14 @@
 """Rules that a report must keep: `gate` states one, a policy file (TOML) several. They are parsed,
 never evaluated.
 
-    rule       = value | gap | difference | "none of severity" SEVERITY | "none of code" CODE
-               | "no severe finding" | "no weak slice" | "trusted"
+    rule       = value | gap | picked | difference | "none of severity" SEVERITY
+               | "none of code" CODE | "no severe finding" | "no weak slice"
+               | "no worse slice between" COLUMN, then "of" SYSTEM | "trusted"
     value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER,
                  then "of" SYSTEM and "in every" COLUMN
     gap        = "gap" value "between" COLUMN, then "of" SYSTEM: of the largest gap of its groups
+    picked     = ("highest" | "lowest") value "between" COLUMN, then "of" SYSTEM: of this slice of a
+                 column of segments, corrected for having been picked
     difference = METRIC ("better" | "not worse" | "better or equivalent"),
                  then "than" SYSTEM, "within" NUMBER, "of" SYSTEM and "in every" COLUMN
 
@@ -43,6 +46,7 @@ CODE = re.compile(r"EK[0-9]{0,3}\*?")
 HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 SIGNS = (">=", "<=")
 VERDICTS = ("better or equivalent", "better", "not worse")
+PLACES = ("highest", "lowest")
 SEVERITIES = [*Severity]  # each with those before it
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 NOT_DECIDED = "not decided"  # never kept, whatever `on_cannot_tell` says
@@ -110,10 +114,24 @@ class Bound(Claim):
 
 
 @dataclass(frozen=True)
-class GapBound(Bound):
+class ColumnBound(Bound):
+    """What a number of all groups or slices of a column together must be."""
+
+
+@dataclass(frozen=True)
+class GapBound(ColumnBound):
     """What the largest gap between the groups of a column must be: `gap recall.high <= 0.05 between
     sex`.
     """
+
+
+@dataclass(frozen=True)
+class PickedBound(ColumnBound):
+    """What the highest or the lowest of the slices of a column must be, corrected for having been
+    picked: `lowest accuracy.low >= 0.7 between shop`. place: highest or lowest.
+    """
+
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +175,14 @@ class NoWeakSlice(NoFinding):
     """That no weak slice was found among those of the parameter `slices`."""
 
     code: str = kinds.WEAK_SLICES.code
+
+
+@dataclass(frozen=True)
+class NoWorseSlice(Claim):
+    """That no slice of a column is worse than the others of the column, of every system or one."""
+
+    column: str
+    system: str | None = None
 
 
 @dataclass(frozen=True)
@@ -285,6 +311,8 @@ def claim(source: str) -> Claim:
         stated = NoFinding(SEVERE)
     elif words.follow("no weak slice"):
         stated = NoWeakSlice()
+    elif words.follow("no worse slice"):
+        stated = NoWorseSlice(*_between(words))
     elif words.follow("none of severity"):
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):
@@ -293,7 +321,14 @@ def claim(source: str) -> Claim:
             code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code)
         )
     elif words.follow("gap"):
-        stated = _gap(words)
+        bound = _bound(words)
+        column, system = _between(words)
+        stated = GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
+    elif place := next(filter(words.follow, PLACES), ""):
+        bound = _bound(words)
+        column, system = _between(words)
+        numbers = (bound.metric, bound.end, bound.sign, bound.number)
+        stated = PickedBound(*numbers, system, column, place)
     elif words.rest[1:] and words.rest[1][1] in SIGNS:
         stated = _bound(words)
     else:
@@ -312,13 +347,13 @@ def _bound(words: Words) -> Bound:
     return Bound(metric.strip("'"), end, words.take("a sign", bool), words.number(), *_where(words))
 
 
-def _gap(words: Words) -> GapBound:
-    bound = _bound(words)
+def _between(words: Words) -> tuple[str, str | None]:
+    """The column of groups or slices, and the system, None where a rule names none."""
     if not words.follow("between"):
         words.refuse("between")
-    column = words.name("a column of groups")
-    system = words.name("a system") if words.follow("of") else bound.system
-    return GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
+    column = words.name("a column of groups or segments")
+    system = words.name("a system") if words.follow("of") else None
+    return column, system
 
 
 def _against(words: Words) -> Against:

@@ -1,5 +1,4 @@
-"""Gaps of a metric between groups of units: differences and ratios of each pair of groups, and the
-largest gap, with limits that hold together.
+"""Gaps of a metric between groups of units: differences and ratios of each pair of groups.
 
 Groups share no rows, so that their values are independent unless a unit has rows in several.
 """
@@ -8,19 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.proportions import LimitArrays, miettinen_nurminen, ratio_score
-from evalkit.statistics.significance import equivalence_level
-from evalkit.statistics.spread import bisect
 from evalkit.system import cached
-
-METHOD = "largest of all pairs"
 
 
 def level_of_each(level: float, count: int) -> float:
@@ -32,52 +27,20 @@ def level_of_each(level: float, count: int) -> float:
     return float(level ** (1 / max(count, 1)))
 
 
-@cache
-def level_of_pairs(level: float, groups: int) -> float:
-    """The level of each interval of the difference of two of so many groups, where those of all
-    pairs hold together at `level`: the studentised range of Tukey and Kramer.
-
-    >>> level_of_pairs(0.95, 2), round(level_of_pairs(0.95, 4), 4)
-    (0.95, 0.9898)
-    """
-    if groups <= 2:
-        return level
-    from scipy.special import ndtr
-
-    largest = np.linspace(-8.0, 8.0, 1601)  # values of the largest of the standard normal errors
-    step = largest[1] - largest[0]
-    density = np.exp(-(largest**2) / 2) / np.sqrt(2 * np.pi)
-
-    def exceeded_too_often(bound: float) -> bool:
-        """True if the range of the groups' errors lies within the bound with a probability below
-        the level: the integral over the largest error, below which all others lie within the bound.
-        """
-        others_within = (ndtr(largest) - ndtr(largest - bound)) ** (groups - 1)
-        return float(groups * np.sum(density * others_within) * step) < level
-
-    quantile = bisect(exceeded_too_often, inside=0.0, outside=20.0).inside
-    # the difference of two such errors has the standard deviation √2
-    return float(2 * ndtr(quantile / np.sqrt(2)) - 1)
-
-
-class LargestGap(NamedTuple):
-    """The largest difference between two of several groups (estimate), the numbers of both groups,
-    the lowest value / the highest (ratio), and the interval for a test of equivalence.
-    """
-
-    highest: int
-    lowest: int
-    estimate: Estimate
-    ratio: float
-    equivalence: Estimate
-
-
 class GroupValues(Protocol):
     """A metric on each of several groups; NaN where it is undefined."""
 
     @property
     def values(self) -> Floats:
         """The value in each group, (groups,)."""
+
+    @property
+    def errors(self) -> Floats:
+        """The standard error of each value, more than 0 unless nothing varies, (groups,)."""
+
+    @property
+    def correlation(self) -> Floats:
+        """The correlation of the errors, (groups, groups)."""
 
     def differences(self, level: float) -> LimitArrays:
         """The limits of each pair's difference, row less column: (groups, groups) each."""
@@ -97,6 +60,18 @@ class GroupShares:
     def values(self) -> Floats:
         """The share of each group."""
         return ratio(self.hits, self.rows)
+
+    @property
+    def errors(self) -> Floats:
+        """The errors after two hits and two misses are added, as by Agresti and Coull (1998)."""
+        rows = self.rows + 4
+        share = (self.hits + 2) / rows
+        return np.asarray(np.sqrt(share * (1 - share) / rows))
+
+    @property
+    def correlation(self) -> Floats:
+        """None, as groups share no rows."""
+        return np.eye(len(self.rows))
 
     def differences(self, level: float) -> LimitArrays:
         """The score limits of Miettinen and Nurminen.
@@ -132,6 +107,12 @@ class GroupEstimates:
         """The value of each group."""
         any_level = 0.95  # of limits that are not used
         return self._arrays(any_level).value
+
+    @cached_property
+    def errors(self) -> Floats:
+        """The errors that the width of the intervals states."""
+        arrays = self._arrays(0.95)
+        return (arrays.high - arrays.low) / (2 * normal_quantile(0.95))
 
     @cached
     def _arrays(self, level: float) -> _EstimateArrays:
@@ -200,45 +181,3 @@ def _ratio_limit(a: float, limit_a: float, b: float, limit_b: float, sign: int) 
         return np.inf if sign > 0 else 0.0
     square = (a * b) ** 2 - limit_a * (2 * a - limit_a) * divisor
     return float((a * b + sign * np.sqrt(max(square, 0.0))) / divisor)
-
-
-def largest_gap(groups: GroupValues, level: float) -> LargestGap | None:
-    """The highest less the lowest value of the groups, of those with a value; None if fewer than
-    two have one.
-
-    The lower limit is the largest of those that hold for all pairs together, at least 0. The upper
-    one is the largest of those of each pair alone: some pair has the true largest gap, and its own
-    limit holds it. The equivalence interval is the same at 1 − 2α.
-
-    >>> gap = largest_gap(GroupShares(np.array([56.0, 48.0]), np.array([70.0, 80.0])), 0.95)
-    >>> gap.highest, gap.lowest, str(gap.estimate)
-    (0, 1, '0.20 [0.05, 0.34]')
-    """
-    values = groups.values
-    if np.count_nonzero(~np.isnan(values)) < 2:
-        return None
-    highest = int(np.nanargmax(values))
-    lowest = int(np.nanargmin(values))
-    return LargestGap(
-        highest,
-        lowest,
-        estimate=_gap_estimate(groups, level),
-        ratio=float(ratio(values[lowest], values[highest])),
-        equivalence=_gap_estimate(groups, equivalence_level(level)),
-    )
-
-
-def _gap_estimate(groups: GroupValues, level: float) -> Estimate:
-    """The largest gap with its limits at this level, see `largest_gap`; n is the number of groups
-    with a value.
-    """
-    values = groups.values
-    defined = int(np.count_nonzero(~np.isnan(values)))
-    gap = float(np.nanmax(values) - np.nanmin(values))
-    different_groups = ~np.eye(len(values), dtype=bool)
-    is_pair = ~np.isnan(values[:, None] - values) & different_groups
-    together = groups.differences(level_of_pairs(level, defined))
-    alone = groups.differences(level)
-    low = float(np.nan_to_num(together.low[is_pair]).max(initial=0.0))
-    high = float(alone.high[is_pair].max())  # NaN if that of a pair is unknown
-    return Estimate(gap, low, high, level, defined, METHOD)

@@ -17,8 +17,9 @@ from evalkit.catalogue.metric import MetricAtK, Transformed
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import groups, inference
-from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues, LargestGap
+from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.largest_gap import LargestGap, largest_gap
 from evalkit.statistics.significance import equivalence_level
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic
 
@@ -102,7 +103,8 @@ class GroupedMetric:
     @cached_property
     def largest(self) -> LargestGap | None:
         """The largest gap; None if fewer than two groups have a value."""
-        return groups.largest_gap(self.values, self.study.settings.level)
+        level = self.study.settings.level
+        return largest_gap(self.values, level, rng=self.study.rng(14))
 
     def rows(self) -> Iterator[Row]:
         """A row for each group: its value, and its gap and ratio to the reference."""

@@ -27,9 +27,12 @@ from evalkit.parameters.policy import (
     Against,
     Bound,
     Claim,
+    ColumnBound,
     GapBound,
     NoFinding,
     NoWeakSlice,
+    NoWorseSlice,
+    PickedBound,
     Policy,
     PolicyRule,
     Trusted,
@@ -40,7 +43,7 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods, sensitivity, significance
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import Interval
-from evalkit.studies import catching
+from evalkit.studies import catching, winners
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study
@@ -81,8 +84,8 @@ class Statement:
 
     @property
     def _column(self) -> str:
-        """The column of the slice, or of the groups; "" for neither."""
-        if isinstance(self.claim, GapBound):
+        """The column of the slice, or of all groups or slices; "" for neither."""
+        if isinstance(self.claim, ColumnBound):
             return self.claim.column or ""
         return self.part.column if self.part else ""
 
@@ -95,6 +98,10 @@ class Statement:
             return nothing
         if isinstance(self.claim, GapBound):
             e = study.largest_gap(self.chosen, self.system, self.claim.column or "")
+            return replace(nothing, difference=e)
+        if isinstance(self.claim, PickedBound):
+            place = self.claim.place
+            e = winners.picked_estimate(study, self.claim.column or "", self.system, place)
             return replace(nothing, difference=e)
         if not self.second:
             e = study.deciding_estimate(self.chosen, self.system, **self._member)
@@ -143,7 +150,7 @@ class Statement:
         metric = self.chosen.metric
         e = evidence.difference
         is_unknown = not e.n or math.isnan(e.value)  # no unit of a slice has a value
-        if is_unknown or isinstance(self.claim, GapBound):
+        if is_unknown or isinstance(self.claim, ColumnBound):
             return catching.Catch()
         level = e.level
         value = e.value
@@ -502,6 +509,8 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
             is_about_slices = isinstance(rule.claim, NoWeakSlice)
             if is_about_slices and not any(study.settings.slices for study in studies):
                 raise ParameterError('no slices are searched; set slices="auto" or columns')
+            if isinstance(rule.claim, NoWorseSlice):
+                _worse_slices(rule.claim, studies)
         except ParameterError as error:
             raise ParameterError(f"{rule.place}: {error}") from None
     return by_rule
@@ -548,7 +557,23 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
             return row | {"result": FAIL, "why": ", ".join(codes)}
         broken = next(filter(None, (study.broken_design for study in studies)), "")
         return row | {"result": NOT_DECIDED if broken else PASS, "why": broken}
+    if isinstance(rule.claim, NoWorseSlice):
+        worse = _worse_slices(rule.claim, studies)
+        return row | {"result": FAIL if worse else PASS, "why": ", ".join(worse)}
     return row | {"result": studies[0].word, "why": ""}
+
+
+def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
+    """The slices that are worse than the others of their column. Raises ParameterError for an
+    unknown column or system.
+    """
+    worse = []
+    for study in studies:
+        winners.check_column(study, claim.column)
+        system = choice("the system", claim.system, study.systems)
+        systems = study.systems if system is None else [system]
+        worse += winners.worse(study, claim.column, systems)
+    return worse
 
 
 # The statements of a rule -------------------------------------------------------------------------
@@ -562,6 +587,9 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         return
     if isinstance(claim, GapBound):
         yield from _gap_statements(claim, studies)
+        return
+    if isinstance(claim, PickedBound):
+        yield from _picked_statements(claim, studies)
         return
     if isinstance(claim, Against):
         studies = [
@@ -587,6 +615,18 @@ def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[State
         system = choice("the system", claim.system, study.systems)
         for name in study.systems if system is None else [system]:
             yield Statement(claim, study, metrics[metric], name, "", None)
+
+
+def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator[Statement]:
+    """The statements of a rule about the highest or the lowest slice. Raises ParameterError for a
+    metric that slices do not have.
+    """
+    for study in studies:
+        winners.check_column(study, claim.column or "")
+        lookup.label_of("the metric of slices", claim.metric, [study.primary])
+        system = choice("the system", claim.system, study.systems)
+        for name in study.systems if system is None else [system]:
+            yield Statement(claim, study, study.primary, name, "", None)
 
 
 def _pairs(claim: Against, study: Study, chosen: metric.MetricAtK) -> dict[str, str]:

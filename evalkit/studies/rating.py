@@ -179,6 +179,12 @@ def _read_in_memory(
         settings = replace(settings, unit=p.unit or timing.unit)
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
             settings = replace(settings, segments=(timing.horizon,))
+    is_series = timing is not None and timing.ordered is not None and settings.unit is None
+    if p.slices and is_series:
+        raise ParameterError(
+            "slices: forecasts of a time series are not independent of each other; "
+            "leave slices out, or name a column of independent units with unit"
+        )
     return _of_rows(data, settings.checked(data.rows.systems), p, timing)
 
 

@@ -21,7 +21,7 @@ from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference
 from evalkit.statistics.groups import GroupEstimates
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import Layout, TermStatistic
+from evalkit.statistics.statistic import TermStatistic
 from evalkit.statistics.weak_slices import (
     SHARES,
     Attribute,
@@ -217,8 +217,6 @@ def _pair(study: Study) -> tuple[str, str]:
 
 def _metric(study: Study) -> MetricAtK:
     """The first metric of the study that is a mean of rows or units."""
-    if study.design.layout is Layout.SERIES:
-        raise ParameterError("slices: rows in time order are not independent of each other")
     for chosen in study.settings.metrics:
         kind = chosen.metric.kind
         is_mean = isinstance(kind, RatioOfSums) and kind.has_terms

@@ -4,7 +4,7 @@ value corrected for having been picked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import ParameterError, codes
-from evalkit.statistics import winners
+from evalkit.parameters.kinds import did_you_mean
+from evalkit.statistics import inference, winners
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.significance import rejected
+from evalkit.statistics.statistic import Layout
 from evalkit.studies.groups import CANNOT_TELL, HIGHER, LOWER
 
 if TYPE_CHECKING:
@@ -48,32 +50,37 @@ class SliceFamily:
         return width / (2 * normal_quantile(level))
 
 
-def _refuse_shared_units(study: Study) -> None:
-    """Raise ParameterError if a unit has rows in several slices of a column: their values are then
-    correlated, and the comparison of slices takes them as independent.
+def obstacle(study: Study, column: str) -> str:
+    """Why the slices of a column cannot be compared with each other as independent ones; "" if they
+    can.
     """
+    if study.design.layout is Layout.SERIES:
+        return "rows of a time series are correlated"
+    is_of_blocks = any(not isinstance(part.member, np.ndarray) for part in study.slices)
+    if study.settings.unit and is_of_blocks:
+        return "units of blocks may have rows in several"
     if study.unit is None:
-        return
-    number, _ = codes(study.unit)
-    for column in study.settings.segments:
-        slice_number, _ = codes(study.attributes[column])
-        pairs = np.unique(np.stack([number, slice_number]), axis=1)
-        if pairs.shape[1] > len(np.unique(number)):
-            raise ParameterError(
-                f"the slices of {column!r} cannot be compared with each other: units have rows in "
-                f"several of them; study.gaps({column!r}) allows for that"
-            )
+        return ""
+    number, names = codes(study.unit)
+    slices_of_unit = np.zeros(len(names), np.int64)
+    for part in study.slices:
+        if part.column == column:
+            slices_of_unit[np.unique(number[part.member])] += 1
+    if (slices_of_unit > 1).any():
+        return f"units have rows in several of them; study.gaps({column!r}) allows for that"
+    return ""
 
 
 def families(study: Study) -> Iterator[SliceFamily]:
     """The slices of each column: of each system, then of the headline pair's difference. Raises
-    ParameterError if units have rows in several slices.
+    ParameterError if they are not independent.
     """
-    _refuse_shared_units(study)
     frame = study.by_segment
     if not len(frame):
         return
     for column, rows in frame.groupby("segment", sort=False):
+        if reason := obstacle(study, str(column)):
+            raise ParameterError(_not_compared(str(column), reason))
         for system, own in rows.groupby("system", sort=False):
             yield SliceFamily(str(column), str(system), own[["slice", "n", "value", "low", "high"]])
         if "difference" in rows:
@@ -125,3 +132,51 @@ def picked(study: Study) -> Iterator[Row]:
             row: Row = {"segment": family.column, "system": family.system, "place": place}
             row |= {"slice": known["slice"].iloc[number], "slices": e.n, "value": values[number]}
             yield row | {"corrected": e.value, "low": e.low, "high": e.high}
+
+
+def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
+    """The highest or the lowest slice of a column, corrected for having been picked; undefined if
+    fewer than two slices have a value.
+    """
+    frame = study.picked_slices
+    if len(frame):
+        is_asked = (frame["segment"] == column) & (frame["system"] == system)
+        for row in frame[is_asked & (frame["place"] == place)].to_dict("records"):
+            n = int(row["slices"])
+            level = study.settings.level
+            return Estimate(row["corrected"], row["low"], row["high"], level, n, winners.METHOD)
+    return inference.undefined(study.settings.level, study.unit_name).difference
+
+
+def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
+    """The slices of a column that are worse than the others, as "system column slice". Raises
+    ParameterError for a metric without a better direction.
+    """
+    direction = study.primary.metric.direction
+    if direction == 0:
+        raise ParameterError(f"{study.primary.label} has no better direction")
+    verdict = LOWER if direction > 0 else HIGHER
+    frame = study.slices_against_rest
+    names = []
+    for row in frame.to_dict("records"):
+        is_asked = row["segment"] == column and row["system"] in systems
+        if is_asked and row["verdict"] == verdict:
+            names.append(f"{row['system']} {column} {row['slice']}")
+    return names
+
+
+def check_column(study: Study, column: str) -> None:
+    """Raise ParameterError for a column without slices, or whose slices are not independent."""
+    columns = list(dict.fromkeys(part.column for part in study.slices))
+    if column not in columns:
+        near = did_you_mean(column, columns)
+        raise ParameterError(
+            f"there are no slices of {column!r}{near}; columns of segments: "
+            f"{', '.join(columns) or 'none'}"
+        )
+    if reason := obstacle(study, column):
+        raise ParameterError(_not_compared(column, reason))
+
+
+def _not_compared(column: str, reason: str) -> str:
+    return f"the slices of {column!r} cannot be compared with each other: {reason}"
