@@ -618,15 +618,19 @@ def other_tests(study: Significance) -> Iterator[Row]:
     if not study.vary:
         return
     for chosen in study.directed:
-        if not study.is_ratio(chosen):
-            rows = _other_tests(study, chosen)
-            for row, adjusted in zip(
-                rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True
-            ):
-                yield row | {"bh": float(adjusted)}
+        if study.is_ratio(chosen):
+            continue
+        rows = _other_tests(study, chosen)
+        adjusted = multiplicity.benjamini_hochberg([row["t"] for row in rows])
+        for row, p in zip(rows, adjusted.tolist(), strict=True):
+            yield row | {"bh": p}
 
 
 def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
+    """The p-values of one metric by every other test, a row for each pair; "bh" is not known yet.
+
+    The sign test of a pair without any difference has the p-value 1.
+    """
     alternative = study.settings.alternative
     # the studentised range has no direction
     tukey = {} if alternative.one_sided else _tukey(study, chosen)
@@ -658,15 +662,22 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
 
 
 def _tukey(study: Significance, chosen: MetricAtK) -> dict[SystemPair, float]:
-    values = _complete(study, chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else ()
+    """Tukey's p-value of each pair, in both orders, on the units that all systems have; none for
+    fewer than three systems, more than `MOST_OF_TUKEY`, or fewer than two units.
+    """
+    if not 3 <= len(study.order) <= MOST_OF_TUKEY:
+        return {}
+    values = _complete(study, chosen)
     if len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = multiplicity.blocked_tukey(values)
-    return {(a, b): float(p[i, j]) for (i, a), (j, b) in permutations(enumerate(study.order), 2)}
+    numbered = enumerate(study.order)
+    return {(a, b): float(p[i, j]) for (i, a), (j, b) in permutations(numbered, 2)}
 
 
 def _complete(study: Significance, chosen: MetricAtK) -> Floats:
+    """The values of the units that all systems have, (units, systems)."""
     return complete([study.measure(chosen, name) for name in study.order])
 
 
@@ -683,40 +694,48 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     if len(values) < 2:
         return None
     ranked = multiplicity.ranked(study.primary.metric.sign * values)
-    means = dict(zip(study.order, map(float, ranked.means), strict=True))
-    tests = {"friedman": ranked.friedman, "iman_davenport": ranked.iman_davenport}
     level = study.settings.test_level
-    least = multiplicity.critical_difference(len(means), ranked.units, level=level)
-    return {"mean_ranks": means, "units": ranked.units} | tests | {"critical_difference": least}
+    return {
+        "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
+        "units": ranked.units,
+        "friedman": ranked.friedman,
+        "iman_davenport": ranked.iman_davenport,
+        "critical_difference": multiplicity.critical_difference(
+            len(study.order), ranked.units, level=level
+        ),
+    }
 
 
-def spread(study: Significance) -> methods.PairedDifference | None:
-    """The standard deviation of the headline's differences over units, as used by a t-test.
+def headline_difference(study: Significance) -> methods.PairedDifference | None:
+    """The headline's difference with its spread over units, as used by a t-test.
 
     None for folds, whose differences are no sample, below two units, and if all differences are
     equal.
     """
-    of = study.paired(study.primary, study.opponents)
-    return of if of.spread > 0 and study.vary else None
+    difference = study.paired(study.primary, study.opponents)
+    if difference.spread > 0 and study.vary:
+        return difference
+    return None
 
 
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """The power of a paired t-test by true difference, for this number of units, a quarter of it
-    and four times it.
+    and four times it. Differences go from 0 to a little more than the fewest units detect.
     """
-    if (of := spread(study)) is None:
+    difference = headline_difference(study)
+    if difference is None:
         return
-    n = of.n
+    n = difference.n
     level = study.detecting_level
-    fewest = max(of.n // 4, 3)
-    far = 1.4 * power.minimum_detectable(
-        of.spread_at(0.0), fewest, level=level, grows=of.growth.linear
+    fewest = max(n // 4, 3)
+    detectable = power.minimum_detectable(
+        difference.spread_at(0.0), fewest, level=level, grows=difference.growth.linear
     )
-    for size in sorted({fewest, n, 4 * n}):
-        for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), of.spread_at(d), size, level=level)
-            yield {"units": size, "difference": float(d), "power": chance}
+    for n_units in sorted({fewest, n, 4 * n}):
+        for d in np.linspace(0, 1.4 * detectable, points).tolist():
+            probability = power.paired_power(d, difference.spread_at(d), n_units, level=level)
+            yield {"units": n_units, "difference": d, "power": probability}
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
@@ -727,14 +746,12 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
         return {}
     draws = study.null_draws()
     edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
-    return {
-        "low": edges[:-1],
-        "high": edges[1:],
-        "share": np.histogram(draws, edges)[0] / draws.size,
-    }
+    draws_in_bar, _ = np.histogram(draws, edges)
+    return {"low": edges[:-1], "high": edges[1:], "share": draws_in_bar / draws.size}
 
 
-OF_OBSERVED = ("as large as observed", "half of it")
+AS_OBSERVED = "as large as observed"
+HALF_OF_OBSERVED = "half of it"
 
 
 @cached
@@ -745,29 +762,31 @@ def needed(study: Significance) -> Iterator[Row]:
 
     NaN for the observed one if it lies in the direction that does not count.
     """
-    if (of := spread(study)) is None:
+    difference = headline_difference(study)
+    if difference is None:
         return
+    level = study.detecting_level
     observed = float(study.headline.iloc[0]["difference"])
-    seen = abs(observed)
     # no number of units shows an observed difference in the direction that does not count
-    shown = study.settings.alternative.evidence(observed) > 0
-    least = of.detectable(study.detecting_level)
-    wanted = [
-        ("the margin", study.settings.margin or 0.0),
-        *zip(OF_OBSERVED, (seen, seen / 2), strict=True),
-        (f"detectable by {of.n:,} with 80% power", least),
-        ("half of that", least / 2),
-    ]
-    for name, d in wanted:
-        if d > 0:
-            sd = of.spread_at(d)
-            sizes = {
-                f"n_{p}": power.required_n(d, sd, level=study.detecting_level, power=p / 100)
-                for p in (80, 90)
-            }
-            if name in OF_OBSERVED and not shown:
-                sizes = dict.fromkeys(sizes, np.nan)
-            yield {"which": name, "difference": d} | sizes
+    is_in_direction = study.settings.alternative.evidence(observed) > 0
+    detectable = difference.detectable(level)
+    wished = {
+        "the margin": study.settings.margin or 0.0,
+        AS_OBSERVED: abs(observed),
+        HALF_OF_OBSERVED: abs(observed) / 2,
+        f"detectable by {difference.n:,} with 80% power": detectable,
+        "half of that": detectable / 2,
+    }
+    for name, d in wished.items():
+        if not d > 0:
+            continue
+        row: Row = {"which": name, "difference": d}
+        spread = difference.spread_at(d)
+        for percent in (80, 90):
+            n_units = power.required_n(d, spread, level=level, power=percent / 100)
+            is_shown = is_in_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
+            row[f"n_{percent}"] = n_units if is_shown else np.nan
+        yield row
 
 
 # What the tests take for granted, measured --------------------------------------------------------

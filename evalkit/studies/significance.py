@@ -389,14 +389,18 @@ def mean_by(
     known = ~np.isnan(values)
     values = values[known]
     n = values.size
-    task = np.zeros(n, np.int64) if tasks is None else codes(tasks[known])[0]
-    sizes = np.bincount(task)
-    weight = 1 / (len(sizes) * sizes[task])
+    task = np.zeros(n, np.int64)
+    if tasks is not None:
+        task, _ = codes(tasks[known])
+    units_of_task = np.bincount(task)
+    weight = 1 / (len(units_of_task) * units_of_task[task])  # each task weighs the same
     value = float(weight @ values)
     if noise is not None:
         error = float(np.sqrt(weight**2 @ noise[known]))
         return ClaimedMean(value, error, n, np.inf, inference.BY_DRAWS, uncorrected=error)
-    group = None if cluster is None else codes(cluster[known])[0]
+    group: Ints | None = None
+    if cluster is not None:
+        group, _ = codes(cluster[known])
     if tasks is None or (group is not None and _lie_in_one(task, group)):
         spread = Spread.from_influence(by_unit(weight * (values - value), group))
         clusters = int(spread.n)
@@ -405,12 +409,18 @@ def mean_by(
         return ClaimedMean(
             value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
         )
-    centre = np.bincount(task, values) / sizes
-    moved = weight * (values - centre[task])
+    task_mean = np.bincount(task, values) / units_of_task
+    influence = weight * (values - task_mean[task])
     if group is None:
-        return _of_strata(value, moved, stratum=task, tasks=np.ones(len(sizes)))
-    of_task, of_group = _linked(task, group)
-    return _of_strata(value, by_unit(moved, group), stratum=of_group, tasks=np.bincount(of_task))
+        one_task_each = np.ones(len(units_of_task))
+        return _of_strata(value, influence, stratum=task, tasks=one_task_each)
+    strata = _strata_of_shared_clusters(task, group)
+    return _of_strata(
+        value,
+        by_unit(influence, group),
+        stratum=strata.of_cluster,
+        tasks=np.bincount(strata.of_task),
+    )
 
 
 def _lie_in_one(task: Ints, group: Ints) -> bool:
@@ -419,44 +429,61 @@ def _lie_in_one(task: Ints, group: Ints) -> bool:
     return len(pairs) == len(np.unique(task))
 
 
-def _linked(task: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """The stratum of each task, and of each cluster: tasks that share a cluster lie in one."""
+class Strata(NamedTuple):
+    """The number of the stratum of each task, and of each cluster."""
+
+    of_task: Ints
+    of_cluster: Ints
+
+
+def _strata_of_shared_clusters(task: Ints, group: Ints) -> Strata:
+    """Strata such that tasks that share a cluster lie in one: the connected components of the
+    graph that links the task and the cluster (group) of each unit.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     tasks = int(task.max()) + 1
-    nodes = tasks + int(group.max()) + 1
+    nodes = tasks + int(group.max()) + 1  # the tasks, then the clusters
     links = coo_array((np.ones(len(task)), (task, tasks + group)), shape=(nodes, nodes))
-    stratum = connected_components(links, directed=False)[1].astype(np.int64)
-    return stratum[:tasks], stratum[tasks:]
+    _, component = connected_components(links, directed=False)
+    stratum = component.astype(np.int64)
+    return Strata(of_task=stratum[:tasks], of_cluster=stratum[tasks:])
 
 
-def _of_strata(value: float, moved: Floats, *, stratum: Ints, tasks: Floats | Ints) -> ClaimedMean:
+def _of_strata(
+    value: float, influence: Floats, *, stratum: Ints, tasks: Floats | Ints
+) -> ClaimedMean:
     """The macro mean of tasks that do not vary: Σ over strata of the variance of their clusters.
 
-    moved: how far each cluster moves the mean. tasks: the number of each stratum's tasks, 1 where
-    units are the clusters. The variance s² of a stratum of n clusters divides by n − 1. A stratum
-    of one cluster has none: it takes the mean of the others; if all have one, the error is NaN. t
-    has Welch and Satterthwaite's degrees of freedom. Cochran 1977, Sampling Techniques, 5A.12.
+    influence: of each cluster on the mean. stratum: of each cluster. tasks: the number of each
+    stratum's tasks, 1 where units are the clusters. The variance s² of a stratum of n clusters
+    divides by n − 1. A stratum of one cluster has none: it takes the mean of the others; if all
+    have one, the error is NaN. t has Welch and Satterthwaite's degrees of freedom. Cochran 1977,
+    Sampling Techniques, 5A.12.
     """
     clusters = np.bincount(stratum)
-    square = np.bincount(stratum, moved**2)
+    square = np.bincount(stratum, influence**2)
     share = tasks / tasks.sum()
-    several = clusters > 1
-    n = clusters[several]
-    variance = square[several] * n / (n - 1)
-    lone = float((share[~several] ** 2).sum())
-    # in units of one cluster, as a stratum of one cluster needs it
-    taken = lone * ratio(n / share[several] ** 2, several.sum())
-    parts = variance * (1 + taken)
-    error = float(np.sqrt(parts.sum())) if n.size else np.nan
+    has_several = clusters > 1
+    n = clusters[has_several]
+    variance = square[has_several] * n / (n - 1)
+    # the variance that strata of one cluster take from the others, as a factor of theirs: scaled by
+    # the number of clusters and by the share of tasks
+    lone_share = float((share[~has_several] ** 2).sum())
+    factor = lone_share * ratio(n / share[has_several] ** 2, has_several.sum())
+    parts = variance * (1 + factor)
+    error = uncorrected = np.nan
+    if n.size:
+        error = float(np.sqrt(parts.sum()))
+        uncorrected = float(np.sqrt(square.sum()))
     return ClaimedMean(
         value,
         error,
         int(clusters.sum()),
         satterthwaite_of_few(parts, n - 1),
         "stratified by task",
-        uncorrected=float(np.sqrt(square.sum())) if n.size else np.nan,
+        uncorrected=uncorrected,
     )
 
 
