@@ -250,7 +250,7 @@ def stretch_of_decisions(
     first_only = n * (differing + estimate) / 2
     second_only = n * (differing - estimate) / 2
     limits = tango(first_only, second_only, n, level=level)
-    return (limits.value - limits.low) / reach
+    return float((limits.value - limits.low) / reach)
 
 
 def _shown(comparison: Comparison) -> float:

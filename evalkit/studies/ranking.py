@@ -185,15 +185,12 @@ class Ranking(Shown, Study):
     @cached_property
     def per_query(self) -> Mapping[tuple[str, str], Sums]:
         """(metric label, system) -> one value per query, in the order of `runs.query`."""
-        asked = [
-            (chosen.label, PerQuery(chosen, self.relevance_level))
-            for chosen in self.settings.metrics
-        ]
-        return {
-            (label, name): self.runs.measure(name, ask)
-            for label, ask in asked
-            for name in self.systems
-        }
+        values = {}
+        for chosen in self.settings.metrics:
+            question = PerQuery(chosen, self.relevance_level)
+            for name in self.systems:
+                values[chosen.label, name] = self.runs.measure(name, question)
+        return values
 
     @once
     def measure(

@@ -124,22 +124,21 @@ def settings(
     """Return the settings from a report's parameters and these arguments; the first metric is the
     primary one.
     """
-    several = tuple(dict.fromkeys(segments))
     return Settings(
-        lookup.with_directions(metrics, p),
-        p.baseline,
-        unit,
-        several,
-        p.level,
-        p.margin,
-        p.gate,
-        p.seed,
-        limits,
-        p.units,
-        p.alpha,
-        Alternative(p.alternative),
-        groups,
-        tuple(slices),
+        metrics=lookup.with_directions(metrics, p),
+        baseline=p.baseline,
+        unit=unit,
+        segments=tuple(dict.fromkeys(segments)),
+        level=p.level,
+        margin=p.margin,
+        gate=p.gate,
+        seed=p.seed,
+        limits=limits,
+        units=p.units,
+        alpha=p.alpha,
+        alternative=Alternative(p.alternative),
+        groups=groups,
+        slices=tuple(slices),
     )
 
 

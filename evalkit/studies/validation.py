@@ -25,6 +25,8 @@ from evalkit.studies import resplits, study
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
+# parameters that need the one input or the other
+FOR_PREDICTIONS = ("threshold", "memory", "threads", "spill")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE, MEDIAN = usual("systems")["constant"]
 # the baseline decides for class 1 where more than half of the others are of it
@@ -60,18 +62,18 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     metrics = lookup.find_computable(p.metrics, e.structure, METRICS[e.structure], e.lacks)
     metrics = lookup.with_directions(metrics, p)
     shared = study.Settings(
-        metrics,
-        None,
-        e.unit,
-        (),
-        p.level,
-        p.margin,
-        p.gate,
-        p.seed,
-        limits,
-        p.units,
-        p.alpha,
-        Alternative(p.alternative),
+        metrics=metrics,
+        baseline=None,
+        unit=e.unit,
+        segments=(),
+        level=p.level,
+        margin=p.margin,
+        gate=p.gate,
+        seed=p.seed,
+        limits=limits,
+        units=p.units,
+        alpha=p.alpha,
+        alternative=Alternative(p.alternative),
     )
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
@@ -79,19 +81,23 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
 read = reports.reader(reports.ValidationParameters)(study_of)
 
 
-def _refuse_idle(asked: Mapping[str, Any]) -> None:
-    """Raise ParameterError for a parameter that could change nothing with the input that is
-    given.
+def _refuse_idle(given: Mapping[str, Any]) -> None:
+    """Raise ParameterError for a parameter that could change nothing with the input that is given,
+    and for two inputs. given: the parameters that the user has set.
     """
-    if "features" in asked and "preds" in asked:
+    if "features" in given and "preds" in given:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
-    idle = ("threshold", "memory", "threads", "spill") if "features" in asked else FOR_FITS
-    wanted = (
-        "preds, predictions that are read" if "features" in asked else "features, a table to fit on"
-    )
+    if "features" in given:
+        needed = "preds"
+        about = "predictions that are read"
+        idle: tuple[str, ...] = FOR_PREDICTIONS
+    else:
+        needed = "features"
+        about = "a table to fit on"
+        idle = FOR_FITS
     for name in idle:
-        if name in asked:
-            raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
+        if name in given:
+            raise ParameterError(f"{name}: needs {needed}, {about}; set {needed}='FILE'")
 
 
 # Two ways in
