@@ -4,13 +4,24 @@ stored scores.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, enumerated, listed, number, plural, share, shortened, signed
+from evalkit.numbers import (
+    counted,
+    decimals,
+    enumerated,
+    listed,
+    number,
+    plural,
+    share,
+    shortened,
+    signed,
+)
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.runs import ListAccount
@@ -200,14 +211,17 @@ def _than(rows: pd.DataFrame) -> str:
     """Than which systems, and by which metrics."""
     by_system = (
         f"than {shortened(str(second))} by "
-        + enumerated(f"{row.metric} ({_side(row.difference)})" for row in part.itertuples())
+        + enumerated(f"{row.metric} ({_side(row)})" for row in part.itertuples())
         for second, part in rows.groupby("second", sort=False)
     )
     return listed(by_system, MOST_PAIRS, " and ")
 
 
-def _side(difference: float) -> str:
-    return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
+def _side(row: Any) -> str:
+    """How much higher or lower, with the digits that the interval of the difference deserves."""
+    places = decimals([row.difference], [row.low], [row.high])
+    side = "higher" if row.difference > 0 else "lower"
+    return f"{number(abs(row.difference), places)} {side}"
 
 
 def beaten(study: Study, told: Collection[str] = ()) -> Iterator[Finding]:

@@ -626,18 +626,25 @@ def _equivalence(study: Significance) -> Html:
     margin = study.settings.margin
     inside = percent(equivalence_level(study))
 
-    def within(row: Mapping[str, Any], side: int) -> Cell:
-        return lesson.word("yes" if paired.within_margin(study, row)[side] else "not established")
+    def is_within(row: Mapping[str, Any]) -> Cell:
+        """Whether the difference lies within the margin."""
+        tests = paired.margin_tests(study, row)
+        return _shown_or_not(is_shown=tests.is_within, is_refuted=tests.is_beyond)
+
+    def is_not_worse(row: Mapping[str, Any]) -> Cell:
+        """Whether the first system is not worse by the margin."""
+        tests = paired.margin_tests(study, row)
+        return _shown_or_not(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
 
     columns: dict[str, Column] = {
         "first − second": pair,
         f"{inside} interval": each(
             lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)
         ),
-        f"within ±{margin:g}": each(lambda row: within(row, 0)),
+        f"within ±{margin:g}": each(is_within),
     }
     if study.primary.metric.direction != 0:
-        columns[f"not worse by {margin:g}"] = each(lambda row: within(row, 1))
+        columns[f"not worse by {margin:g}"] = each(is_not_worse)
     note = texts.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(
@@ -646,6 +653,13 @@ def _equivalence(study: Significance) -> Html:
         columns,
         note,
     )
+
+
+def _shown_or_not(*, is_shown: bool, is_refuted: bool) -> Cell:
+    """Whether a claim is shown by the data, its contrary, or neither."""
+    if is_shown:
+        return lesson.word("yes")
+    return lesson.word("no" if is_refuted else "not established")
 
 
 @also(Shares, pieces.nothing)

@@ -11,7 +11,6 @@ from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
-from evalkit.statistics.intervals import Estimate
 from evalkit.studies import binary_diagnostics, decision_curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.threshold_slider import (
@@ -221,7 +220,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     return Html(whole, piece.text, piece.tables, (piece,))
 
 
-def _places(estimates: Sequence[Estimate]) -> int:
+def _places(estimates: Sequence[Any]) -> int:
     """The decimals with which estimates of one metric are printed."""
     values = [e.value for e in estimates]
     lows = [e.low for e in estimates]
@@ -248,7 +247,7 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     return f'<div class="tools sweep" hidden>{threshold}{moves}{fields}{target}</div>'
 
 
-def _estimate_cell(estimate: Estimate, places: int) -> Cell:
+def _estimate_cell(estimate: Any, places: int) -> Cell:
     return with_interval(estimate.value, estimate.low, estimate.high, places=places)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -877,12 +877,29 @@ def agreement(study: Significance) -> Agreement | None:
     return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(joined))
 
 
-def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
-    """True if the interval of the two one-sided tests lies within the margin, and above its worse
-    end.
+class MarginTests(NamedTuple):
+    """What the interval of the two one-sided tests shows of a difference: that it lies within the
+    margin, or beyond it, and that the first system is not worse by the margin, or is.
     """
+
+    is_within: bool
+    is_beyond: bool
+    is_not_worse: bool
+    is_worse: bool
+
+
+def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
+    """The tests of a difference against the margin, from its interval in a row of comparisons."""
     margin = study.settings.margin or 0.0
     low = row["equivalence_low"]
     high = row["equivalence_high"]
-    worst = low if study.primary.metric.best == "high" else -high
-    return -margin < low and high < margin, worst > -margin
+    if study.primary.metric.best == "high":
+        least_advantage, largest_advantage = low, high
+    else:
+        least_advantage, largest_advantage = -high, -low
+    return MarginTests(
+        is_within=-margin < low and high < margin,
+        is_beyond=low > margin or high < -margin,
+        is_not_worse=least_advantage > -margin,
+        is_worse=largest_advantage < -margin,
+    )
