@@ -81,7 +81,7 @@ SAID = [  # report, table, options, what is said of it
         "significance",
         MINUTES,
         {"baseline": "b", "lower_is_better": "none"},
-        r"worse than b by minutes \(0.460 lower\), while it is",
+        r"worse than b by minutes \(0.46 lower\), while it is",
     ),
     ("significance", wide().assign(b=wide()["b"][5:]), {}, "and of its comparisons: b value 5"),
     (
