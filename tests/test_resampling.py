@@ -288,9 +288,9 @@ def choosing(rule, *, samples, seed=1):
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows = seen(100_000)
     drawn = choosing(reached, samples=100, seed=2).of_rows(rows)
-    cell = influence.cell_ends(rows.counts, bootstrap.COARSE).threshold
+    cell = influence.cell_ends(rows.counts, bootstrap.COARSE_CANDIDATES).threshold
     assert np.ptp(np.searchsorted(-cell, -drawn.sample.threshold)) <= 3
-    assert len(np.unique(drawn.sample.threshold)) > bootstrap.CONTESTED
+    assert len(np.unique(drawn.sample.threshold)) > bootstrap.ENOUGH_CANDIDATES
 
 
 def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():

@@ -40,8 +40,8 @@ from evalkit.statistics.statistic import (
 from evalkit.statistics.summed import LinearStatistic, combined_spread, has_units
 
 # with more possible cells, only those that occur are kept, which needs a sort
-DENSE = 2**22
-SAME_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
+MAX_DENSE_CELLS = 2**22
+ROUNDING_OF_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,8 +326,8 @@ class CellStatistic(RowStatistic):
         xx = products[self.system, :, self.system]  # of each two cells: (cells, cells)
         xy = products[self.system, :, other.system]
         yy = products[other.system, :, other.system]
-        xy_is_same = np.allclose(xy, xx, rtol=SAME_PRODUCTS, atol=0.0)
-        return xy_is_same and np.allclose(yy, xx, rtol=SAME_PRODUCTS, atol=0.0)
+        xy_is_same = np.allclose(xy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
+        return xy_is_same and np.allclose(yy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
 
     def on_joint_rows(self, other: Self) -> JointRows:
         """Both statistics with the same rows: one per joint cell, whose rows have the same actual
@@ -652,7 +652,7 @@ class CellCounter:
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
-        if possible_cells > DENSE:  # an array of them all would be too large: sort the rows
+        if possible_cells > MAX_DENSE_CELLS:  # too many for an array of all: the rows are sorted
             return grid.binned(grid.codes(cell_of_row.astype(np.float64)), columns, self.bins)
         # not np.bincount, which adds up floats
         sums = np.zeros((len(columns), possible_cells), np.int64)

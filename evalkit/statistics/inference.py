@@ -537,7 +537,7 @@ LOGIT_BY_RARER_CLASS = (
 )
 RARE_POSITIVES = (
     f"{LOGIT_BY_RARER_CLASS}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
-    f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's "
+    f"below {interval_methods.RARE_SHARE:.0%} of all rows, average precision no closer than Boyd's "
     "binomial limits"
 )
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"

@@ -42,7 +42,7 @@ DIEBOLD_MARIANO = "Diebold–Mariano"
 TAPERED = f"{DIEBOLD_MARIANO}, Bartlett's weights"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
-CHOSEN = "bootstrap, threshold chosen again"
+BY_RECHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED = "undefined"
 GIVEN = "given"  # the method of a value that is known, not estimated
 NONE = "none (biased upward)"
@@ -152,7 +152,9 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
         """The difference of both means, with limits by MOVER."""
         return intervals.difference_of_losses(first_losses, second_losses, kind.worst, level=level)
 
-    return by_limits(interval, level=options.level, unit=options.unit, method=intervals.SURE)
+    return by_limits(
+        interval, level=options.level, unit=options.unit, method=intervals.PAIRED_T_WITH_CERTAIN
+    )
 
 
 def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -471,7 +473,7 @@ def at_rechosen_threshold(
         options,
         error=float(np.sqrt(variance)),
         freedom=max(first.freedom, 1.0),
-        method=CHOSEN,
+        method=BY_RECHOSEN,
     )
 
 

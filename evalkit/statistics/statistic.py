@@ -26,7 +26,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish, only_power
 
 # the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
-OWN_ROWS = float(np.exp(-1))
+WEIGHT_OF_SAME_ROWS = float(np.exp(-1))
 HEAVY_TIMES = 2  # a unit that dominates has at least so many times the mean weight of a unit
 MOST_SHARE = 0.999  # a unit with a larger share of the weight of a group always dominates it
 
@@ -561,7 +561,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         on_left_out_rows = defined(2 * on_all_rows - on_sample)
         if not on_left_out_rows.size:
             return self.value
-        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out_rows.mean())
+        estimate = WEIGHT_OF_SAME_ROWS * self.value + (1 - WEIGHT_OF_SAME_ROWS) * float(
+            on_left_out_rows.mean()
+        )
         is_possible = self.metric.low < estimate < self.metric.high
         return estimate if is_possible else self.value
 

@@ -883,4 +883,4 @@ def _second_reading(
         return second
     units = of.table.schema.units or measured.summary.rows
     candidates = [choice.candidates(measured.scores(0, i, 0).counts, units=units) for i in systems]
-    return replace(second, candidates=candidates, parts=bootstrap.PARTS)
+    return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
