@@ -591,24 +591,26 @@ class Products(Moments):
         return units.columns[np.argsort(units.key, kind="stable")].T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CellCounter:
     """Counts cells block by block, in whole numbers, so that sums do not depend on the order.
 
     classes: the number of classes. scale, square_scale: the units in which weights and their
-    squares are counted, scale None if rows are unweighted. bins: the largest number of cells. few:
-    the largest number of units whose cells are kept one by one.
+    squares are counted, scale None if rows are unweighted. max_cells: the largest number of cells.
+    max_units: the largest number of units whose cells are kept one by one.
     """
 
     classes: int
     scale: float | None
     square_scale: float = 1.0
-    bins: int = USUAL.bins
-    few: int = 0
+    max_cells: int = USUAL.bins
+    max_units: int = 0
 
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole number; None if rows are unweighted."""
-        return None if self.scale is None else grid.in_units(block.weights, self.scale)
+        if self.scale is None:
+            return None
+        return grid.in_units(block.weights, self.scale)
 
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
@@ -639,7 +641,7 @@ class CellCounter:
         which those of other blocks can be added. Arguments as for `_bins`.
         """
         bins = self._bins(cell_of_row, possible_cells, weight)
-        return Tally(max_bins=self.bins, grids=(bins,))
+        return Tally(max_bins=self.max_cells, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
         """The number of rows by cell, and for weighted rows Σ weight and Σ weight²: one bin per
@@ -653,7 +655,8 @@ class CellCounter:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
         if possible_cells > MAX_DENSE_CELLS:  # too many for an array of all: the rows are sorted
-            return grid.binned(grid.codes(cell_of_row.astype(np.float64)), columns, self.bins)
+            codes_of_rows = grid.codes(cell_of_row.astype(np.float64))
+            return grid.binned(codes_of_rows, columns, self.max_cells)
         # not np.bincount, which adds up floats
         sums = np.zeros((len(columns), possible_cells), np.int64)
         for sum_by_cell, column in zip(sums, columns, strict=True):
@@ -700,14 +703,14 @@ class CellCounter:
         entries = np.tile(weight, systems)
         positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
-        unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
+        unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
         not_kept = np.zeros(cells)
         return Products(
             n=units,
             mean=not_kept,
             second=(by_unit.T @ by_unit).toarray(),
             third=not_kept,
-            max_units=self.few,
+            max_units=self.max_units,
             unit_columns=unit_columns,
         )
 

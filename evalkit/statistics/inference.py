@@ -475,9 +475,8 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     share = precision.value
     error = precision.spread.error
     if error > 0:
-        return (
-            share * (1 - share) / error**2
-        )  # error² of n independent rows is share (1 − share) / n
+        # error² of n independent rows is share (1 − share) / n
+        return share * (1 - share) / error**2
     # all its rows are hits, or none is: no variance to compare with
     return precision.fewest_units
 

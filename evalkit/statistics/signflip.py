@@ -185,9 +185,8 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
             yield all_sums[start : start + SUMS_AT_ONCE]
         return
     signs = _signs(bits, values.size)
-    points = signs.shape[
-        1
-    ]  # the transform of one row of signs, times the values, gives so many sums
+    # the transform of one row of signs, times the values, gives so many sums
+    points = signs.shape[1]
     padded = np.zeros(points)
     padded[: values.size] = values
     rows_at_once = max(1, SUMS_AT_ONCE // points)

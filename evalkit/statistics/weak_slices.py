@@ -333,8 +333,9 @@ def search(
     """Find the slices whose mean differs from that of the other rows, adjusted for all candidates
     and subjects.
 
-    subjects: on the same rows and units. depth: the largest number of conditions, 1 or 2. min_rows:
-    in a slice and in the rest; None for `MIN_SHARE` of the rows.
+    subjects: what is searched, on the same rows and units. level: a slice is a find if its adjusted
+    p is at most 1 − level. depth: the largest number of conditions, 1 or 2. min_rows: in a slice
+    and in the rest; None for `MIN_SHARE` of the rows.
 
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5

@@ -824,7 +824,13 @@ def _first(
     systems = of.table.systems
     primary = a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
-    counting = class_cells.CellCounter(2, of.scale, of.squares, labels_study.FEW, few)
+    counting = class_cells.CellCounter(
+        classes=2,
+        scale=of.scale,
+        square_scale=of.squares,
+        max_cells=labels_study.FEW,
+        max_units=few,
+    )
     asked = [c for c in a.settings.metrics if c not in within and not c.uses_decisions]
     losses = dict.fromkeys(c.base for c in asked if isinstance(c.base.metric.kind, TermsKind))
     cuts = (

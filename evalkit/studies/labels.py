@@ -324,7 +324,9 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> LabelFirstR
     kind = primary.metric.kind
     return LabelFirstReading(
         thresholds=cuts,
-        counting=CellCounter(2, of.scale, of.squares, FEW, few),
+        counting=CellCounter(
+            classes=2, scale=of.scale, square_scale=of.squares, max_cells=FEW, max_units=few
+        ),
         loss_adder=label_term_adder(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         slice_hits={name: own for name, own in hits.items() if name == primary.label},
