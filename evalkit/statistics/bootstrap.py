@@ -631,7 +631,10 @@ class ThresholdChoice:
         return c.threshold[np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:
-        """The result of `of_parts` for rows in memory, whose units are put into parts at random."""
+        """The counts of each sample of whole units at the threshold chosen on it, and those of all
+        rows at the same threshold, as `of_parts`, for rows in memory. Units are put into at most
+        `MAX_PARTS` parts at random, which are drawn as a whole.
+        """
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
         candidate = influence.place(threshold, rows.scores)  # the number of each row's threshold
@@ -671,7 +674,8 @@ class ThresholdChoice:
         return self._at_choices(table_of_all, times_of_part @ sums)
 
     def of_table(self, c: Counts) -> RechosenCounts:
-        """The result of `of_parts` for independent rows, of which only the table is needed: the
+        """The counts of each sample at the threshold chosen on it, and those of all rows at the
+        same threshold, as `of_parts`, for independent rows, of which only the table is needed: the
         number of sampled rows of a cell (class × candidate) has a Poisson distribution whose mean
         is the number of its rows in the data.
         """

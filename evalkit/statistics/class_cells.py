@@ -358,12 +358,14 @@ class CellStatistic(RowStatistic):
     # The metrics of a mean
 
     def components(self) -> Iterator[Component]:
-        """The metrics that this one is the mean of."""
+        """The metrics that this one is the mean of: one metric on the rows of each part, such as a
+        class against the rest, with the share of the part in the mean.
+        """
         kind = self.kind
         assert isinstance(kind, metric.Combined)
-        metric_at_k = metric.MetricAtK(kind.metric)
+        metric_of_part = metric.MetricAtK(kind.metric)
         parts = list(kind.parts(self.rows))
-        statistics = [self.with_metric(metric_at_k, part.rows) for part in parts]
+        statistics = [self.with_metric(metric_of_part, part.rows) for part in parts]
         yield from self._components(statistics, [part.share for part in parts])
 
     def harmonic_pair(self) -> list[Component]:
@@ -715,7 +717,9 @@ class CellCounter:
         )
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
-        """The cells of all systems, from the sums of all blocks. layout: of the rows."""
+        """The cells of all systems and of each two, and the number of units (or of independent
+        rows), from the sums of all blocks. layout: of the rows.
+        """
         by_system = []
         by_pair = {}
         for (first, second), tally in counts.cells.items():
@@ -737,7 +741,9 @@ class CellCounter:
         )
 
     def cells(self, bins: grid.Grid, systems: int) -> Cells:
-        """The cells from the bins of `_bins`. systems: 1, or 2 for a pair."""
+        """The cells of one system, or of two, with their sums, from the bins of `_bins`. systems: 1
+        or 2.
+        """
         # the score of a bin is the number of its cell, which holds the class and the predictions as
         # the digits of a number to the base of the classes
         cell = grid.scores(bins.low).astype(np.int64)

@@ -319,7 +319,7 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
 
 
 def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
-    """One limit of `divided`: from this limit of the difference, and the difference's value."""
+    """One limit of the quotient of `divided`. limit, value: of the difference."""
     # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
     if not value * limit > 0:
         return float(limit / divisor.value)

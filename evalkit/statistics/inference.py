@@ -204,7 +204,9 @@ def within_range(comparison: Comparison, widest: float) -> Comparison:
 
 
 def undefined(level: float, unit: str) -> Comparison:
-    """A comparison of undefined values: NaN with n = 0."""
+    """A comparison of undefined values: value, limits and p are NaN, n is 0. unit: the noun for a
+    unit.
+    """
     no_difference = Estimate(np.nan, np.nan, np.nan, level, n=0, method=methods.UNDEFINED)
     return Comparison(
         no_difference,
@@ -814,7 +816,9 @@ def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> M
 
 
 def method(statistic: Statistic) -> Method:
-    """The interval and the test of a statistic."""
+    """The interval and the test of a statistic, from the kind of its metric and the layout of its
+    sample.
+    """
     return _method(
         statistic.kind,
         statistic.layout,

@@ -152,7 +152,9 @@ def summed_mean(statistic: SpreadStatistic, options: Options) -> Estimate:
 
 
 def mean_of_table(metric_at_k: MetricAtK, table: Counts, *, level: float) -> Estimate:
-    """The mean of a loss with its interval, from a table of unweighted rows by score."""
+    """The mean of a loss of scores, such as log loss, with the interval of `intervals.of_spread`,
+    from a table of the numbers of positive and of negative rows (unweighted) with each score.
+    """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, kinds.Loss)
     # one row per class and threshold, and how many rows of the table are like it
@@ -426,7 +428,7 @@ def skewed_rows(statistic: SpreadStatistic, options: Options) -> Estimate:
 
 def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The area under the ROC curve with the interval of `closed_forms.auc_interval` from DeLong's
-    standard error.
+    standard error: normal on the logit scale, or Newcombe's for small classes.
     """
     table = statistic.tables.chances  # counts at or above each score, as a probability
     area = statistic.value
@@ -519,8 +521,8 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
 
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """F-beta or the Jaccard index with the interval of `closed_forms.overlap`, from Wilson's limits
-    of two shares.
+    """F-beta or the Jaccard index, times TP / (times TP + weight FN + FP), with the interval of
+    `closed_forms.overlap`, from Wilson's limits of two shares.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)

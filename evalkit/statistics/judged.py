@@ -47,8 +47,8 @@ class LabelPlan:
     clustering: float = 1.0
 
     def variance(self, labels: Floats) -> Floats:
-        """The variance of the corrected mean, the judge's weight tuned to these numbers of
-        labels.
+        """The variance of the corrected mean with each of these numbers of labels; the judge's
+        weight is the one that makes it smallest.
         """
         unlabelled_share = 1 - labels / self.units
         weight = np.clip(unlabelled_share * ratio(self.product, self.judge), 0.0, 1.0)
@@ -204,8 +204,8 @@ class JudgedStatistic(UnitStatistic):
         return _plan(self.labels[known], self.score[known], self._units, self._clustering)
 
     def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
-        """The variances of the difference from `other`, by the units labelled for both; None if
-        these are few.
+        """The plan for the difference from `other`, from the units labelled for both; None if these
+        are fewer than `MIN_LABELS_TO_PLAN`.
         """
         known = self.labelled & other.labelled
         if known.sum() < MIN_LABELS_TO_PLAN:

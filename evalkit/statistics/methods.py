@@ -207,7 +207,9 @@ def t_test(first: TermStatistic, second: TermStatistic, options: Options) -> Com
 
 
 def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
-    """Student's paired t where only sums over the units that have both values are in memory."""
+    """The difference of two means by Student's paired t, where only sums over the units that have
+    both values are in memory.
+    """
     difference = first.shared_difference(second)
     return options.compare(
         DifferenceByT(
@@ -426,7 +428,9 @@ def _by_t(
     freedom: float,
     method: str,
 ) -> Comparison:
-    """Compare by t with this standard error and these degrees of freedom."""
+    """The difference of two values by t with this standard error and these degrees of freedom.
+    method: the name of the result's method.
+    """
     return options.compare(
         DifferenceByT(
             value=first.value - second.value,

@@ -158,7 +158,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
-    """The result of `_signs`."""
+    """The signs of `_signs`, computed anew."""
     blocks = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))  # a row per block
     signs = np.zeros((len(blocks), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(blocks, axis=1, count=n)
@@ -416,7 +416,7 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
 
 def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
-    """The two-sided p-value of `lattice_p`, and P(Σ ± steps = Σ steps)."""
+    """P(|Σ ± steps| ≥ |Σ steps|), see `lattice_p`, and P(Σ ± steps = Σ steps)."""
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     size_sum = int(sizes @ counts)
     points = 1 << size_sum.bit_length()  # of the transform: a power of two above the largest sum
@@ -677,7 +677,9 @@ def _mean_factors(count: bytes, bits: bytes) -> MeanFactors:
 
 
 def _computed_mean_factors(count: bytes, bits: bytes) -> MeanFactors:
-    """The result of `_mean_factors`."""
+    """The factors of `_mean_factors`, computed anew. count: the rows of each unit. bits: the sign
+    vectors, see `sums`.
+    """
     rows_of_unit = np.frombuffer(count)
     # the rows of the unflipped units less those of the flipped ones
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))

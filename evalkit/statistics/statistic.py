@@ -769,16 +769,20 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def scarce(self) -> bool:
-        """True if it is a mean of many parts of unweighted rows with few positives each."""
+        """True if it is a mean over many classes or labels of unweighted rows, with few positives
+        each (`Combined.scarce`).
+        """
         kind = self.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
             return False
-        parts = [part.rows for part in kind.split(self.rows)]
-        positives = np.array([rows.weights @ (rows.actual == 1) for rows in parts])
+        rows_of_parts = [part.rows for part in kind.split(self.rows)]
+        positives = np.array([rows.weights @ (rows.actual == 1) for rows in rows_of_parts])
         return kind.scarce(positives)
 
     def components(self) -> Iterator[Component]:
-        """The metrics that this one is the mean of."""
+        """The metrics that this one is the mean of: one metric on the rows of each class or label,
+        with its share in the mean, its influence by unit and its bias.
+        """
         kind = self.kind
         assert isinstance(kind, Combined)
         for part in kind.parts(self.rows):  # one per class or label
@@ -804,7 +808,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
-        """The two metrics that this one is the harmonic mean of."""
+        """The two metrics that this one is the harmonic mean of, with their influence by unit."""
         kind = self.kind
         assert isinstance(kind, Harmonic)
         statistics = [RowStatistic(MetricAtK(metric), self.rows) for metric in kind.pair]

@@ -85,7 +85,10 @@ class Excess:
     def from_values(
         cls, value: Floats, size: Floats, unit: np.ndarray | None, *, two_sided: bool
     ) -> Excess:
-        """The excess of values, as numerators of a ratio of sums; NaN for a row without a value.
+        """The excess of rows over the mean of all, Σ value / Σ size.
+
+        value: of each row, NaN for a row without one. size: what it counts, the denominator of a
+        ratio of sums. unit: the key of each row's unit, None if each row is one.
 
         >>> Excess.from_values(np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True).values
         array([-2., -1.,  3.])
