@@ -154,9 +154,9 @@ def t_limits(
     log(high − value); NaN if nothing varies. 1993, An Introduction to the Bootstrap, 12.5.
 
     terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
-    the numbers whose means are taken. f: the function. high: its upper bound. In each sample
-    t = (its logarithm − that of the data) / its standard error; the limits follow from the
-    quantiles of t and the error of the data.
+    the numbers whose means are taken. f: the function. high: its upper bound. In each bootstrap
+    sample of units t = (its logarithm − that of the data) / its standard error; the limits follow
+    from the quantiles of t and the error of the data.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -169,18 +169,10 @@ def t_limits(
     times_drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
     # how often each unit is in each sample, samples × units; the first sample is the data
     times = np.vstack([np.ones(n), times_drawn])
-    unit_weight = terms[0]
-    unit_sums = terms[1:]
-    weight, *sums = (times @ terms.T).T  # of each sample
     with np.errstate(divide="ignore", invalid="ignore"):  # of samples in which nothing varies
-        means = np.array(sums) / weight  # means × samples
-        value, slopes = f(means)
-        # of each unit in each sample, by the delta method, times the weight of the sample: slopes ·
-        # (sums of the unit − means · its weight); samples × units
-        influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
-        variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
-        log_distance = np.log(high - value)
-        error = np.sqrt(variance) / (high - value)  # of the logarithm, by the delta method
+        samples = _values_on_samples(terms, times, f)
+        log_distance = np.log(high - samples.value)
+        error = samples.error / (high - samples.value)  # of the logarithm, by the delta method
         observed = log_distance[0]  # of the data, the first sample
         observed_error = error[0]
         drawn_error = error[1:]
@@ -193,6 +185,31 @@ def t_limits(
     # the lower tail of t gives the largest distance to `high`, and so the lower limit
     low_limit, high_limit = high - np.exp(observed - tails * observed_error)
     return Interval(float(low_limit), float(high_limit))
+
+
+class SampleValues(NamedTuple):
+    """The value of a statistic on each sample, and its standard error: (samples,) each."""
+
+    value: Floats
+    error: Floats
+
+
+def _values_on_samples(terms: Floats, times: Floats, f: FunctionOfMeans) -> SampleValues:
+    """A function of means on samples of units, with its standard error by the delta method.
+
+    terms, f: as in `t_limits`. times: how often each unit is in each sample, (samples, units).
+    """
+    n = terms.shape[1]
+    unit_weight = terms[0]
+    unit_sums = terms[1:]
+    weight, *sums = (times @ terms.T).T  # of each sample
+    means = np.array(sums) / weight  # means × samples
+    value, slopes = f(means)
+    # of each unit in each sample, times the weight of the sample: slopes · (sums of the unit −
+    # means · its weight); samples × units
+    influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
+    variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
+    return SampleValues(value, np.sqrt(variance))
 
 
 class BcaTerms(NamedTuple):

@@ -323,17 +323,8 @@ def count_extreme(
     n = len(pairs.values)
     m = len(pairs)
     all_evidence = ONE_SIDED if alternative.one_sided else TWO_SIDED
-    # a function per block of sign vectors, which gives the sums of columns with these signs
-    blocks: Iterator[SignedSums]
     visits_all = n <= signflip.MAX_ENUMERATED_UNITS
-    if visits_all:
-        blocks = _every_sign_vector(n)
-        vectors = 1 << (n - 1)  # for the progress bar
-        title = "flipping signs"
-    else:
-        blocks = _random_sign_vectors(n, max(signflip.MAX_SUMS_HELD // m, 1), rng, draws)
-        vectors = draws
-        title = "drawing signs"
+    signs = _sign_vectors(n, m, rng, draws)
     count_block = partial(
         _count_extreme_of_block,
         pairs,
@@ -343,8 +334,8 @@ def count_extreme(
     )
     extreme = np.zeros(m, np.int64)
     counted = 0
-    with progress(title, vectors * len(all_evidence)) as show:
-        for signed_sums in blocks:
+    with progress(signs.title, signs.vectors * len(all_evidence)) as show:
+        for signed_sums in signs.blocks:
             show(counted)
             for evidence in all_evidence:
                 counts = count_block(signed_sums, evidence=evidence)
@@ -357,6 +348,28 @@ def count_extreme(
         extreme += opposite_of_data.extreme
         counted += 1
     return ExtremeCounts(extreme, counted)
+
+
+class SignVectors(NamedTuple):
+    """Sign vectors in blocks: for each block a function from columns, (n, k), to their sums with
+    these signs, (k, draws). vectors: about how many there are. title: what is done, for the
+    progress bar.
+    """
+
+    blocks: Iterator[SignedSums]
+    vectors: int
+    title: str
+
+
+def _sign_vectors(n: int, m: int, rng: np.random.Generator, draws: int) -> SignVectors:
+    """The sign vectors of n units for m pairs of columns: all of at most 20 units, otherwise at
+    least `draws` random ones, in blocks whose sums fit into memory.
+    """
+    if n <= signflip.MAX_ENUMERATED_UNITS:
+        return SignVectors(_every_sign_vector(n), vectors=1 << (n - 1), title="flipping signs")
+    block = max(signflip.MAX_SUMS_HELD // m, 1)
+    blocks = _random_sign_vectors(n, block, rng, draws)
+    return SignVectors(blocks, vectors=draws, title="drawing signs")
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:

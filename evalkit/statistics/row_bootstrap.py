@@ -52,8 +52,9 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
 
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """The number with the quantiles of its values on bootstrap samples of the rows as limits. No
-    limits if the threshold was chosen on the rows, or if samples give none (`_why_no_limits`).
+    """The value of a statistic, with quantiles of its values on bootstrap samples of the rows as
+    limits. No limits if the threshold was chosen on the rows, or if samples give none
+    (`_why_no_limits`).
     """
     if statistic.rechooses_threshold and statistic.metric_at_k.uses_decisions:
         return no_interval(statistic, options, THRESHOLD_CHOSEN)
@@ -65,10 +66,10 @@ def interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The difference with the quantiles of its values on the same bootstrap samples of the rows as
-    limits; p is twice the smaller share of the samples at or below 0, or at or above 0, with the
-    data counted as one more sample. No test if the threshold was chosen on the rows, or if samples
-    give no limits.
+    """The difference of two values, with quantiles of the differences on bootstrap samples of the
+    rows, the same for both, as limits. p is twice the smaller share of the samples at or below 0,
+    or at or above 0, with the data counted as one more sample. No test if the threshold was chosen
+    on the rows, or if samples give no limits.
     """
     if first.rechooses_threshold and first.metric_at_k.uses_decisions:
         return no_test(first, second, options, THRESHOLD_CHOSEN)

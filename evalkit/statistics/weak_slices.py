@@ -545,9 +545,9 @@ def _explained_by_first(
 def _widest_explaining_first(
     finds: Sequence[Find], masks: Mapping[Conditions, Bools], excess: Excess
 ) -> Find:
-    """Of the finds that explain the first one, which it does itself, that with the most rows: one
-    explains it if, without the effect of that one, the evidence for the first is below NO_EVIDENCE.
-    masks: the rows of each find.
+    """The find with the most rows of those that explain the first one, and of that itself. A find
+    explains it if the evidence for the first is below NO_EVIDENCE once the effect of the find is
+    taken away. masks: the rows of each find.
     """
     first = finds[0]
     first_mask = masks[first.conditions]
