@@ -221,7 +221,7 @@ def table(tmp_path_factory):
 def counted(table, most=2**20):
     """The bins by group and system, and the counts of rows, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
-    counting = CellCounter(2, table.scale)
+    counting = CellCounter(classes=2, scale=table.scale)
     cuts = [0.5] * len(table.table.systems)
     terms = TermAdder.uncentred((), 0, 0)
     reading = BinaryFirstReading(

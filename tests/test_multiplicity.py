@@ -101,7 +101,7 @@ def by_definition(columns, draws):
     scaled = columns / np.sqrt(np.sum(columns**2, axis=0))
     observed = np.abs(scaled.sum(axis=0)) * (1 - signflip.TIE) - signflip.TIE
     order = np.argsort(-observed, kind="stable")
-    if n > signflip.ENUMERATED:
+    if n > signflip.MAX_ENUMERATED_UNITS:
         sums = np.abs(signflip.joint_draws(scaled[:, order], rng=rng(7), draws=draws))
     else:
         signs = np.array(list(product((1, -1), repeat=n)))[1 : 2 ** (n - 1)]
@@ -177,12 +177,12 @@ def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each
     assert of_pairs.tolist() == max_t.max_t(d, rng=rng(1), draws=5_000).tolist()
     sums = np.sqrt((pairs.values**2).sum(axis=0))
     assert (
-        np.sqrt((d**2).sum(axis=0)) > max_t.CLOSE * sums[first]
+        np.sqrt((d**2).sum(axis=0)) > max_t.CLOSE_SHARE * sums[first]
     ).all()  # none had to be flipped by itself
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
-    monkeypatch.setattr(max_t, "MADE_AT_ONCE", 3_000)
+    monkeypatch.setattr(max_t, "DIFFERENCES_AT_ONCE", 3_000)
     table = rng(11).normal(size=(1_000, 20))
     asked = []
     pairs = ColumnPairs.from_table(table, *pairs_of(table))

@@ -332,10 +332,10 @@ def choice_by(rule, *, samples, seed=1):
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows = noisy_rows(100_000)
     thresholds = choice_by(threshold_for_recall, samples=100, seed=2).of_rows(rows).sample.threshold
-    cell_ends = influence.cell_ends(rows.counts, bootstrap.COARSE).threshold
+    cell_ends = influence.cell_ends(rows.counts, bootstrap.COARSE_CANDIDATES).threshold
     cell = np.searchsorted(-cell_ends, -thresholds)
     assert np.ptp(cell) <= 3
-    assert len(np.unique(thresholds)) > bootstrap.CONTESTED
+    assert len(np.unique(thresholds)) > bootstrap.ENOUGH_CANDIDATES
 
 
 def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():

@@ -169,7 +169,11 @@ def findings(study: object) -> Iterator[Finding]:
 def _rare(study: JudgedOutputs) -> Iterator[Finding]:
     """The systems of which few labels are of the rarer kind."""
     of = {name: study.measure(study.primary, name) for name in study.order}
-    rare = [name for name, judged in of.items() if judged.passes and judged.rarer < FEWEST]
+    rare = [
+        name
+        for name, judged in of.items()
+        if judged.has_binary_labels and judged.rarer_labels < FEWEST
+    ]
     if rare:
         yield kinds.JUDGED_VALUES.warning(len(rare), "rare", fewest=FEWEST, systems=listed(rare))
 

@@ -19,8 +19,9 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import part_sums
 from evalkit.statistics.spread import Interval
 
-BLOCK = 2**18  # weights held at once (samples × rows): so many stay in the processor's cache
-MANY_DRAWS = 1_000  # rows from which weights begin as independent Poisson counts
+# weights held at once (samples × rows): so many stay in the processor's cache
+WEIGHTS_AT_ONCE = 2**18
+POISSON_ROWS = 1_000  # rows from which weights begin as independent Poisson counts
 CODES = 2**16  # numbers that 16 random bits can form
 # BCa divides by 1 − a (z₀ + z): if that is not positive, the limit is the outermost replicate
 SMALLEST_DIVISOR = 1e-12
@@ -45,7 +46,7 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
 # hundred distinct rows weights are faster, because tables share them, unless there are many rows.
 FEW_DISTINCT = 16
 MANY_ROWS = 20_000
-REPEATED = 8  # mean number of times that a row occurs above which rows count as repeated
+MEAN_REPEATS = 8  # mean number of times that a row occurs above which rows count as repeated
 
 
 def resampled_each(
@@ -67,7 +68,7 @@ def resampled_each(
     for number, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct = _distinct(rows)
-        is_repeated = REPEATED * len(distinct.rows) < len(rows)
+        is_repeated = MEAN_REPEATS * len(distinct.rows) < len(rows)
         # faster than weights of all rows, see `FEW_DISTINCT`
         counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
@@ -124,7 +125,7 @@ def _weighted_sums(
     n = len(next(iter(tables.values())))  # rows of each table
     if n == 0:
         return {number: np.zeros((resamples, rows.shape[1])) for number, rows in tables.items()}
-    largest_block = min(resamples, max(1, BLOCK // n))  # samples in a block
+    largest_block = min(resamples, max(1, WEIGHTS_AT_ONCE // n))  # samples in a block
     memory = np.empty((largest_block, n))  # each block overwrites the weights of the one before
     blocks: dict[int, list[Floats]] = {number: [] for number in tables}
     for samples in _block_sizes(resamples, n):
@@ -134,7 +135,7 @@ def _weighted_sums(
     return {number: np.concatenate(sums) for number, sums in blocks.items()}
 
 
-SAME = 1e-9  # share of the data's error below which that of a sample is a rounding error
+NO_ERROR = 1e-9  # share of the data's error below which that of a sample is a rounding error
 # means of several samples, (means, samples) -> the value of a function of the means for each sample
 # and its derivatives, (samples,) and (means, samples)
 FunctionOfMeans = Callable[[Floats], tuple[Floats, Floats]]
@@ -153,9 +154,9 @@ def t_limits(
     log(high − value); NaN if nothing varies. 1993, An Introduction to the Bootstrap, 12.5.
 
     terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
-    the numbers whose means are taken. f: the function. high: its upper bound. In each sample
-    t = (its logarithm − that of the data) / its standard error; the limits follow from the
-    quantiles of t and the error of the data.
+    the numbers whose means are taken. f: the function. high: its upper bound. In each bootstrap
+    sample of units t = (its logarithm − that of the data) / its standard error; the limits follow
+    from the quantiles of t and the error of the data.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -168,30 +169,47 @@ def t_limits(
     times_drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
     # how often each unit is in each sample, samples × units; the first sample is the data
     times = np.vstack([np.ones(n), times_drawn])
-    unit_weight = terms[0]
-    unit_sums = terms[1:]
-    weight, *sums = (times @ terms.T).T  # of each sample
     with np.errstate(divide="ignore", invalid="ignore"):  # of samples in which nothing varies
-        means = np.array(sums) / weight  # means × samples
-        value, slopes = f(means)
-        # of each unit in each sample, by the delta method, times the weight of the sample: slopes ·
-        # (sums of the unit − means · its weight); samples × units
-        influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
-        variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
-        log_distance = np.log(high - value)
-        error = np.sqrt(variance) / (high - value)  # of the logarithm, by the delta method
+        samples = _values_on_samples(terms, times, f)
+        log_distance = np.log(high - samples.value)
+        error = samples.error / (high - samples.value)  # of the logarithm, by the delta method
         observed = log_distance[0]  # of the data, the first sample
         observed_error = error[0]
         drawn_error = error[1:]
         t = (log_distance[1:] - observed) / drawn_error
     # an error that is only rounding error would make any t
-    t = t[np.isfinite(t) & (drawn_error > SAME * observed_error)]
+    t = t[np.isfinite(t) & (drawn_error > NO_ERROR * observed_error)]
     if not t.size or not np.isfinite(observed):
         return Interval(np.nan, np.nan)
     tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     # the lower tail of t gives the largest distance to `high`, and so the lower limit
     low_limit, high_limit = high - np.exp(observed - tails * observed_error)
     return Interval(float(low_limit), float(high_limit))
+
+
+class SampleValues(NamedTuple):
+    """The value of a statistic on each sample, and its standard error: (samples,) each."""
+
+    value: Floats
+    error: Floats
+
+
+def _values_on_samples(terms: Floats, times: Floats, f: FunctionOfMeans) -> SampleValues:
+    """A function of means on samples of units, with its standard error by the delta method.
+
+    terms, f: as in `t_limits`. times: how often each unit is in each sample, (samples, units).
+    """
+    n = terms.shape[1]
+    unit_weight = terms[0]
+    unit_sums = terms[1:]
+    weight, *sums = (times @ terms.T).T  # of each sample
+    means = np.array(sums) / weight  # means × samples
+    value, slopes = f(means)
+    # of each unit in each sample, times the weight of the sample: slopes · (sums of the unit −
+    # means · its weight); samples × units
+    influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
+    variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
+    return SampleValues(value, np.sqrt(variance))
 
 
 class BcaTerms(NamedTuple):
@@ -291,7 +309,7 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     drawn one by one. Of 700 samples one has a sum above n: all of it is drawn one by one.
     """
     samples, n = out.shape
-    if n < MANY_DRAWS:
+    if n < POISSON_ROWS:
         return _draw_weights_one_by_one(rng, n, samples)
     poisson = _poisson(n)  # a table of counts by code
     # a count needs a code of 16 random bits: a word of 64 bits holds four
@@ -358,9 +376,9 @@ def _poisson(n: int) -> PoissonCodes:
 
 def _block_sizes(total: int, width: int) -> Iterator[int]:
     """Sizes of blocks of rows that add up to `total`; a block of rows of this width has at most
-    `BLOCK` numbers, if it has more than one row.
+    `WEIGHTS_AT_ONCE` numbers, if it has more than one row.
     """
-    size = max(1, BLOCK // width)
+    size = max(1, WEIGHTS_AT_ONCE // width)
     for start in range(0, total, size):
         yield min(size, total - start)
 
@@ -371,7 +389,7 @@ def _block_sizes(total: int, width: int) -> Iterator[int]:
 # threshold). So a resample draws these counts, and no row is sorted again. Neighbouring thresholds
 # share a cell where there are many.
 
-FEW_CELLS = 256  # enough for the largest distance of two rates
+CELLS_OF_RISE = 256  # enough for the largest distance of two rates
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -416,7 +434,7 @@ def largest_rise(
     >>> 0.1 < rise < 0.3
     True
     """
-    table = cell_ends(c, FEW_CELLS)  # neighbouring thresholds are pooled, for speed
+    table = cell_ends(c, CELLS_OF_RISE)  # neighbouring thresholds are pooled, for speed
     positives, negatives = sizes
     rise = sign * _rate_errors(table.positive, positives, rng, resamples)
     rise = rise - sign * _rate_errors(table.negative, negatives, rng, resamples)
@@ -555,13 +573,12 @@ def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Count
 # The threshold that a rule chooses varies so much from sample to sample that this adds more to the
 # error of precision and recall than the rows do at a threshold that is fixed.
 
-COARSE = 256  # most candidates that are spread over the whole table
-FINER = 128  # candidates that are added at a time around the choices of the rule
-PILOTS = 100  # pilot samples, which show where the rule chooses
-CONTESTED = 16  # candidates over which pilots must spread so that no more are added
-PARTS = (
-    1_000  # most parts of the units: samples draw parts, of several units each if units are more
-)
+COARSE_CANDIDATES = 256  # most candidates that are spread over the whole table
+FINER_CANDIDATES = 128  # candidates that are added at a time around the choices of the rule
+PILOT_SAMPLES = 100  # pilot samples, which show where the rule chooses
+ENOUGH_CANDIDATES = 16  # candidates over which pilots must spread so that no more are added
+# most parts of the units: samples draw parts, of several units each if units are more
+MAX_PARTS = 1_000
 Choose = Callable[[Counts], float]
 
 
@@ -581,9 +598,10 @@ class ThresholdChoice:
     def candidates(self, c: Counts, *, units: int) -> Floats:
         """The candidates: the thresholds among which the rule chooses on a sample, highest first.
 
-        They are the thresholds of the table in at most `COARSE` cells. With many units all samples
-        may choose the same few of these; then the thresholds of `c` around them are added, until
-        the choices of pilot samples spread over enough candidates. units: those behind `c`.
+        They are the thresholds of the table in at most `COARSE_CANDIDATES` cells. With many units
+        all samples may choose the same few of these; then the thresholds of `c` around them are
+        added, until the choices of pilot samples spread over enough candidates. units: those behind
+        `c`.
 
         >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
         >>> choice = ThresholdChoice(lambda c: 0.6, 3, lambda: np.random.default_rng(1))
@@ -592,7 +610,7 @@ class ThresholdChoice:
         """
         # pilots have a stream of their own, independent of the one from which the samples come
         rng = self.new_rng().spawn(1)[0]
-        table = cell_ends(c, COARSE)
+        table = cell_ends(c, COARSE_CANDIDATES)
         while len(table.threshold) < len(c.threshold):
             finer = self._finer_thresholds(c, table, units, rng)
             thresholds = np.union1d(table.threshold, finer)[::-1]  # highest first
@@ -604,36 +622,40 @@ class ThresholdChoice:
     def _finer_thresholds(
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
-        """Up to `FINER` thresholds of `c` around those that the rule chooses on pilot samples; none
-        if the choices spread over at least `CONTESTED` thresholds of `table` already.
+        """Up to `FINER_CANDIDATES` thresholds of `c` around those that the rule chooses on pilot
+        samples; none if the choices spread over at least `ENOUGH_CANDIDATES` thresholds of `table`
+        already.
 
         table: `c` at the present candidates. units: as in `candidates`.
         """
         # a pilot has about as many rows as there are units, each with the weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
-        pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOTS, len(sizes)))
+        pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOT_SAMPLES, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, pilot)) for pilot in pilots]
         # numbers of the chosen thresholds; negated, as searchsorted needs ascending values
         choice_numbers = np.searchsorted(-table.threshold, -defined(choices))
         if not choice_numbers.size:
             return np.empty(0)
         distance = np.ptp(choice_numbers)  # of the highest from the lowest
-        if distance >= CONTESTED:
+        if distance >= ENOUGH_CANDIDATES:
             return np.empty(0)
         # on samples of clusters or weighted rows the choice may vary more than on pilots
         margin = 1 + 2 * distance
         ends = np.array([choice_numbers.min() - margin, choice_numbers.max() + margin])
         highest_and_lowest = table.threshold[np.clip(ends, 0, len(table.threshold) - 1)]
         start, end = np.searchsorted(-c.threshold, -highest_and_lowest)
-        return c.threshold[np.linspace(start, end, FINER).astype(np.int64)]
+        return c.threshold[np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)]
 
     def of_rows(self, rows: Rows) -> RechosenCounts:
-        """The result of `of_parts` for rows in memory, whose units are put into parts at random."""
+        """The counts of each sample of whole units at the threshold chosen on it, and those of all
+        rows at the same threshold, as `of_parts`, for rows in memory. Units are put into at most
+        `MAX_PARTS` parts at random, which are drawn as a whole.
+        """
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
         candidate = influence.threshold_index(threshold, rows.scores)  # of each row
-        parts = min(units.total, PARTS)
+        parts = min(units.total, MAX_PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts
         part_of_row = part_of_unit[units.of_row]
@@ -669,7 +691,8 @@ class ThresholdChoice:
         return self._at_choices(table_of_all, times_of_part @ sums)
 
     def of_table(self, c: Counts) -> RechosenCounts:
-        """The result of `of_parts` for independent rows, of which only the table is needed: the
+        """The counts of each sample at the threshold chosen on it, and those of all rows at the
+        same threshold, as `of_parts`, for independent rows, of which only the table is needed: the
         number of sampled rows of a cell (class × candidate) has a Poisson distribution whose mean
         is the number of its rows in the data.
         """

@@ -40,8 +40,8 @@ from evalkit.statistics.statistic import (
 from evalkit.statistics.summed import LinearStatistic, combined_spread, has_units
 
 # with more possible cells, only those that occur are kept, which needs a sort
-DENSE = 2**22
-SAME_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
+MAX_DENSE_CELLS = 2**22
+ROUNDING_OF_PRODUCTS = 1e-12  # relative difference of sums of products that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,8 +326,8 @@ class CellStatistic(RowStatistic):
         xx = products[self.system, :, self.system]  # of each two cells: (cells, cells)
         xy = products[self.system, :, other.system]
         yy = products[other.system, :, other.system]
-        xy_is_same = np.allclose(xy, xx, rtol=SAME_PRODUCTS, atol=0.0)
-        return xy_is_same and np.allclose(yy, xx, rtol=SAME_PRODUCTS, atol=0.0)
+        xy_is_same = np.allclose(xy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
+        return xy_is_same and np.allclose(yy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
 
     def on_joint_rows(self, other: Self) -> JointRows:
         """Both statistics with the same rows: one per joint cell, whose rows have the same actual
@@ -358,12 +358,14 @@ class CellStatistic(RowStatistic):
     # The metrics of a mean
 
     def components(self) -> Iterator[Component]:
-        """The metrics that this one is the mean of."""
+        """The metrics that this one is the mean of: one metric on the rows of each part, such as a
+        class against the rest, with the share of the part in the mean.
+        """
         kind = self.kind
         assert isinstance(kind, metric.Combined)
-        metric_at_k = metric.MetricAtK(kind.metric)
+        metric_of_part = metric.MetricAtK(kind.metric)
         parts = list(kind.parts(self.rows))
-        statistics = [self.with_metric(metric_at_k, part.rows) for part in parts]
+        statistics = [self.with_metric(metric_of_part, part.rows) for part in parts]
         yield from self._components(statistics, [part.share for part in parts])
 
     def harmonic_pair(self) -> list[Component]:
@@ -591,24 +593,26 @@ class Products(Moments):
         return units.columns[np.argsort(units.key, kind="stable")].T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CellCounter:
     """Counts cells block by block, in whole numbers, so that sums do not depend on the order.
 
     classes: the number of classes. scale, square_scale: the units in which weights and their
-    squares are counted, scale None if rows are unweighted. bins: the largest number of cells. few:
-    the largest number of units whose cells are kept one by one.
+    squares are counted, scale None if rows are unweighted. max_cells: the largest number of cells.
+    max_units: the largest number of units whose cells are kept one by one.
     """
 
     classes: int
     scale: float | None
     square_scale: float = 1.0
-    bins: int = USUAL.bins
-    few: int = 0
+    max_cells: int = USUAL.bins
+    max_units: int = 0
 
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole number; None if rows are unweighted."""
-        return None if self.scale is None else grid.in_units(block.weights, self.scale)
+        if self.scale is None:
+            return None
+        return grid.in_units(block.weights, self.scale)
 
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
@@ -639,7 +643,7 @@ class CellCounter:
         which those of other blocks can be added. Arguments as for `_bins`.
         """
         bins = self._bins(cell_of_row, possible_cells, weight)
-        return Tally(max_bins=self.bins, grids=(bins,))
+        return Tally(max_bins=self.max_cells, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
         """The number of rows by cell, and for weighted rows Σ weight and Σ weight²: one bin per
@@ -652,8 +656,9 @@ class CellCounter:
         if weight is not None:
             squares = (weight * (self.scale or 1.0)) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
-        if possible_cells > DENSE:  # an array of them all would be too large: sort the rows
-            return grid.binned(grid.codes(cell_of_row.astype(np.float64)), columns, self.bins)
+        if possible_cells > MAX_DENSE_CELLS:  # too many for an array of all: the rows are sorted
+            codes_of_rows = grid.codes(cell_of_row.astype(np.float64))
+            return grid.binned(codes_of_rows, columns, self.max_cells)
         # not np.bincount, which adds up floats
         sums = np.zeros((len(columns), possible_cells), np.int64)
         for sum_by_cell, column in zip(sums, columns, strict=True):
@@ -700,19 +705,21 @@ class CellCounter:
         entries = np.tile(weight, systems)
         positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
-        unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.few else None
+        unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
         not_kept = np.zeros(cells)
         return Products(
             n=units,
             mean=not_kept,
             second=(by_unit.T @ by_unit).toarray(),
             third=not_kept,
-            max_units=self.few,
+            max_units=self.max_units,
             unit_columns=unit_columns,
         )
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
-        """The cells of all systems, from the sums of all blocks. layout: of the rows."""
+        """The cells of all systems and of each two, and the number of units (or of independent
+        rows), from the sums of all blocks. layout: of the rows.
+        """
         by_system = []
         by_pair = {}
         for (first, second), tally in counts.cells.items():
@@ -734,7 +741,9 @@ class CellCounter:
         )
 
     def cells(self, bins: grid.Grid, systems: int) -> Cells:
-        """The cells from the bins of `_bins`. systems: 1, or 2 for a pair."""
+        """The cells of one system, or of two, with their sums, from the bins of `_bins`. systems: 1
+        or 2.
+        """
         # the score of a bin is the number of its cell, which holds the class and the predictions as
         # the digits of a number to the base of the classes
         cell = grid.scores(bins.low).astype(np.int64)

@@ -24,7 +24,8 @@ from evalkit.statistics.spread import Interval, bisect
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
-FARTHEST = 100.0  # the largest step on a log scale: e^100 is as good as infinite, and no overflow
+# the largest step on a log scale: e^100 is as good as infinite, and no overflow
+FARTHEST_STEP = 100.0
 
 
 def ranged_t(
@@ -84,7 +85,7 @@ def _limits_on_scale(value: float, half_width: float, low: float, high: float) -
         return Interval(float(value), float(value))
     # the derivative of the scale, log(below) − log(above); an infinite distance adds nothing
     slope = 1 / below + 1 / above
-    step = min(half_width * slope, FARTHEST)
+    step = min(half_width * slope, FARTHEST_STEP)
     return Interval(
         low=_moved_on_scale(value, -step, low, high), high=_moved_on_scale(value, step, low, high)
     )
@@ -335,7 +336,7 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
 
 
 def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
-    """One limit of `divided`: from this limit of the difference, and the difference's value."""
+    """One limit of the quotient of `divided`. limit, value: of the difference."""
     # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
     if not value * limit > 0:
         return float(limit / divisor.value)

@@ -77,11 +77,11 @@ class Band(NamedTuple):
     high: Floats
 
 
-FINE = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
+MAX_BAND_CELLS = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
 
 
 def band(
-    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
+    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = MAX_BAND_CELLS
 ) -> Band:
     """The consistency band of the CORP reliability diagram: scores, lowest first, and the limits
     between which the isotonic share of positives at each lies with probability `level` if the
@@ -109,14 +109,14 @@ def band(
     return Band(score, limits.low, limits.high)
 
 
-def fine(weight: Floats, most: int = FINE) -> Ints:
+def fine(weight: Floats, most: int = MAX_BAND_CELLS) -> Ints:
     """The number of the cell of each of some sorted scores with these weights, ascending from 0: a
     cell per score, or if there are more than `most` scores, at most `most` cells.
 
     Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has
     its small blocks.
 
-    >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= FINE
+    >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= MAX_BAND_CELLS
     ([0, 1, 2], True)
     """
     if len(weight) <= most:
@@ -155,7 +155,7 @@ def by_rank(c: Counts) -> Counts:
 # Of forecasts -------------------------------------------------------------------------------------
 
 
-GROUPS = 1_024  # if there are more units, they are put into so many groups at random
+MAX_GROUPS = 1_024  # if there are more units, they are put into so many groups at random
 
 
 def band_of_means(
@@ -188,9 +188,9 @@ def band_of_means(
     unit, names = codes(rows.unit)
     group = unit  # of each row; the rows of a group get the same normal number
     groups = len(names)
-    if groups > GROUPS:  # put units into groups at random
-        group = rng.integers(GROUPS, size=len(names))[unit]
-        groups = GROUPS
+    if groups > MAX_GROUPS:  # put units into groups at random
+        group = rng.integers(MAX_GROUPS, size=len(names))[unit]
+        groups = MAX_GROUPS
     # the sum of the errors of each cell in each group, (cells, groups)
     cell_and_group = cell[table.index] * groups + group
     errors = np.bincount(cell_and_group, error, cells * groups).reshape(cells, groups)

@@ -267,15 +267,15 @@ def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> 
 # Romano 2013, doi:10.1214/13-AOS1090.
 
 METHOD = "studentised permutation"
-ALL_PERMUTATIONS = 20_000  # up to so many possible permutations all are visited
+MAX_ENUMERATED = 20_000  # up to so many possible permutations all are visited
 MOST_DRAWS = 9_999
 FEWEST_DRAWS = 1_999
-WORK = 2**25  # units that are permuted in all: half a second
+MAX_UNITS_IN_ALL_DRAWS = 2**25  # units that are permuted in all: half a second
 TIE = 1e-9  # relative to t: values of t closer than this differ by rounding and count as equal
 DOUBLINGS = 80  # of the distance, in search of a limit: after 80 it is taken as infinite
 HALVINGS = 25  # of the interval that holds a limit, which is then known to 3e-8 of its width
 # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
-SKEWED = 0.1
+NOTABLE_SKEWNESS = 0.1
 NO_VARIANCE = 1e-12  # a variance that is smaller, relative to its terms, is rounding error
 
 
@@ -325,11 +325,11 @@ def needs_permutation(first: Floats, second: Floats) -> bool:
         return False
     # units with the most frequent value are not permuted one by one
     permuted_units = _less_frequent(np.concatenate([first, second]))
-    if permuted_units * FEWEST_DRAWS > WORK:
+    if permuted_units * FEWEST_DRAWS > MAX_UNITS_IN_ALL_DRAWS:
         return False
     # an arm of few units may not show its skewness: the larger estimate decides
     by_arm = abs(difference_skewness(first, second))
-    return max(by_arm, abs(pooled_skewness(first, second))) > SKEWED
+    return max(by_arm, abs(pooled_skewness(first, second))) > NOTABLE_SKEWNESS
 
 
 def _less_frequent(values: Floats) -> int:
@@ -339,7 +339,7 @@ def _less_frequent(values: Floats) -> int:
     are counted, which takes no sort. That is too many only if no value is that of more than half of
     the units; then too many to permute differ from the most frequent one anyway.
     """
-    most_units = WORK // FEWEST_DRAWS
+    most_units = MAX_UNITS_IN_ALL_DRAWS // FEWEST_DRAWS
     if values.size > 2 * most_units:
         # a value that more than half of the units have is the median
         middle = values.size // 2
@@ -356,7 +356,7 @@ def studentised(
     strata: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
     unit: str = "user",
-    max_enumerated: int = ALL_PERMUTATIONS,
+    max_enumerated: int = MAX_ENUMERATED,
 ) -> Comparison:
     """Mean of the first arm − mean of the second by the studentised permutation test: Welch's t of
     the data is compared with that of every reassignment of the units to two arms of the same sizes
@@ -464,7 +464,7 @@ def permuted_lift(
     first_values = finite("first", first)
     second_values = finite("second", second)
     permutations = _permutations(
-        first_values, second_values, strata=None, rng=rng, max_enumerated=ALL_PERMUTATIONS
+        first_values, second_values, strata=None, rng=rng, max_enumerated=MAX_ENUMERATED
     )
     value = float(ratio(first_values.mean(), second_values.mean())) - 1
     ratio_exists = bool(second_values.any())  # no value is negative: the mean is 0 only if all are
@@ -517,7 +517,7 @@ def _ratio_limit(
         p = 2 * side.tail(by_ratio.tails(tested))
         return not rejected(p, level)
 
-    distance = _farthest(not_rejected, 1.0, most=FARTHEST)
+    distance = _farthest(not_rejected, 1.0, most=FARTHEST_LOG_RATIO)
     if distance < np.inf:
         return float(observed * np.exp(side.sign * distance))
     return np.inf if side is ABOVE else 0.0
@@ -534,7 +534,8 @@ def _farthest_from_0(by_ratio: PermutationPolynomials, level: float) -> float:
     return _farthest(not_rejected, 1.0)
 
 
-FARTHEST = 30.0  # on the log scale: a limit beyond e^30, or its inverse, counts as infinite, or 0
+# on the log scale: a limit beyond e^30, or its inverse, counts as infinite, or 0
+FARTHEST_LOG_RATIO = 30.0
 
 
 class PermutedSums(NamedTuple):
@@ -746,7 +747,7 @@ def _permutations(
     else:
         stratum, _ = codes(np.concatenate([np.asarray(names) for names in strata]))
     permuted_units = max(int(np.count_nonzero(x)), 1)
-    draws = int(np.clip(WORK // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+    draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
     sums_of_permutations: Callable[[Floats, Bools], Floats]
     sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
     if strata is None and comb(x.size, first_values.size) <= max_enumerated:

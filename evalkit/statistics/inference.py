@@ -230,7 +230,9 @@ def within_range(comparison: Comparison, widest: float) -> Comparison:
 
 
 def undefined(level: float, unit: str) -> Comparison:
-    """A comparison of undefined values: NaN with n = 0."""
+    """A comparison of undefined values: value, limits and p are NaN, n is 0. unit: the noun for a
+    unit.
+    """
     no_difference = Estimate(np.nan, np.nan, np.nan, level, n=0, method=methods.UNDEFINED)
     return Comparison(
         no_difference,
@@ -501,9 +503,8 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     share = precision.value
     error = precision.spread.error
     if error > 0:
-        return (
-            share * (1 - share) / error**2
-        )  # error² of n independent rows is share (1 − share) / n
+        # error² of n independent rows is share (1 − share) / n
+        return share * (1 - share) / error**2
     # all its rows are hits, or none is: no variance to compare with
     return precision.fewest_units
 
@@ -563,7 +564,7 @@ LOGIT_BY_RARER_CLASS = (
 )
 RARE_POSITIVES = (
     f"{LOGIT_BY_RARER_CLASS}; with fewer than {interval_methods.FEW_POSITIVES} positives, "
-    f"below {interval_methods.RARE:.0%} of all rows, average precision no closer than Boyd's "
+    f"below {interval_methods.RARE_SHARE:.0%} of all rows, average precision no closer than Boyd's "
     "binomial limits"
 )
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
@@ -852,7 +853,9 @@ def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> M
 
 
 def method(statistic: Statistic) -> Method:
-    """The interval and the test of a statistic."""
+    """The interval and the test of a statistic, from the kind of its metric and the layout of its
+    sample.
+    """
     return _method(
         statistic.kind,
         statistic.layout,

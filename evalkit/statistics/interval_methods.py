@@ -18,7 +18,7 @@ from evalkit.statistics import bootstrap, closed_forms, independent, intervals, 
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Ends, Estimate, recovered
 from evalkit.statistics.methods import (
-    CHOSEN,
+    BY_RECHOSEN,
     DRAWN,
     JACKKNIFE,
     NONE,
@@ -46,13 +46,13 @@ GAP = "Newcombe's limit above, a bootstrap over all thresholds below"
 BOOTSTRAP_T = f"{JACKKNIFE}, with a bootstrap-t"
 HALF_ROW = 0.5  # added to each cell
 FEW_UNITS = 20  # below this many units the limits of functions of means allow for a bootstrap-t
-# With fewer positives, and a share of positives below RARE, average precision depends on the few
-# negatives that score highest.
+# With fewer positives, and a share of positives below RARE_SHARE, average precision depends on the
+# few negatives that score highest.
 FEW_POSITIVES = 50
-RARE = 0.05
+RARE_SHARE = 0.05
 # The positives that belong to the negatives of the sample at the stated base rate: with fewer than
 # this number, the interval of average precision does not keep its level.
-RESOLVED = 100
+ENOUGH_POSITIVES = 100
 
 
 def t_on_range(
@@ -152,7 +152,9 @@ def summed_mean(statistic: SpreadStatistic, options: Options) -> Estimate:
 
 
 def mean_of_table(metric_at_k: MetricAtK, table: Counts, *, level: float) -> Estimate:
-    """The mean of a loss with its interval, from a table of unweighted rows by score."""
+    """The mean of a loss of scores, such as log loss, with the interval of `intervals.of_spread`,
+    from a table of the numbers of positive and of negative rows (unweighted) with each score.
+    """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, kinds.Loss)
     # one row per class and threshold, and how many rows of the table are like it
@@ -323,7 +325,7 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
         n=statistic.n,
         level=options.level,
         ends=ends,
-        method=CHOSEN,
+        method=BY_RECHOSEN,
     )
     estimate = on_new_rows.around(statistic.value)
     if statistic.value not in ends:
@@ -426,7 +428,7 @@ def skewed_rows(statistic: SpreadStatistic, options: Options) -> Estimate:
 
 def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The area under the ROC curve with the interval of `closed_forms.auc_interval` from DeLong's
-    standard error.
+    standard error: normal on the logit scale, or Newcombe's for small classes.
     """
     table = statistic.tables.midpoint_counts
     area = statistic.value
@@ -461,7 +463,7 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     if not kind.biased:  # of the metrics of the order of scores only average precision is
         return estimate
     table = statistic.tables.counts  # at or above each score
-    rare = 1 < table.positives < min(FEW_POSITIVES, RARE * table.total)
+    rare = 1 < table.positives < min(FEW_POSITIVES, RARE_SHARE * table.total)
     if not rare or not 0 < statistic.value < 1:  # at 0 or 1 there is no bias to correct
         return estimate
     unbiased = statistic.value - influence.average_precision_bias(table)
@@ -519,8 +521,8 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
 
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """F-beta or the Jaccard index with the interval of `closed_forms.overlap`, from Wilson's limits
-    of two shares.
+    """F-beta or the Jaccard index, times TP / (times TP + weight FN + FP), with the interval of
+    `closed_forms.overlap`, from Wilson's limits of two shares.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
@@ -616,14 +618,14 @@ def at_rate(
 ) -> Estimate:
     """A metric at a stated base rate with the interval of `interval_of`, or without limits if the
     sample has too few negatives: at a low base rate the few negatives that score highest decide,
-    and fewer than correspond to RESOLVED positives do not show how these vary.
+    and fewer than correspond to ENOUGH_POSITIVES positives do not show how these vary.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
     table = statistic.tables.counts  # at or above each score
     # the positives that belong to the negatives of the sample at the stated base rate
     positives = kind.positives_of(table)
-    if positives >= min(RESOLVED, table.positives):
+    if positives >= min(ENOUGH_POSITIVES, table.positives):
         return interval_of(statistic, options)
     return no_interval(statistic, options)
 

@@ -447,9 +447,11 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
 
 
 HALL = "t, corrected for skewness"
-CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
-SURE = "paired t, with Wilson's limits for predictions that are certain"
-EFFECTIVE = "Wilson, effective sample size"
+MEAN_WITH_CERTAIN = (
+    "t, corrected for skewness, with Wilson's limits for predictions that are certain"
+)
+PAIRED_T_WITH_CERTAIN = "paired t, with Wilson's limits for predictions that are certain"
+EFFECTIVE_WILSON = "Wilson, effective sample size"
 ROUNDING = 1e-12  # losses this close to 0, or relatively to the largest loss, are equal to it
 # the cube root in the inverse of Hall's g is a straight line with this slope, in terms of the cube,
 # where the root would be below BEND
@@ -528,7 +530,7 @@ def mean_of_losses(
     loss_if_all_wrong = worst * float(certain.sure.mean())
     value = rest.value + loss_if_all_wrong * wrong_share.value
     low, high = recovered(value, rest.reach, loss_if_all_wrong * wrong_share.reach)
-    return Estimate(value, low, high, level, losses.size, CERTAIN)
+    return Estimate(value, low, high, level, losses.size, MEAN_WITH_CERTAIN)
 
 
 class CertainPredictions(NamedTuple):
@@ -595,7 +597,7 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
         # reversed: the second system's upper limit lowers the difference
         reaches.append(_reach_of_wrong(second_certain, worst, level)[::-1])
     low, high = recovered(value, *reaches)
-    return Estimate(value, low, high, level, n, SURE)
+    return Estimate(value, low, high, level, n, PAIRED_T_WITH_CERTAIN)
 
 
 def _reach_of_wrong(certain: CertainPredictions, worst: float, level: float) -> Floats:
@@ -628,7 +630,7 @@ def bounded(
     start, end = ends
     width = end - start
     if n < 2:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
+        return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE_WILSON)
     share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
         at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
@@ -643,7 +645,7 @@ def bounded(
         variance = (deviation_squares + largest_variance) / n
         effective_n = n * share * (1 - share) / variance
         limits = _score_limits(share, effective_n, _skewed_quantile(skew, n, level))
-        method = EFFECTIVE
+        method = EFFECTIVE_WILSON
     low = float(start + width * limits.low)
     high = float(start + width * limits.high)
     return Estimate(float(value), low, high, level, int(n), method)

@@ -22,8 +22,9 @@ from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, UnitStatistic
 
 METHOD = "prediction-powered t"
-PLANNED = 10  # units labelled for both systems, from which a difference is planned
-LOST = 2  # degrees of freedom that the labelled units lose: to their mean and to the judge's weight
+MIN_LABELS_TO_PLAN = 10  # units labelled for both systems, from which a difference is planned
+# degrees of freedom that the labelled units lose: to their mean and to the judge's weight
+LOST_FREEDOM = 2
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class LabelPlan:
     clustering: float = 1.0
 
     def variance(self, labels: Floats) -> Floats:
-        """The variance of the corrected mean, the judge's weight tuned to these numbers of
-        labels.
+        """The variance of the corrected mean with each of these numbers of labels; the judge's
+        weight is the one that makes it smallest.
         """
         unlabelled_share = 1 - labels / self.units
         weight = np.clip(unlabelled_share * ratio(self.product, self.judge), 0.0, 1.0)
@@ -78,8 +79,9 @@ class LabelPlan:
         """
         from scipy.special import stdtrit
 
-        labels = np.arange(LOST + 1, self.units + 1, dtype=np.float64)  # all possible numbers
-        quantile = stdtrit(labels - LOST, (1 + level) / 2)
+        # all possible numbers
+        labels = np.arange(LOST_FREEDOM + 1, self.units + 1, dtype=np.float64)
+        quantile = stdtrit(labels - LOST_FREEDOM, (1 + level) / 2)
         widths = 2 * quantile * np.sqrt(variance(labels))
         narrow = np.flatnonzero(widths <= width)
         return float(labels[narrow[0]]) if narrow.size else np.nan
@@ -171,7 +173,9 @@ class JudgedStatistic(UnitStatistic):
         influence = np.zeros(len(self.score))
         if self.labelled.any():
             corrections = self.corrections[self.labelled]
-            influence[self.labelled] = _influence_on_mean(corrections, self.clusters, lost=LOST)
+            influence[self.labelled] = _influence_on_mean(
+                corrections, self.clusters, lost=LOST_FREEDOM
+            )
         if self.unlabelled.any():
             scores = (self.weight * self.score)[self.unlabelled]
             influence[self.unlabelled] = _influence_on_mean(scores, len(scores), lost=1)
@@ -180,16 +184,16 @@ class JudgedStatistic(UnitStatistic):
     @property
     def freedom(self) -> float:
         """The most degrees of freedom of the standard error."""
-        return float(self.clusters - LOST)
+        return float(self.clusters - LOST_FREEDOM)
 
     @property
-    def passes(self) -> bool:
+    def has_binary_labels(self) -> bool:
         """True if every label is 0 or 1, so that the mean is a share."""
         known = self.labels[self.labelled]
         return bool(np.all((known == 0) | (known == 1)))
 
     @property
-    def rarer(self) -> int:
+    def rarer_labels(self) -> int:
         """The number of labels of the rarer kind, of labels of 0 and 1."""
         hits = int(self.labels[self.labelled].sum())
         return min(hits, self.n - hits)
@@ -200,11 +204,11 @@ class JudgedStatistic(UnitStatistic):
         return _plan(self.labels[known], self.score[known], self._units, self._clustering)
 
     def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
-        """The variances of the difference from `other`, by the units labelled for both; None if
-        these are few.
+        """The plan for the difference from `other`, from the units labelled for both; None if these
+        are fewer than `MIN_LABELS_TO_PLAN`.
         """
         known = self.labelled & other.labelled
-        if known.sum() < PLANNED:
+        if known.sum() < MIN_LABELS_TO_PLAN:
             return None
         label = (self.labels - other.labels)[known]
         judge = (self.weight * self.score - other.weight * other.score)[known]
@@ -279,7 +283,7 @@ def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
         n=statistic.n,
         freedom=statistic.freedom,
     )
-    if not statistic.passes or not 0 <= mean.value <= 1:
+    if not statistic.has_binary_labels or not 0 <= mean.value <= 1:
         return mean.interval(options.level)
     return ranged_t(
         mean.value,

@@ -23,10 +23,10 @@ from evalkit.system import progress
 FIRST_UNITS = 13  # units whose signs are all visited in one block: 4,096 sums of a system
 # A pair whose √Σ difference² is below this share of its columns' √Σ value² gets its sums from its
 # differences: as the difference of two sums they would lose two digits or more.
-CLOSE = 0.01
+CLOSE_SHARE = 0.01
 # drawn sums that are compared at once, so that they stay in the processor's cache
 COMPARED_AT_ONCE = 2**16
-MADE_AT_ONCE = 2**21  # differences of units that are made at once
+DIFFERENCES_AT_ONCE = 2**21  # differences of units that are made at once
 
 # (signed sums, out=array) -> the evidence against the null that is compared with the data's
 Evidence = Callable[..., Floats]
@@ -84,19 +84,19 @@ def max_t_of_sums(
     >>> bool(np.all(np.abs(p - max_t(d, rng=np.random.default_rng(1))) < 0.01))
     True
     """
-    size = np.sqrt(np.diag(gram))
+    norm = np.sqrt(np.diag(gram))
     # the statistic of each column; 0 / 0 for a column of zeros counts as 0
-    observed = np.nan_to_num(alternative.evidence(ratio(total, size)))
+    observed = np.nan_to_num(alternative.evidence(ratio(total, norm)))
     order = np.argsort(-observed, kind="stable")  # the most extreme column first
     m = order.size
-    correlation = np.nan_to_num(ratio(gram, np.outer(size, size)))[np.ix_(order, order)]
+    correlation = np.nan_to_num(ratio(gram, np.outer(norm, norm)))[np.ix_(order, order)]
     eigenvalues, eigenvectors = np.linalg.eigh(correlation)
     # root @ rootᵀ is the correlation; rounding may leave an eigenvalue below 0
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     bound = observed[order, None]
     bound = bound - signflip.TIE * np.abs(bound)  # a draw that is equal but for rounding counts
     extreme_draws = np.zeros(m, np.int64)
-    block = max(1, signflip.HELD // m)  # draws at once
+    block = max(1, signflip.MAX_SUMS_HELD // m)  # draws at once
     for start in range(0, draws, block):
         normal = rng.standard_normal((m, min(block, draws - start)))
         largest = alternative.evidence(root @ normal)  # columns × draws
@@ -201,16 +201,16 @@ class ColumnPairs:
 
         return ColumnPairs(self.values[units], self.first[pairs], self.second[pairs], differences)
 
-    def loses_digits(self, size: Floats) -> Bools:
+    def loses_digits(self, norm: Floats) -> Bools:
         """A mask of the pairs, (m,), whose signed sums must be taken from their differences: as the
         difference of the sums of two columns they would lose digits, or there are no columns.
 
-        size: √Σ difference² of each pair, (m,).
+        norm: √Σ difference² of each pair, (m,).
         """
-        column_size = np.sqrt(np.sum(self.values**2, axis=0))
-        larger_size = np.maximum(column_size[self.first], column_size[self.second])
-        has_no_columns = larger_size == 0  # as from `from_differences`
-        return np.asarray((size < CLOSE * larger_size) | has_no_columns)
+        column_norm = np.sqrt(np.sum(self.values**2, axis=0))
+        larger_norm = np.maximum(column_norm[self.first], column_norm[self.second])
+        has_no_columns = larger_norm == 0  # as from `from_differences`
+        return np.asarray((norm < CLOSE_SHARE * larger_norm) | has_no_columns)
 
 
 def adjusted(
@@ -231,21 +231,21 @@ def adjusted(
     """
     units = _unit_order(pairs)  # sorted, so that the input's order of units changes no p-value
     m = len(pairs)
-    size = np.empty(m)  # √Σ d² of each pair
+    norm = np.empty(m)  # √Σ d² of each pair
     observed = np.empty(m)  # its statistic, such as |Σ d| / √Σ d²
-    for block in _blocks(m, max(MADE_AT_ONCE // len(units), 2)):
+    for block in _blocks(m, max(DIFFERENCES_AT_ONCE // len(units), 2)):
         differences = pairs.differences(np.arange(m)[block])[units]
         finite("differences", differences.ravel())
-        size[block] = np.sqrt(np.sum(differences**2, axis=0))
+        norm[block] = np.sqrt(np.sum(differences**2, axis=0))
         # a column of zeros stays 0: then every draw is as extreme, and p is 1
-        scaled = np.divide(differences, size[block], out=differences, where=size[block] != 0)
+        scaled = np.divide(differences, norm[block], out=differences, where=norm[block] != 0)
         statistic = alternative.evidence(scaled.sum(axis=0))
         # lowered by the rounding error, so that a draw which is equal but for rounding counts
         observed[block] = statistic - signflip.TIE * np.abs(statistic) - signflip.TIE
     order = np.argsort(-observed, kind="stable")  # the most extreme pair first
     counts = count_extreme(
         pairs.take(order, units),
-        size=size[order],
+        norm=norm[order],
         observed=observed[order],
         rng=rng,
         draws=draws,
@@ -299,17 +299,17 @@ class ExtremeCounts(NamedTuple):
 
 def count_extreme(
     pairs: ColumnPairs,
-    size: Floats,
+    norm: Floats,
     observed: Floats,
     *,
     rng: np.random.Generator,
     draws: int,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> ExtremeCounts:
-    """For each pair of columns, the number of sign vectors in which the largest |Σ ± d| / size of
+    """For each pair of columns, the number of sign vectors in which the largest |Σ ± d| / norm of
     this pair and of those after it is at least its `observed`; d is the pair's difference by unit.
 
-    pairs: the most extreme first. size: √Σ d² of each, (m,). observed: |Σ d| / size of each, (m,).
+    pairs: the most extreme first. norm: √Σ d² of each, (m,). observed: |Σ d| / norm of each, (m,).
     With at most 20 units all sign vectors are visited: one of each two opposite ones, whose |Σ ± d|
     are equal, without the data's, thus 2^(n − 1) − 1. Otherwise at least `draws` random ones are.
     For a one-sided alternative Σ ± d takes the place of |Σ ± d|, and a vector and its opposite
@@ -323,28 +323,19 @@ def count_extreme(
     n = len(pairs.values)
     m = len(pairs)
     all_evidence = ONE_SIDED if alternative.one_sided else TWO_SIDED
-    # a function per block of sign vectors, which gives the sums of columns with these signs
-    blocks: Iterator[SignedSums]
-    visits_all = n <= signflip.ENUMERATED
-    if visits_all:
-        blocks = _every_sign_vector(n)
-        vectors = 1 << (n - 1)  # for the progress bar
-        title = "flipping signs"
-    else:
-        blocks = _random_sign_vectors(n, max(signflip.HELD // m, 1), rng, draws)
-        vectors = draws
-        title = "drawing signs"
+    visits_all = n <= signflip.MAX_ENUMERATED_UNITS
+    signs = _sign_vectors(n, m, rng, draws)
     count_block = partial(
         _count_extreme_of_block,
         pairs,
-        from_differences=pairs.loses_digits(size),
-        inverse_size=np.divide(1.0, size, out=np.zeros(m), where=size != 0),
+        from_differences=pairs.loses_digits(norm),
+        inverse_norm=np.divide(1.0, norm, out=np.zeros(m), where=norm != 0),
         observed=observed,
     )
     extreme = np.zeros(m, np.int64)
     counted = 0
-    with progress(title, vectors * len(all_evidence)) as show:
-        for signed_sums in blocks:
+    with progress(signs.title, signs.vectors * len(all_evidence)) as show:
+        for signed_sums in signs.blocks:
             show(counted)
             for evidence in all_evidence:
                 counts = count_block(signed_sums, evidence=evidence)
@@ -357,6 +348,28 @@ def count_extreme(
         extreme += opposite_of_data.extreme
         counted += 1
     return ExtremeCounts(extreme, counted)
+
+
+class SignVectors(NamedTuple):
+    """Sign vectors in blocks: for each block a function from columns, (n, k), to their sums with
+    these signs, (k, draws). vectors: about how many there are. title: what is done, for the
+    progress bar.
+    """
+
+    blocks: Iterator[SignedSums]
+    vectors: int
+    title: str
+
+
+def _sign_vectors(n: int, m: int, rng: np.random.Generator, draws: int) -> SignVectors:
+    """The sign vectors of n units for m pairs of columns: all of at most 20 units, otherwise at
+    least `draws` random ones, in blocks whose sums fit into memory.
+    """
+    if n <= signflip.MAX_ENUMERATED_UNITS:
+        return SignVectors(_every_sign_vector(n), vectors=1 << (n - 1), title="flipping signs")
+    block = max(signflip.MAX_SUMS_HELD // m, 1)
+    blocks = _random_sign_vectors(n, block, rng, draws)
+    return SignVectors(blocks, vectors=draws, title="drawing signs")
 
 
 def _every_sign_vector(n: int) -> Iterator[SignedSums]:
@@ -411,7 +424,7 @@ def _count_extreme_of_block(
     signed_sums: SignedSums,
     *,
     from_differences: Bools,
-    inverse_size: Floats,
+    inverse_norm: Floats,
     observed: Floats,
     evidence: Evidence,
 ) -> ExtremeCounts:
@@ -419,7 +432,7 @@ def _count_extreme_of_block(
 
     signed_sums: columns -> their sums with the signs of each vector of the block, (columns, draws).
     from_differences: a mask of the pairs whose sums are taken from their differences, see
-    `ColumnPairs.loses_digits`. inverse_size: 1 / √Σ d² of each pair, 0 for one without differences.
+    `ColumnPairs.loses_digits`. inverse_norm: 1 / √Σ d² of each pair, 0 for one without differences.
     evidence: writes |sum|, sum or −sum to `out`. Pairs are compared some at a time, beginning with
     the last ones, since each needs the largest statistic of those after it.
     """
@@ -438,7 +451,7 @@ def _count_extreme_of_block(
             sums[inexact] = signed_sums(pairs.differences(block.start + inexact))
         # the statistics take the memory of the sums, which are not needed any more
         statistics = evidence(sums, out=sums)
-        statistics *= inverse_size[block, None]
+        statistics *= inverse_norm[block, None]
         # each row becomes the largest of its pair and those after it; maximum.accumulate is 20
         # times slower
         np.maximum(statistics[-1], largest_after, out=statistics[-1])

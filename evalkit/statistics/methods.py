@@ -42,7 +42,7 @@ DIEBOLD_MARIANO = "Diebold–Mariano"
 TAPERED = f"{DIEBOLD_MARIANO}, Bartlett's weights"
 JACKKNIFE = "jackknife t"
 DRAWN = "variance of draws"
-CHOSEN = "bootstrap, threshold chosen again"
+BY_RECHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED = "undefined"
 GIVEN = "given"  # the method of a value that is known, not estimated
 NONE = "none (biased upward)"
@@ -152,7 +152,9 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
         """The difference of both means, with limits by MOVER."""
         return intervals.difference_of_losses(first_losses, second_losses, kind.worst, level=level)
 
-    return by_limits(interval, level=options.level, unit=options.unit, method=intervals.SURE)
+    return by_limits(
+        interval, level=options.level, unit=options.unit, method=intervals.PAIRED_T_WITH_CERTAIN
+    )
 
 
 def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -205,7 +207,9 @@ def t_test(first: TermStatistic, second: TermStatistic, options: Options) -> Com
 
 
 def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) -> Comparison:
-    """Student's paired t where only sums over the units that have both values are in memory."""
+    """The difference of two means by Student's paired t, where only sums over the units that have
+    both values are in memory.
+    """
     difference = first.shared_difference(second)
     return options.compare(
         DifferenceByT(
@@ -434,7 +438,9 @@ def _by_t(
     freedom: float,
     method: str,
 ) -> Comparison:
-    """Compare by t with this standard error and these degrees of freedom."""
+    """The difference of two values by t with this standard error and these degrees of freedom.
+    method: the name of the result's method.
+    """
     return options.compare(
         DifferenceByT(
             value=first.value - second.value,
@@ -481,7 +487,7 @@ def at_rechosen_threshold(
         options,
         error=float(np.sqrt(variance)),
         freedom=max(first.freedom, 1.0),
-        method=CHOSEN,
+        method=BY_RECHOSEN,
     )
 
 

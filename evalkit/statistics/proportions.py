@@ -37,7 +37,7 @@ from evalkit.statistics.spread import lower_score_limit, upper_score_limit
 LogProbability = Callable[[ArrayLike], Floats]
 HitsAndRows = tuple[int, int]  # hits, and rows predicted positive
 # trials up to which doubles hold the logarithm of a probability to six digits
-EXACT = 1_000_000_000
+MAX_EXACT_TRIALS = 1_000_000_000
 PREDICTIVE = "weighted generalised score test"
 # an outcome is negligible beside another if its log-probability is lower by this: e⁻⁴⁵ is 3e-20
 NEGLIGIBLE = 45.0
@@ -170,7 +170,7 @@ def fisher(
     interval.
 
     p is the sum of the probabilities of the tables with these margins that are no more likely than
-    the observed one. For more than `EXACT` trials the score test is used, as `method` then says:
+    the observed one. Above `MAX_EXACT_TRIALS` trials the score test is used, as `method` then says:
     the two agree there to four digits.
 
     >>> round(fisher(3, 4, 1, 4).p_value, 6)
@@ -179,7 +179,7 @@ def fisher(
     from scipy.special import betaln
 
     _check_arms(successes_a, n_a, successes_b, n_b)
-    if n_a + n_b > EXACT:
+    if n_a + n_b > MAX_EXACT_TRIALS:
         return two_proportions(successes_a, n_a, successes_b, n_b, level=level, unit=unit)
     total = successes_a + successes_b
 
@@ -211,8 +211,8 @@ def binomial_test(
     """Successes / n − null by the exact two-sided binomial test, with the Clopper–Pearson interval.
 
     p is the sum of the probabilities of the outcomes that are no more likely than the observed one;
-    for more than `EXACT` trials the score test is used, as `method` then says. The tails are those
-    of the binomial distribution.
+    for more than `MAX_EXACT_TRIALS` trials the score test is used, as `method` then says. The tails
+    are those of the binomial distribution.
 
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
@@ -220,7 +220,7 @@ def binomial_test(
     from scipy.special import bdtr, bdtrc, ndtr
 
     _check_binomial(successes, n, null, level)
-    if n > EXACT:
+    if n > MAX_EXACT_TRIALS:
         z = abs(successes - n * null) / np.sqrt(n * null * (1 - null))
         p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")

@@ -51,7 +51,7 @@ def ranks(
     means = table.mean(axis=0)
     first, second = np.triu_indices(m, 1)  # the numbers of the systems of each pair
     p_values = adjusted(ColumnPairs.from_table(table, first, second), rng=rng, draws=draws)
-    signs_are_drawn = len(table) > signflip.ENUMERATED
+    signs_are_drawn = len(table) > signflip.MAX_ENUMERATED_UNITS
     if signs_are_drawn:
         p_values += BEYOND_DRAWING * np.sqrt(p_values * (1 - p_values) / draws)
     first_is_better = means[first] > means[second]

@@ -21,7 +21,7 @@ from evalkit.statistics.spread import checked_differences
 UNITS_AT_ONCE = 2**16  # units that are ranked at once, to bound memory
 # Up to so many units all signs are flipped here, for an exact p. scipy does the same if there are
 # ties, by 2^n calls that take seconds.
-FLIPPED = 13
+MAX_FLIPPED_UNITS = 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     nonzero = values[values != 0]
     if nonzero.size == 0:
         return 1.0
-    if values.size > FLIPPED:  # scipy chooses its method by the number of all units
+    if values.size > MAX_FLIPPED_UNITS:  # scipy chooses its method by the number of all units
         return float(stats.wilcoxon(values, alternative=alternative.value).pvalue)
     signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
     # the sums of half of the sign vectors; the other half are their opposites

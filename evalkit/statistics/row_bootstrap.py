@@ -19,13 +19,13 @@ from evalkit.statistics.methods import Options, no_test
 from evalkit.statistics.statistic import RowStatistic
 
 METHOD = "percentile bootstrap"
-MOST_UNDEFINED = 0.1  # share of the samples without a value, from which there are no limits
+MAX_UNDEFINED_SHARE = 0.1  # share of the samples without a value, from which there are no limits
 # share of the samples that have exactly the value as their largest or smallest: of a maximum it is
 # 1 - 1/e, of a mean next to none
-AT_AN_END = 0.25
+SHARE_LIKE_A_MAXIMUM = 0.25
 OF_FEW_ROWS = "none (single rows decide, as of a maximum)"
 SELDOM_DEFINED = "none (undefined on many samples)"
-RECHOSEN = "none (the threshold was chosen on the rows)"
+THRESHOLD_CHOSEN = "none (the threshold was chosen on the rows)"
 
 
 def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
@@ -52,11 +52,12 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
 
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """The number with the quantiles of its values on bootstrap samples of the rows as limits. No
-    limits if the threshold was chosen on the rows, or if samples give none (`_why_no_limits`).
+    """The value of a statistic, with quantiles of its values on bootstrap samples of the rows as
+    limits. No limits if the threshold was chosen on the rows, or if samples give none
+    (`_why_no_limits`).
     """
     if statistic.rechooses_threshold and statistic.metric_at_k.uses_decisions:
-        return no_interval(statistic, options, RECHOSEN)
+        return no_interval(statistic, options, THRESHOLD_CHOSEN)
     values = _values(statistic, options)
     reason = _why_no_limits(statistic.value, values)
     if reason:
@@ -65,13 +66,13 @@ def interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The difference with the quantiles of its values on the same bootstrap samples of the rows as
-    limits; p is twice the smaller share of the samples at or below 0, or at or above 0, with the
-    data counted as one more sample. No test if the threshold was chosen on the rows, or if samples
-    give no limits.
+    """The difference of two values, with quantiles of the differences on bootstrap samples of the
+    rows, the same for both, as limits. p is twice the smaller share of the samples at or below 0,
+    or at or above 0, with the data counted as one more sample. No test if the threshold was chosen
+    on the rows, or if samples give no limits.
     """
     if first.rechooses_threshold and first.metric_at_k.uses_decisions:
-        return no_test(first, second, options, RECHOSEN)
+        return no_test(first, second, options, THRESHOLD_CHOSEN)
     values = _values(first, options)
     other_values = _values(second, options)
     reason = _why_no_limits(first.value, values) or _why_no_limits(second.value, other_values)
@@ -120,14 +121,14 @@ def _why_no_limits(value: float, values: Floats) -> str:
     value: that of the data.
     """
     numbers = defined(values)
-    if numbers.size < (1 - MOST_UNDEFINED) * values.size:
+    if numbers.size < (1 - MAX_UNDEFINED_SHARE) * values.size:
         return SELDOM_DEFINED
     smallest = numbers.min()
     largest = numbers.max()
     is_extreme = smallest < largest and value in (smallest, largest)
     share_with_value = np.mean(numbers == value)
     # as often as a maximum, which any sample that has the largest row repeats
-    if is_extreme and share_with_value > AT_AN_END:
+    if is_extreme and share_with_value > SHARE_LIKE_A_MAXIMUM:
         return OF_FEW_ROWS
     return ""
 

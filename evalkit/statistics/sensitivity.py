@@ -16,8 +16,8 @@ from evalkit.statistics.spread import Interval, bisect
 from evalkit.statistics.statistic import RowStatistic, TermStatistic
 
 BLUNT = 0.2  # a rule that fails with a smaller probability than this is called blunt
-STEPS = 24  # of a bisection, which gives seven digits
-FARTHEST = 2.0**40  # the search goes up to so many standard errors, or times the units
+HALVINGS = 24  # of a bisection, which gives seven digits
+FARTHEST_FACTOR = 2.0**40  # the search goes up to so many standard errors, or times the units
 # the least variance at a difference of 0, as a share of that at the detectable difference
 LEAST_VARIANCE = 1e-6
 LOWER_LEVEL = 0.5  # a second level, at which a test detects a smaller difference
@@ -117,7 +117,7 @@ class Sensitivity:
 
         # A regression within the rule's margin may fail it by chance with few units, but passes
         # with many: then no factor separates.
-        if not separates(FARTHEST):
+        if not separates(FARTHEST_FACTOR):
             return np.nan
         return _smallest(separates, scale=1.0)
 
@@ -128,9 +128,9 @@ def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.
     """
     if not 0 < scale < np.inf:
         return np.nan
-    if holds(min(scale / FARTHEST, largest)):  # as good as 0
+    if holds(min(scale / FARTHEST_FACTOR, largest)):  # as good as 0
         return 0.0
-    farthest = min(scale * FARTHEST, largest)
+    farthest = min(scale * FARTHEST_FACTOR, largest)
     number = min(scale, farthest)
     while not holds(number):
         if not number < farthest:
@@ -141,7 +141,7 @@ def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.
         """True if the condition does not hold."""
         return not holds(size)
 
-    return bisect(fails, inside=0.0, outside=number, steps=STEPS).outside
+    return bisect(fails, inside=0.0, outside=number, steps=HALVINGS).outside
 
 
 ErrorOf = Callable[[float], float]  # a true value or difference -> the standard error

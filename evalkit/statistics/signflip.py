@@ -30,26 +30,26 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, product
 from evalkit.statistics.spread import Interval
 
-ENUMERATED = 20  # most units of which all 2^n sign vectors are visited
-CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
+MAX_ENUMERATED_UNITS = 20  # most units of which all 2^n sign vectors are visited
+SUMS_AT_ONCE = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
 HALF = 0.5  # the weight of draws exactly as extreme as the data in the mid-p
 # columns of sizes whose draws are cached: all pairs of systems on the same units share them
-REMEMBERED = 4
-FEW = 2**16  # most units whose draws are cached: some megabytes
-HELD = 2**22  # drawn sums held at once when many columns share their signs
-TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
+CACHED_RESULTS = 4
+MAX_CACHED_UNITS = 2**16  # most units whose draws are cached: some megabytes
+MAX_SUMS_HELD = 2**22  # drawn sums held at once when many columns share their signs
+MAX_MATRIX_ORDER = 64  # points of the Walsh–Hadamard transform that one product takes
 TIE = 1e-12  # relative to Σ|d|: sums that differ by less differ by rounding only
 # most work of `lattice_p`, distinct sizes × Σ |steps| (about the points of its transform): a second
-LATTICE = 2**25
+MAX_LATTICE_WORK = 2**25
 MOST_SIZES = 64  # most distinct magnitudes of differences on a lattice
-NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
+SMALLEST_BY_TRANSFORM = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 
 Result = TypeVar("Result")
 
 
 def replayed(draw: Callable[..., Result]) -> Callable[..., Result]:
-    """A function `draw(rng, *sizes)` with its last `STREAMS` results cached, by the state of the
-    random generator and the sizes.
+    """A function `draw(rng, *sizes)` with its last `CACHED_STREAMS` results cached, by the state of
+    the random generator and the sizes.
 
     Where a result is cached, the generator is set to the state that drawing would have left.
 
@@ -63,7 +63,7 @@ def replayed(draw: Callable[..., Result]) -> Callable[..., Result]:
     (True, [2], True)
     """
 
-    @lru_cache(STREAMS)
+    @lru_cache(CACHED_STREAMS)
     def draw_from(
         kind: type[np.random.BitGenerator], state: bytes, *sizes: int
     ) -> tuple[Result, Mapping[str, object]]:
@@ -152,20 +152,20 @@ def _signs(bits: bytes, n: int) -> Floats:
     bits: as from `random_bits`. They are cached for all pairs of systems on the same units, unless
     there are so many units that this takes much memory.
     """
-    if n <= FEW:
+    if n <= MAX_CACHED_UNITS:
         return _cached_signs(bits, n)
     return _computed_signs(bits, n)
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
-    """The result of `_signs`."""
+    """The signs of `_signs`, computed anew."""
     blocks = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))  # a row per block
     signs = np.zeros((len(blocks), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(blocks, axis=1, count=n)
     return signs
 
 
-_cached_signs = lru_cache(REMEMBERED)(_computed_signs)
+_cached_signs = lru_cache(CACHED_RESULTS)(_computed_signs)
 
 
 def _points(n: int) -> int:
@@ -181,19 +181,18 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     """
     if not bits:
         all_sums = enumerated(values)
-        for start in range(0, all_sums.size, CACHED):
-            yield all_sums[start : start + CACHED]
+        for start in range(0, all_sums.size, SUMS_AT_ONCE):
+            yield all_sums[start : start + SUMS_AT_ONCE]
         return
     signs = _signs(bits, values.size)
-    points = signs.shape[
-        1
-    ]  # the transform of one row of signs, times the values, gives so many sums
+    # the transform of one row of signs, times the values, gives so many sums
+    points = signs.shape[1]
     padded = np.zeros(points)
     padded[: values.size] = values
-    rows_at_once = max(1, CACHED // points)
+    rows_at_once = max(1, SUMS_AT_ONCE // points)
     for start in range(0, len(signs), rows_at_once):
         block = signs[start : start + rows_at_once]
-        if 1 < points <= TOGETHER:  # then two matrix products are faster than the transform
+        if 1 < points <= MAX_MATRIX_ORDER:  # then two matrix products are faster than the transform
             yield _sums_by_halves(block, values)
         else:
             yield walsh_hadamard(block * padded).ravel()
@@ -232,7 +231,7 @@ def walsh_hadamard(values: Floats) -> Floats:
     length = shape[-1]
     transformed = 1  # neighbouring values that are transformed already, as blocks of this length
     while transformed < length:
-        order = min(TOGETHER, length // transformed)  # so many blocks become one
+        order = min(MAX_MATRIX_ORDER, length // transformed)  # so many blocks become one
         matrix = _hadamard(order)
         if transformed == 1:  # the same as below, faster; the matrix is symmetric
             values = product(values.reshape(-1, order), matrix)
@@ -284,7 +283,7 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     if sizes.max() - sizes.min() <= TIE * sizes.max():
         p, tied = _binomial_p(int(np.sum(nonzero > 0)), n, tie_weight)
         method = "exact binomial"
-    elif n <= ENUMERATED:
+    elif n <= MAX_ENUMERATED_UNITS:
         p, tied = _enumerated_p(nonzero, tie_weight)
         method = "exact enumeration"
     else:
@@ -362,7 +361,7 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
 
 def lattice(differences: Floats) -> Ints | None:
     """The differences as integer multiples of their common step; None if there is none, or if
-    `lattice_p` would take more work than `LATTICE`.
+    `lattice_p` would take more work than `MAX_LATTICE_WORK`.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
@@ -379,12 +378,12 @@ def lattice(differences: Floats) -> Ints | None:
         # With each size the step becomes smaller and the work larger: stop early. Twice the bound,
         # as the step may have a rounding error here; the whole steps decide below.
         work = sizes.size * (size_sum / step)
-        if work > 2 * LATTICE:
+        if work > 2 * MAX_LATTICE_WORK:
             return None
     steps = np.round(differences / step)  # whole numbers
     largest_error = np.abs(differences - steps * step).max()
     work = sizes.size * np.abs(steps).sum()
-    if largest_error > 1e-9 * largest or work > LATTICE:
+    if largest_error > 1e-9 * largest or work > MAX_LATTICE_WORK:
         return None
     return steps.astype(np.int64)
 
@@ -417,7 +416,7 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
 
 def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
-    """The two-sided p-value of `lattice_p`, and P(Σ ± steps = Σ steps)."""
+    """P(|Σ ± steps| ≥ |Σ steps|), see `lattice_p`, and P(Σ ± steps = Σ steps)."""
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     size_sum = int(sizes @ counts)
     points = 1 << size_sum.bit_length()  # of the transform: a power of two above the largest sum
@@ -437,7 +436,7 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     if 2 * most_flipped == size_sum:  # the observed sum is 0: p = 1, as in `_enumerated_p`
         return TiedP(1.0, tied)
     one_tail = probability[:-1].sum() + tie_weight * probability[-1]
-    return TiedP(float(np.clip(2 * one_tail, NOISE, 1.0)), tied)
+    return TiedP(float(np.clip(2 * one_tail, SMALLEST_BY_TRANSFORM, 1.0)), tied)
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -575,7 +574,7 @@ def ranges(
     total = total[order.units]
     count = count[order.units]
     bits = b""  # for all sign vectors
-    if total.size > ENUMERATED:
+    if total.size > MAX_ENUMERATED_UNITS:
         bits = random_bits(total.size, rng, draws)
     factors = _mean_factors(count.tobytes(), bits)
     rows = float(count.sum())
@@ -672,13 +671,15 @@ def _mean_factors(count: bytes, bits: bytes) -> MeanFactors:
     this takes much memory.
     """
     rows_of_unit = np.frombuffer(count)
-    if rows_of_unit.size <= FEW:
+    if rows_of_unit.size <= MAX_CACHED_UNITS:
         return _cached_mean_factors(count, bits)
     return _computed_mean_factors(count, bits)
 
 
 def _computed_mean_factors(count: bytes, bits: bytes) -> MeanFactors:
-    """The result of `_mean_factors`."""
+    """The factors of `_mean_factors`, computed anew. count: the rows of each unit. bits: the sign
+    vectors, see `sums`.
+    """
     rows_of_unit = np.frombuffer(count)
     # the rows of the unflipped units less those of the flipped ones
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
@@ -692,7 +693,7 @@ def _computed_mean_factors(count: bytes, bits: bytes) -> MeanFactors:
     )
 
 
-_cached_mean_factors = lru_cache(REMEMBERED)(_computed_mean_factors)
+_cached_mean_factors = lru_cache(CACHED_RESULTS)(_computed_mean_factors)
 
 
 def _inverse(size: Floats) -> Floats:
@@ -712,12 +713,13 @@ def _inverse(size: Floats) -> Floats:
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
-RARE = 100  # draws as extreme as the data above which the error of their share is below a tenth
+# draws as extreme as the data above which the error of their share is below a tenth
+ENOUGH_EXTREME_DRAWS = 100
 NEWTON_STEPS = 100  # Newton's method is within rounding after some ten
-STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
+CACHED_STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
 DRAWS_AT_ONCE = 512  # draws that are worked on at once, so that they stay in the processor's cache
-BLOCK = 32 * DRAWS  # numbers that are drawn at once
-LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
+NUMBERS_AT_ONCE = 32 * DRAWS  # numbers that are drawn at once
+DRAWN_UNITS = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
 def p_value(
@@ -733,13 +735,13 @@ def p_value(
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
-    if total.size <= ENUMERATED and tie_weight == 1:
+    if total.size <= MAX_ENUMERATED_UNITS and tie_weight == 1:
         return PValue(drawn.share(), "exact enumeration", drawn.tied)
     exact = exact_p(total, tie_weight)
     if exact is not None:
         return exact
     p = drawn.share(tie_weight=tie_weight)
-    if p * drawn.draws > RARE:
+    if p * drawn.draws > ENOUGH_EXTREME_DRAWS:
         return PValue(p, f"{drawn.draws - 1:,} Walsh–Hadamard draws")
     return PValue(tail_p(total, rng=rng), TAIL)
 
@@ -812,21 +814,21 @@ def _log_weights(
     """The logarithm of each draw's importance weight, shape (draws,): 2 θ f for the flipped sum f,
     −∞ if f is above `most_flipped`, so that the draw is not extreme.
 
-    Only the `LARGEST` units are drawn. The flipped sum g of the smaller ones is taken as normal,
-    with its mean and variance under the tilt, and the expectation of exp(2 θ g) over the g with
-    f + g ≤ most_flipped multiplies the weight. size: largest first.
+    Only the signs of the `DRAWN_UNITS` largest units are drawn. The flipped sum g of the smaller
+    ones is taken as normal, with its mean and variance under the tilt, and the expectation of
+    exp(2 θ g) over the g with f + g ≤ most_flipped multiplies the weight. size: largest first.
     """
     from scipy.special import log_ndtr
 
     # of each unit, of being flipped under the tilt; exp overflows above 709
     probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
-    large_size = size[:LARGEST]
+    large_size = size[:DRAWN_UNITS]
     uniform = _uniform(rng, draws * large_size.size)
-    flipped_sum = _flipped_sums(uniform, probability[:LARGEST], large_size, draws)
-    if size.size <= LARGEST:
+    flipped_sum = _flipped_sums(uniform, probability[:DRAWN_UNITS], large_size, draws)
+    if size.size <= DRAWN_UNITS:
         return np.where(flipped_sum <= most_flipped, 2 * theta * flipped_sum, -np.inf)
-    small_size = size[LARGEST:]
-    small_probability = probability[LARGEST:]
+    small_size = size[DRAWN_UNITS:]
+    small_probability = probability[DRAWN_UNITS:]
     mean = small_probability @ small_size  # of g
     variance = (small_probability * (1 - small_probability)) @ small_size**2
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
@@ -859,7 +861,7 @@ def _uniform(rng: np.random.Generator, size: int) -> Floats:
     """The next `size` uniform numbers of `rng`. They are drawn in whole blocks, so that pairs of
     systems which differ on more or on fewer units share the cached numbers.
     """
-    return _uniform_blocks(rng, _ceil_divide(size, BLOCK) * BLOCK)[:size]
+    return _uniform_blocks(rng, _ceil_divide(size, NUMBERS_AT_ONCE) * NUMBERS_AT_ONCE)[:size]
 
 
 @replayed

@@ -40,7 +40,7 @@ from evalkit.statistics.spread import (
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell", "higher", "lower"]
 Adjustment = Callable[[ArrayLike], Floats]
-SMALLEST = 1e-12  # p of an interval that never reaches 0
+SMALLEST_P = 1e-12  # p of an interval that never reaches 0
 ROUNDING = 1e-12  # of the values' magnitude: a smaller standard error or sum is rounding error
 WELCH = "influence of rows, Welch t"  # the default name of the method of `welch_t`
 MEMORY = signflip.Memory()
@@ -315,7 +315,7 @@ def by_limits(
     interval: Callable[[float], Estimate], *, level: float, unit: str, method: str
 ) -> Comparison:
     """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0,
-    at least `SMALLEST`; NaN if the interval has no limits.
+    at least `SMALLEST_P`; NaN if the interval has no limits.
 
     interval: a function from a level to the difference with its limits at this level.
 
@@ -332,7 +332,7 @@ def by_limits(
     p = np.nan
     if not np.isnan(interval(level).low):
         # the larger p, the narrower the interval: from some p on it excludes 0
-        p = bisect(contains_0, inside=SMALLEST, outside=1.0).inside
+        p = bisect(contains_0, inside=SMALLEST_P, outside=1.0).inside
     return compare(interval, p, level=level, unit=unit, method=method)
 
 

@@ -26,7 +26,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish, only_power
 
 # the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
-OWN_ROWS = float(np.exp(-1))
+WEIGHT_OF_SAME_ROWS = float(np.exp(-1))
 HEAVY_TIMES = 2  # a unit that dominates has at least so many times the mean weight of a unit
 MOST_SHARE = 0.999  # a unit with a larger share of the weight of a group always dominates it
 
@@ -561,7 +561,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         on_left_out_rows = defined(2 * on_all_rows - on_sample)
         if not on_left_out_rows.size:
             return self.value
-        estimate = OWN_ROWS * self.value + (1 - OWN_ROWS) * float(on_left_out_rows.mean())
+        estimate = WEIGHT_OF_SAME_ROWS * self.value + (1 - WEIGHT_OF_SAME_ROWS) * float(
+            on_left_out_rows.mean()
+        )
         is_possible = self.metric.low < estimate < self.metric.high
         return estimate if is_possible else self.value
 
@@ -767,16 +769,20 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def scarce(self) -> bool:
-        """True if it is a mean of many parts of unweighted rows with few positives each."""
+        """True if it is a mean over many classes or labels of unweighted rows, with few positives
+        each (`Combined.scarce`).
+        """
         kind = self.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
             return False
-        parts = [part.rows for part in kind.split(self.rows)]
-        positives = np.array([rows.weights @ (rows.actual == 1) for rows in parts])
+        rows_of_parts = [part.rows for part in kind.split(self.rows)]
+        positives = np.array([rows.weights @ (rows.actual == 1) for rows in rows_of_parts])
         return kind.scarce(positives)
 
     def components(self) -> Iterator[Component]:
-        """The metrics that this one is the mean of."""
+        """The metrics that this one is the mean of: one metric on the rows of each class or label,
+        with its share in the mean, its influence by unit and its bias.
+        """
         kind = self.kind
         assert isinstance(kind, Combined)
         for part in kind.parts(self.rows):  # one per class or label
@@ -802,7 +808,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
-        """The two metrics that this one is the harmonic mean of."""
+        """The two metrics that this one is the harmonic mean of, with their influence by unit."""
         kind = self.kind
         assert isinstance(kind, Harmonic)
         statistics = [RowStatistic(MetricAtK(metric), self.rows) for metric in kind.pair]

@@ -107,7 +107,9 @@ class LinearStatistic(SpreadStatistic):
 
     @cached_property
     def spread(self) -> Spread:
-        """The spread of the units' influence values."""
+        """The spread of the units' influence values, each the sum of the coefficients times the
+        columns of the unit.
+        """
         return combined_spread(
             self.moments,
             self.coefficients,
@@ -117,7 +119,9 @@ class LinearStatistic(SpreadStatistic):
         )
 
     def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`."""
+        """The spread of the units' influence on the difference from `other`, which has the
+        differences of both coefficients.
+        """
         return combined_spread(
             self.moments,
             self.coefficients,

@@ -4,8 +4,8 @@ Candidates are all slices of one and of two conditions. Their sums of excess (va
 all rows) are compared with those under joint sign flips of whole units, and p is adjusted over all
 candidates and subjects by max-T (step-down). Rademacher signs of the residuals are a wild bootstrap
 of the score: units may be clusters with rows in several slices, and slices may differ in variance.
-Draws are made as by `signflip.joint_draws`, except that units beyond `POINTS` wrap around: units
-with the same place share a column of the Hadamard matrix, each with a random sign of its own.
+Draws are made as by `signflip.joint_draws`, except that units beyond `MAX_POINTS` wrap around:
+units with the same place share a column of the Hadamard matrix, each with a random sign of its own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from evalkit.statistics.intervals import normal_quantile
 
 MIN_SHARE = 0.01  # of the rows, in a slice and in the rest
 MIN_UNITS = 20  # in a slice and in the rest
-POINTS = 1024  # most points of the Hadamard transform
+MAX_POINTS = 1024  # most points of the Hadamard transform
 DRAWS = 2048
-RANKED = 1000  # most candidates that may be finds
-MERGED = 100  # most extreme finds that are merged
-EXPLAINED = 1.96  # a standardised excess below it is no sign of a further effect
+MAX_FINDS = 1000  # most candidates that may be finds
+MAX_MERGED = 100  # most extreme finds that are merged
+NO_EVIDENCE = 1.96  # a standardised excess below it is no sign of a further effect
 POWER = 0.8
 SHARES = (0.01, 0.05, 0.2)  # sizes of slices for which the detectable effect is stated
 
@@ -71,12 +71,12 @@ def matching_rows(attributes: Sequence[Attribute], conditions: Conditions) -> Bo
 class Excess:
     """What each row adds to the excess of its slice: (rows,) each.
 
-    excess: the row's numerator less mean · size, so that all add up to 0. size: its denominator, 0
+    values: the row's numerator less mean · size, so that all add up to 0. size: its denominator, 0
     for a row without a value. unit: the number of its unit. two_sided: True if slices below the
     rest are looked for as well as those above.
     """
 
-    excess: Floats
+    values: Floats
     size: Floats
     unit: Ints
     two_sided: bool
@@ -85,9 +85,12 @@ class Excess:
     def from_values(
         cls, value: Floats, size: Floats, unit: np.ndarray | None, *, two_sided: bool
     ) -> Excess:
-        """The excess of values, as numerators of a ratio of sums; NaN for a row without a value.
+        """The excess of rows over the mean of all, Σ value / Σ size.
 
-        >>> Excess.from_values(np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True).excess
+        value: of each row, NaN for a row without one. size: what it counts, the denominator of a
+        ratio of sums. unit: the key of each row's unit, None if each row is one.
+
+        >>> Excess.from_values(np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True).values
         array([-2., -1.,  3.])
         """
         known = ~np.isnan(value)
@@ -102,7 +105,7 @@ class Excess:
     def take(self, rows: Bools) -> Excess:
         """The excess of some rows over their own mean."""
         unit_number, _ = codes(self.unit[rows])
-        taken = replace(self, excess=self.excess[rows], size=self.size[rows], unit=unit_number)
+        taken = replace(self, values=self.values[rows], size=self.size[rows], unit=unit_number)
         all_rows = np.ones(len(unit_number), dtype=bool)
         return taken._around_mean(all_rows)
 
@@ -116,8 +119,8 @@ class Excess:
         """The excess with that of the rows of a mask around their own mean, that of the others
         unchanged.
         """
-        mean = float(np.nan_to_num(ratio(self.excess[mask].sum(), self.size[mask].sum())))
-        return replace(self, excess=self.excess - mean * self.size * mask)
+        mean = float(np.nan_to_num(ratio(self.values[mask].sum(), self.size[mask].sum())))
+        return replace(self, values=self.values - mean * self.size * mask)
 
     @property
     def is_clustered(self) -> bool:
@@ -144,10 +147,10 @@ class Excess:
         """
         if not self.is_clustered:
             return 0.0
-        squares = np.sum(self.excess**2)
+        squares = np.sum(self.values**2)
         size_squares = np.sum(self.size**2)
         # (Σ x)² of a unit is Σ x² and the products of its rows
-        products = np.sum(np.bincount(self.unit, self.excess) ** 2) - squares
+        products = np.sum(np.bincount(self.unit, self.values) ** 2) - squares
         size_products = np.sum(np.bincount(self.unit, self.size) ** 2) - size_squares
         variance = ratio(squares, size_squares)
         return float(np.clip(np.nan_to_num(ratio(products, variance * size_products)), 0.0, 1.0))
@@ -160,7 +163,7 @@ class Excess:
         row_squares = np.sum(self.size**2)
         unit_squares = np.sum(np.bincount(self.unit, self.size) ** 2)
         correlation = self.correlation
-        variance = ratio(np.sum(self.excess**2), row_squares)
+        variance = ratio(np.sum(self.values**2), row_squares)
         return float(variance * ((1 - correlation) * row_squares + correlation * unit_squares))
 
     def sums_by_cell(self, cell: Ints, cells: int) -> CellSums:
@@ -173,16 +176,16 @@ class Excess:
         that it would have if the squared excess and the correlation of its rows were those of all.
         """
         share = ratio(np.bincount(cell, self.size, cells), self.size.sum())
-        variance = self._flip_variance(self.excess, cell, share, self.unit)
+        variance = self._flip_variance(self.values, cell, share, self.unit)
         each_row = np.arange(len(cell))  # as its own unit
         pooled: Floats = self._flip_variance(self.size, cell, share, each_row)
         pooled = (1 - self.correlation) * pooled
         if self.correlation:
             of_units = self._flip_variance(self.size, cell, share, self.unit)
             pooled = pooled + self.correlation * of_units
-        pooled *= float(np.nan_to_num(ratio(np.sum(self.excess**2), np.sum(self.size**2))))
+        pooled *= float(np.nan_to_num(ratio(np.sum(self.values**2), np.sum(self.size**2))))
         scale = np.sqrt(np.maximum(variance, pooled))
-        total = np.bincount(cell, self.excess, cells).astype(np.float64)
+        total = np.bincount(cell, self.values, cells).astype(np.float64)
         return CellSums(total, share, scale)
 
     @staticmethod
@@ -333,8 +336,9 @@ def search(
     """Find the slices whose mean differs from that of the other rows, adjusted for all candidates
     and subjects.
 
-    subjects: on the same rows and units. depth: the largest number of conditions, 1 or 2. min_rows:
-    in a slice and in the rest; None for `MIN_SHARE` of the rows.
+    subjects: what is searched, on the same rows and units. level: a slice is a find if its adjusted
+    p is at most 1 − level. depth: the largest number of conditions, 1 or 2. min_rows: in a slice
+    and in the rest; None for `MIN_SHARE` of the rows.
 
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5
@@ -362,7 +366,7 @@ def search(
     rank[order] = np.arange(order.size)
     # an adjusted p is at least the p of the slice alone: the others cannot be finds
     significant_alone = observed > normal_quantile(2 * level - 1)
-    ranked = min(int(np.sum(significant_alone)), RANKED)
+    ranked = min(int(np.sum(significant_alone)), MAX_FINDS)
     drawn = _drawn(subjects, cells, sums, rank.reshape(observed.shape), ranked, rng)
     adjusted = drawn.adjusted(observed.ravel()[order[:ranked]])
     conditions = [conditions for c in cells for conditions in c.conditions]
@@ -427,10 +431,10 @@ class SignDraws(NamedTuple):
     @classmethod
     def of_units(cls, unit: Ints, rng: np.random.Generator) -> SignDraws:
         """At least `DRAWS` draws. unit: the number of each row's unit. If there are more units than
-        `POINTS`, several share a column, each with a sign of its own.
+        `MAX_POINTS`, several share a column, each with a sign of its own.
         """
         units = int(unit.max()) + 1
-        points = min(1 << max(units - 1, 1).bit_length(), POINTS)  # a power of two
+        points = min(1 << max(units - 1, 1).bit_length(), MAX_POINTS)  # a power of two
         blocks = -(-DRAWS // points)  # rounded up
         signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]
         column = np.arange(blocks)[:, None] * points + unit % points
@@ -473,7 +477,7 @@ def _drawn(
     ranked_evidence = np.zeros((ranked, flips.draws))
     largest_other = np.full(flips.draws, -np.inf)
     for excess, subject_sums, subject_rank in zip(subjects, sums, rank, strict=True):
-        signed = flips.signs * excess.excess
+        signed = flips.signs * excess.values
         one_cell = np.zeros(len(excess.unit), np.int64)
         all_rows = flips.column_sums(signed, one_cell, 1)
         start = 0  # of the candidates of `c` among those of the subject
@@ -506,7 +510,7 @@ def merge(
     """
     merged = []
     for number, excess in enumerate(subjects):
-        finds = [find for find in search.finds if find.subject == number][:MERGED]
+        finds = [find for find in search.finds if find.subject == number][:MAX_MERGED]
         masks = {find.conditions: matching_rows(attributes, find.conditions) for find in finds}
         while finds:
             explained = _explained_by_first(finds, masks, excess, search.critical)
@@ -541,16 +545,16 @@ def _explained_by_first(
 def _widest_explaining_first(
     finds: Sequence[Find], masks: Mapping[Conditions, Bools], excess: Excess
 ) -> Find:
-    """Of the finds that explain the first one, which it does itself, that with the most rows: one
-    explains it if, without the effect of that one, the evidence for the first is below EXPLAINED.
-    masks: the rows of each find.
+    """The find with the most rows of those that explain the first one, and of that itself. A find
+    explains it if the evidence for the first is below NO_EVIDENCE once the effect of the find is
+    taken away. masks: the rows of each find.
     """
     first = finds[0]
     first_mask = masks[first.conditions]
     widest_first = sorted(finds, key=lambda find: -int(masks[find.conditions].sum()))
     for find in widest_first:
         without_find = excess.without_effect(masks[find.conditions])
-        if find is first or without_find.evidence_of(first_mask) < EXPLAINED:
+        if find is first or without_find.evidence_of(first_mask) < NO_EVIDENCE:
             return find
     return first
 
@@ -570,9 +574,9 @@ def refine(
         return find
     rows = matching_rows(attributes, find.conditions)
     # within the slice, more in the direction of its effect is searched
-    sign = np.sign(excess.excess[rows].sum())
+    sign = np.sign(excess.values[rows].sum())
     inside = excess.take(rows)
-    inside = replace(inside, excess=sign * inside.excess, two_sided=False)
+    inside = replace(inside, values=sign * inside.values, two_sided=False)
     attributes_inside = [attribute.take(rows) for attribute in attributes]
     min_rows = MIN_SHARE * len(rows)
     narrower = search(
@@ -599,7 +603,7 @@ def detectable(excess: Excess, critical: float, share: float) -> float:
     """
     # the quantile of the power: `normal_quantile` is two-sided
     k = critical + normal_quantile(2 * POWER - 1)
-    variance = np.sum(excess.excess**2) / np.sum(excess.size**2)
+    variance = np.sum(excess.values**2) / np.sum(excess.size**2)
     spread = excess.spread
     # solved for e²: (e n share (1 − share))² = k² spread share (1 − share) (1 + (1 − share) e² /
     # variance)

@@ -17,7 +17,7 @@ from evalkit.statistics.max_t import max_t_of_sums
 from evalkit.statistics.spread import bisect
 
 METHOD = "hybrid conditional"
-PROJECTED = 0.1  # share of α spent on the simultaneous interval (the β / α of the paper)
+PROJECTED_SHARE = 0.1  # share of α spent on the simultaneous interval (the β / α of the paper)
 
 
 def picked_p(p: ArrayLike, count: int) -> Floats:
@@ -101,8 +101,8 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
         raise InputError("values must hold at least two, with errors above 0")
     top = int(value.argmax())
     alpha = 1 - level
-    # the simultaneous interval of all m values errs with probability PROJECTED · α (Šidák)
-    level_of_each = (1 - PROJECTED * alpha) ** (1 / value.size)
+    # the simultaneous interval of all m values errs with probability PROJECTED_SHARE · α (Šidák)
+    level_of_each = (1 - PROJECTED_SHARE * alpha) ** (1 / value.size)
     observed = HighestValue(
         value=float(value[top]),
         error=float(error[top]),
@@ -110,7 +110,7 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
         half_width=normal_quantile(level_of_each) * float(error[top]),
     )
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
-    tail = alpha * (1 - PROJECTED) / (1 - PROJECTED * alpha) / 2
+    tail = alpha * (1 - PROJECTED_SHARE) / (1 - PROJECTED_SHARE * alpha) / 2
     return Estimate(
         value=observed.true_value(0.5),
         low=observed.true_value(1 - tail),

@@ -877,7 +877,11 @@ def _first_reading(
         exact_thresholds = [checked.rule.at(NOTHING, data.precision(name)[0]) for name in systems]
     return BinaryFirstReading(
         counting=class_cells.CellCounter(
-            classes=2, scale=data.scale, square_scale=data.squares, bins=labels_study.FEW, few=few
+            classes=2,
+            scale=data.scale,
+            square_scale=data.squares,
+            max_cells=labels_study.FEW,
+            max_units=few,
         ),
         loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
         limits=limits,
@@ -931,7 +935,7 @@ def _second_reading(
     for i in systems:
         table = measured.scores(ALL_ROWS_GROUP, i, 0).counts
         candidates.append(choice.candidates(table, units=units))
-    return replace(second, candidates=candidates, parts=bootstrap.PARTS)
+    return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
 
 
 def _needs_second_reading(chosen: MetricAtK) -> bool:

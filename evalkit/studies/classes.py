@@ -526,7 +526,7 @@ def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     t = of.table
     first = _first(of, settings)
     counted = row_study.counted(t, first)
-    limit = first.counting.bins
+    limit = first.counting.max_cells
     if any(
         tally.merged.shift for cells in counted.cells.values() for tally in cells.cells.values()
     ):
@@ -558,7 +558,11 @@ def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
     return ClassFirstReading(
         scored=of.scored,
         counting=class_cells.CellCounter(
-            classes=k, scale=of.scale, square_scale=of.squares, bins=limits.bins, few=few
+            classes=k,
+            scale=of.scale,
+            square_scale=of.squares,
+            max_cells=limits.bins,
+            max_units=few,
         ),
         loss_adder=TermAdder.uncentred(metrics, systems, few, class_rows),
         slices_losses=sliced,

@@ -334,7 +334,7 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
     return LabelFirstReading(
         thresholds=thresholds,
         counting=CellCounter(
-            classes=2, scale=data.scale, square_scale=data.squares, bins=FEW, few=few
+            classes=2, scale=data.scale, square_scale=data.squares, max_cells=FEW, max_units=few
         ),
         loss_adder=label_term_adder(tuple(losses), len(systems), few, thresholds),
         hits=hits | {TOP: top_hits},

@@ -505,7 +505,7 @@ class Significance(shown.Shown, Study):
     def every_sign_vector(self) -> bool:
         """True if `null_draws` are the means under all sign vectors, and no sample of them."""
         total, _ = self.summed(self.opponents, self.primary)
-        return not self.many and total.size <= signflip.ENUMERATED
+        return not self.many and total.size <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units; with very many

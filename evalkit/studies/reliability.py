@@ -29,7 +29,7 @@ class Fine:
 
     curve: int = curves.CELLS
     band: int = 100
-    pooled: int = consistency.FINE
+    pooled: int = consistency.MAX_BAND_CELLS
 
 
 @dataclass(frozen=True, eq=False)

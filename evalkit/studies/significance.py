@@ -229,7 +229,7 @@ class Shares(Shown, Study):
         """
         assert self.null is not None
         seen, n = self.counts(self.opponents[0])
-        if n > proportions.EXACT:
+        if n > proportions.MAX_EXACT_TRIALS:
             return None
         low, high = proportions.likely(n, self.null)
         step = -(-(high - low + 1) // DRAWN)
@@ -268,7 +268,7 @@ class Shares(Shown, Study):
     @property
     def most_exact(self) -> int:
         """The largest number of trials for which tests are exact."""
-        return proportions.EXACT
+        return proportions.MAX_EXACT_TRIALS
 
     @property
     def beyond_exact(self) -> list[str]:
@@ -277,7 +277,7 @@ class Shares(Shown, Study):
             pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems)
             for pair in self.pairs
         }
-        return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
+        return [" − ".join(pair) for pair, n in many.items() if n > proportions.MAX_EXACT_TRIALS]
 
 
 # Evaluations --------------------------------------------------------------------------------------

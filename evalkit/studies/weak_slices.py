@@ -97,7 +97,7 @@ class Subject:
         """Whether the slice is worse, or higher or lower, than the rest."""
         if self.is_directed:
             return WORSE
-        return HIGHER if found_on.excess[mask].sum() > 0 else LOWER
+        return HIGHER if found_on.values[mask].sum() > 0 else LOWER
 
     def effect(self, mask: Bools, others: Bools) -> Row:
         """The value in the slice and in the other rows, and their difference with its interval."""
