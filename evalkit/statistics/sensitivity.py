@@ -98,7 +98,7 @@ class Sensitivity:
             return self.probability(regression) >= POWER
 
         # far more than the error where the data hardly vary
-        distances = [2 * abs(bound - self.unchanged) / FARTHEST for bound in self.bounds]
+        distances = [2 * abs(bound - self.unchanged) / FARTHEST_FACTOR for bound in self.bounds]
         scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
         return _smallest(is_caught, scale=scale, largest=self.largest)
 
