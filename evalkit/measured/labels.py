@@ -270,12 +270,13 @@ class SharedRowsStatistic(MomentStatistic):
         each unit are not kept, an upper bound of it: the number of such rows, or that of all units
         if it is smaller.
         """
-        units = self.pair_moments.units
-        if units is None:
+        columns_by_unit = self.pair_moments.units
+        if columns_by_unit is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
             return min(round(float(totals.rows)), self.pair_moments.n)
-        columns_by_unit = PairSums(*units[pair.all])
-        return int(np.count_nonzero(columns_by_unit.weight))
+        # a unit without such a row has the weight 0
+        sums_by_unit = PairSums(*columns_by_unit[pair.all])
+        return int(np.count_nonzero(sums_by_unit.weight))
 
     def term_differences(self, other: Self) -> Sums:
         """The difference and the weight of each unit, over the rows on which both systems have a
@@ -654,7 +655,7 @@ def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTa
     if isinstance(statistic, class_cells.InfluenceStatistic):  # a metric of scores
         assert isinstance(statistic.tables, Binned)
         return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
-    # the rows of the statistic are its cells, one for each that occurs
+    # the statistic has one row for each cell that occurs, which stands for all rows of the cell
     cell = 2 * statistic.rows.actual + statistic.rows.predicted
     influence = np.zeros(4)
     influence[cell] = np.nan_to_num(statistic.row_influence)
@@ -670,7 +671,9 @@ def _decision_differences(
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
-    joint = first.on_joint_rows(second)  # one row for each of these cells that occurs
+    # both metrics on the same few rows, which stand for all rows with the same actual value and the
+    # same two predictions: there is one for each of the eight cells that occurs
+    joint = first.on_joint_rows(second)
     rows = joint.first.rows
     cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
     influence = np.zeros(8)

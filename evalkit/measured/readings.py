@@ -820,13 +820,15 @@ class MeanInfluence:
         sums = []
         for first, second in combinations(range(len(self.tables)), 2):
             influence = on_mean[first] - on_mean[second]
-            if self.joint_influence:  # under the null hypothesis that both systems are equal
+            # A metric such as precision is a mean over rows that each system selects: under the
+            # null hypothesis that both are equal, its influence follows from both decisions.
+            if self.joint_influence:
                 influence = self._influence_on_difference(block, first, second)
             square = influence * influence
             squares = np.bincount(stratum, square, self.n_strata)
             fourth_powers = np.bincount(stratum, square * square, self.n_strata)
             sums.append(np.stack([squares, fourth_powers], axis=1))
-        return np.array(sums, float).reshape(-1, self.n_strata, 2)  # also without any pair
+        return np.array(sums, float).reshape(-1, self.n_strata, 2)  # (0, strata, 2) without pairs
 
     def _influence_on_means(self, columns: Floats) -> Floats:
         """The influence of each row on the mean, over classes or labels ("problems"), of each
