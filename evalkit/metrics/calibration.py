@@ -425,6 +425,7 @@ def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficient
     model = LogisticModel(c.positive, c.positive + c.negative, columns, offset)
     for _ in range(MAX_STEPS):
         step = model.newton_step(coefficients)
+        # a long step may lead beyond the maximum, to a lower likelihood: it is halved
         while np.abs(step).max() > LONG_STEP and model.is_overshot(coefficients, step):
             step = step / 2
         coefficients = coefficients + step
