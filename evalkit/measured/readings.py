@@ -999,16 +999,18 @@ class SecondReading:
                     pair_sums[key] = self._pair_sums(rows, metric_at_k)
             if group in self.decision_groups:
                 cells[group] = self._decisions(rows)
-        predictions = block.predictions[self.leader : self.leader + 1]
-        block_of_leader = replace(block, predictions=predictions)
+        # the leader as the only system
+        predictions_of_leader = block.predictions[self.leader : self.leader + 1]
+        block_of_leader = replace(block, predictions=predictions_of_leader)
+        leader_moments = [
+            adder.moments(block_of_leader, ALL_ROWS_GROUP) for adder in self.leader_adders
+        ]
         return SecondSummary(
             means=means,
             powers=powers,
             pair_sums=pair_sums,
             cells=cells,
-            leader_moments=tuple(
-                adder.moments(block_of_leader, group=0) for adder in self.leader_adders
-            ),
+            leader_moments=tuple(leader_moments),
             part_sums=tuple(self._part_sums(block)),
         )
 

@@ -409,9 +409,9 @@ def _separated(c: Counts) -> bool:
     negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
         return True
-    positives_above = positive[-1] >= negative[0]
-    negatives_above = negative[-1] >= positive[0]
-    return bool(positives_above or negatives_above)
+    positives_at_or_above = positive[-1] >= negative[0]  # the lowest and the highest
+    negatives_at_or_above = negative[-1] >= positive[0]
+    return bool(positives_at_or_above or negatives_at_or_above)
 
 
 def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
