@@ -2,6 +2,8 @@
 drawn.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,6 +24,7 @@ EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0
 
 
 def simulated(n, seed=3, base=0.3):
+    """Scores, which are higher for positives on average, and labels."""
     generator = np.random.default_rng(seed)
     label = (generator.random(n) < base).astype(np.int64)
     return generator.normal(size=n) + label, label
@@ -36,38 +39,66 @@ def test_davis_goadrich_is_the_limit_of_fine_steps():
     assert v.pr_auc_davis_goadrich(c) == pytest.approx(area, abs=1e-5)
 
 
-@ANY_TIME
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40),
-    st.floats(0.05, 1),
+score_and_label = st.tuples(st.integers(0, 9), st.integers(0, 1))
+rows_of_both_classes = st.lists(score_and_label, min_size=2, max_size=40).filter(
+    lambda rows: len({label for _, label in rows}) == 2
 )
-def test_partial_areas_equal_scikit_learn_and_add_up(data, edge):
-    score, label = map(np.array, zip(*data, strict=True))
+
+
+@ANY_TIME
+@given(rows_of_both_classes, st.floats(0.05, 1))
+def test_the_areas_up_to_and_from_a_rate_add_up_to_auc(rows, rate):
+    score, label = map(np.array, zip(*rows, strict=True))
     c = count(score, label)
-    if 0 < label.sum() < len(label):
-        whole = v.partial_auc(c, 0, edge) + v.partial_auc(c, edge, 1)
-        assert whole == pytest.approx(auc(c), abs=1e-12)
-        if edge < 1:
-            standard = metrics.roc_auc_score(label, score, max_fpr=edge)
-            assert v.partial_auc_mcclish(c, edge) == pytest.approx(standard, abs=1e-12)
-    else:
-        assert np.isnan(v.partial_auc(c, 0, edge))
+    total = v.partial_auc(c, 0, rate) + v.partial_auc(c, rate, 1)
+    assert total == pytest.approx(auc(c), abs=1e-12)
 
 
-def test_curves_equal_scikit_learn():
+@ANY_TIME
+@given(rows_of_both_classes, st.floats(0.05, 0.999))
+def test_the_standardised_partial_area_equals_that_of_scikit_learn(rows, rate):
+    score, label = map(np.array, zip(*rows, strict=True))
+    expected = metrics.roc_auc_score(label, score, max_fpr=rate)
+    assert v.partial_auc_mcclish(count(score, label), rate) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_partial_area_of_one_class_is_undefined():
+    assert np.isnan(v.partial_auc(count([0.1, 0.2], [1, 1]), 0, 0.5))
+
+
+def table_with_ties():
     score, label = simulated(300)
-    c = count(np.round(score, 1), label)
-    fpr, tpr, threshold = metrics.roc_curve(label, np.round(score, 1), drop_intermediate=False)
+    score = np.round(score, 1)
+    return score, label, count(score, label)
+
+
+def test_the_roc_curve_equals_that_of_scikit_learn():
+    score, label, c = table_with_ties()
+    fpr, tpr, threshold = metrics.roc_curve(label, score, drop_intermediate=False)
     roc = v.roc_curve(c)
     np.testing.assert_allclose(roc.x, fpr)
     np.testing.assert_allclose(roc.y, tpr)
     np.testing.assert_allclose(roc.threshold, threshold)
-    pr = v.precision_recall_curve(c)
-    y, x, _ = metrics.precision_recall_curve(label, np.round(score, 1))
-    np.testing.assert_allclose(pr.x[::-1], x[:-1])
-    np.testing.assert_allclose(pr.y[::-1], y[:-1])
+
+
+def test_the_precision_recall_curve_equals_that_of_scikit_learn_without_its_last_point():
+    score, label, c = table_with_ties()
+    expected_precision, expected_recall, _ = metrics.precision_recall_curve(label, score)
+    curve = v.precision_recall_curve(c)
+    np.testing.assert_allclose(curve.x[::-1], expected_recall[:-1])
+    np.testing.assert_allclose(curve.y[::-1], expected_precision[:-1])
+
+
+def test_the_gain_curve_goes_from_no_rows_to_all():
+    _, _, c = table_with_ties()
     gain = v.gain_curve(c)
-    assert (gain.x[0], gain.y[0], gain.x[-1], gain.y[-1]) == (0, 0, 1, 1)
+    assert (gain.x[0], gain.y[0]) == (0, 0)
+    assert (gain.x[-1], gain.y[-1]) == (1, 1)
+
+
+def test_lift_is_gain_by_share_of_rows():
+    _, _, c = table_with_ties()
+    gain = v.gain_curve(c)
     np.testing.assert_allclose(v.lift(c), gain.y[1:] / gain.x[1:])
 
 
@@ -87,19 +118,23 @@ def test_recall_at_a_rate_is_scikit_learns_curve_read_by_interp(data, rate):
         assert np.isnan(v.recall_at_rate(count(score, label), rate))
 
 
-def test_another_base_rate_moves_precision_and_leaves_roc():
-    c = v.at_base_rate(EIGHT, 0.05)
-    np.testing.assert_allclose(v.roc_curve(c).x, v.roc_curve(EIGHT).x)
-    assert c.positives / c.total == pytest.approx(0.05)
-    assert auc(c) == pytest.approx(auc(EIGHT), abs=1e-12)
-    p = precision(EIGHT)
-    q = 0.05 / 0.95
-    np.testing.assert_allclose(precision(c), ratio_of(p, q))
+AT_FIVE_PERCENT = v.at_base_rate(EIGHT, 0.05)
 
 
-def ratio_of(p, odds):
-    """Precision under other odds of the classes, which were even."""
-    return p * odds / (p * odds + 1 - p)
+def test_another_base_rate_is_the_share_of_positives():
+    assert AT_FIVE_PERCENT.positives / AT_FIVE_PERCENT.total == pytest.approx(0.05)
+
+
+def test_another_base_rate_leaves_the_roc_curve():
+    np.testing.assert_allclose(v.roc_curve(AT_FIVE_PERCENT).x, v.roc_curve(EIGHT).x)
+    assert auc(AT_FIVE_PERCENT) == pytest.approx(auc(EIGHT), abs=1e-12)
+
+
+def test_another_base_rate_changes_precision_by_the_odds_of_the_classes():
+    odds = 0.05 / 0.95  # they were even
+    weighted_precision = odds * precision(EIGHT)
+    expected = weighted_precision / (weighted_precision + 1 - precision(EIGHT))
+    np.testing.assert_allclose(precision(AT_FIVE_PERCENT), expected)
 
 
 def test_two_curves_cross_as_often_in_either_order():
@@ -122,16 +157,32 @@ def test_two_lines_cross_where_they_are_equal():
     assert v.crossings(from_half, from_zero) == pytest.approx([1 / 3], abs=1e-9)
 
 
-def test_thin_curves_keep_points_that_are_exact():
+@pytest.fixture(scope="module")
+def large_table():
     score, label = simulated(50_000, base=0.01)
-    c = count(score, label)
-    thin = v.thin(c)
-    assert len(thin.threshold) <= 1000
-    exact = at(c, thin.threshold)
+    return count(score, label)
+
+
+def test_a_thin_table_has_no_more_thresholds_than_are_allowed(large_table):
+    assert len(v.thin(large_table).threshold) <= 1000
+
+
+def test_a_thin_table_has_exact_counts(large_table):
+    thin = v.thin(large_table)
+    exact = at(large_table, thin.threshold)
     np.testing.assert_array_equal(thin.tp, exact.tp)
     np.testing.assert_array_equal(thin.fp, exact.fp)
-    assert thin.tp[-1] == c.positives
-    assert abs(auc(thin) - auc(c)) < 1e-3
+
+
+def test_a_thin_table_ends_where_all_rows_are_positive(large_table):
+    assert v.thin(large_table).tp[-1] == large_table.positives
+
+
+def test_a_thin_table_has_nearly_the_same_auc(large_table):
+    assert abs(auc(v.thin(large_table)) - auc(large_table)) < 1e-3
+
+
+def test_a_table_of_few_thresholds_is_thin_already():
     assert v.thin(EIGHT) is EIGHT
 
 
@@ -176,21 +227,39 @@ def test_lines_of_what_is_not_finite_or_does_not_vary():
     assert v.drawn(np.zeros(5), np.zeros(5)).tolist() == [True, False, False, False, True]
 
 
-def test_thresholds_are_chosen_by_their_rule():
+FIVE_HUNDRED = count(*simulated(500))
+
+
+def test_the_threshold_of_the_best_f_score_has_the_largest_of_all():
+    best = at(FIVE_HUNDRED, v.best_f(FIVE_HUNDRED, 2))
+    assert f_score(best, 2) == np.nanmax(f_score(FIVE_HUNDRED, 2))
+
+
+def test_the_threshold_for_a_precision_has_the_largest_recall_with_it():
+    c = FIVE_HUNDRED
+    decisions = at(c, v.for_precision(c, 0.5))
+    assert precision(decisions) >= 0.5
+    assert recall(decisions) == recall(c)[precision(c) >= 0.5].max()
+
+
+def test_the_threshold_for_a_recall_has_the_largest_precision_with_it():
+    c = FIVE_HUNDRED
+    decisions = at(c, v.for_recall(c, 0.8))
+    assert recall(decisions) >= 0.8
+    assert precision(decisions) == precision(c)[recall(c) >= 0.8].max()
+
+
+def test_the_cheapest_threshold_has_the_lowest_cost_of_errors():
     score, label = simulated(500)
-    c = count(score, label)
-    chosen = v.best_f(c, 2)
-    assert f_score(at(c, chosen), 2) == np.nanmax(f_score(c, 2))
-    precise = at(c, v.for_precision(c, 0.5))
-    assert precision(precise) >= 0.5
-    assert recall(precise) == recall(c)[precision(c) >= 0.5].max()
-    reaching = at(c, v.for_recall(c, 0.8))
-    assert recall(reaching) >= 0.8
-    assert precision(reaching) == precision(c)[recall(c) >= 0.8].max()
-    everything = np.append(np.inf, c.threshold)
-    total = [5 * np.sum(label[score < t]) + np.sum(1 - label[score >= t]) for t in everything]
-    assert v.cheapest(c, 1, 5) == everything[np.argmin(total)]
-    assert v.cheapest(c, 1, 0) == np.inf
+    thresholds = np.append(np.inf, FIVE_HUNDRED.threshold)
+    false_negatives = np.array([np.sum(label[score < t]) for t in thresholds])
+    false_positives = np.array([np.sum(1 - label[score >= t]) for t in thresholds])
+    costs = 5 * false_negatives + 1 * false_positives
+    assert v.cheapest(FIVE_HUNDRED, 1, 5) == thresholds[np.argmin(costs)]
+
+
+def test_if_false_negatives_cost_nothing_no_row_is_positive():
+    assert v.cheapest(FIVE_HUNDRED, 1, 0) == np.inf
 
 
 def test_of_thresholds_with_a_precision_equal_recall_leaves_the_largest_precision():
@@ -217,39 +286,57 @@ RNG = np.random.default_rng(5)
 CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
 
 
-def rows(n, rng):
+class RiskRows(NamedTuple):
+    """Labels, the noisy risk of each row, and scores that tell nothing."""
+
+    label: np.ndarray
+    risk: np.ndarray
+    no_skill: np.ndarray
+
+
+def risk_rows(n, rng):
     risk = rng.beta(1, 3, n)
-    label = (rng.random(n) < risk).astype(int)
-    return (
-        label,
-        np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999),
-        np.clip(rng.beta(1, 3, n), 0.001, 0.999),
+    return RiskRows(
+        label=(rng.random(n) < risk).astype(int),
+        risk=np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999),
+        no_skill=np.clip(rng.beta(1, 3, n), 0.001, 0.999),
     )
 
 
-def dcurves(label, score, t):
+def net_benefit_of_dcurves(label, score, t):
     """tp_rate − t / (1 − t) fp_rate, as `dca` has it, with rates over all rows."""
-    return np.mean((score >= t) & (label == 1)) - t / (1 - t) * np.mean((score >= t) & (label == 0))
+    tp_rate = np.mean((score >= t) & (label == 1))
+    fp_rate = np.mean((score >= t) & (label == 0))
+    return tp_rate - t / (1 - t) * fp_rate
 
 
-def test_equals_dcurves_formula():
-    label, score, _ = rows(700, RNG)
-    c = count(score.round(2), label)
-    expected = [dcurves(label, score.round(2), t) for t in CHANCE]
-    np.testing.assert_allclose(net_benefit(c, CHANCE), expected, atol=1e-10)
-    everything = [dcurves(label, np.ones(700), t) for t in CHANCE]
-    np.testing.assert_allclose(treat_all(c, CHANCE), everything, atol=1e-10)
+def test_net_benefit_equals_that_of_dcurves():
+    rows = risk_rows(700, RNG)
+    score = rows.risk.round(2)
+    expected = [net_benefit_of_dcurves(rows.label, score, t) for t in CHANCE]
+    np.testing.assert_allclose(net_benefit(count(score, rows.label), CHANCE), expected, atol=1e-10)
+
+
+def test_the_net_benefit_of_treating_all_equals_that_of_dcurves():
+    rows = risk_rows(700, RNG)
+    expected = [net_benefit_of_dcurves(rows.label, np.ones(700), t) for t in CHANCE]
+    c = count(rows.risk, rows.label)
+    np.testing.assert_allclose(treat_all(c, CHANCE), expected, atol=1e-10)
 
 
 def test_differences_equal_the_mean_over_rows_and_its_error():
-    label, first, second = rows(500, RNG)
-    d = difference(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
-    for i, t in enumerate(CHANCE):
+    rows = risk_rows(500, RNG)
+    first = Rows(rows.label, rows.risk)
+    second = Rows(rows.label, rows.no_skill)
+    found = difference(first, second, CHANCE, level=0.95)
+    half_widths = (found.high - found.low) / 2
+    for value, half_width, t in zip(found.value, half_widths, CHANCE, strict=True):
         cost = t / (1 - t)
-        each = ((first >= t) * 1.0 - (second >= t)) * np.where(label == 1, 1, -cost)
-        error = np.sqrt((np.sum((each - each.mean()) ** 2) + 1 + cost**2) / 499 / 500)
-        assert d.value[i] == pytest.approx(each.mean(), abs=1e-10)
-        assert (d.high[i] - d.low[i]) / 2 == pytest.approx(1.96473 * error, rel=1e-5)
+        benefit = np.where(rows.label == 1, 1, -cost)
+        of_row = ((rows.risk >= t) * 1.0 - (rows.no_skill >= t)) * benefit
+        error = np.sqrt((np.sum((of_row - of_row.mean()) ** 2) + 1 + cost**2) / 499 / 500)
+        assert value == pytest.approx(of_row.mean(), abs=1e-10)
+        assert half_width == pytest.approx(1.96473 * error, rel=1e-5)
 
 
 SYSTEMS = page.CURVES + 2

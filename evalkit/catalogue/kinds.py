@@ -192,9 +192,9 @@ class RatioOfSums(Kind):
         derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators; 0
         for a row without a value.
         """
-        terms = self.sums(rows, k, 1)
+        terms = self.sums(rows, k, level=1)
         value = terms.value
-        denominator = terms.size
+        denominator = terms.size  # 1 for each row if the ratio is a mean
         if not terms.defined.all():  # rows without a value count in neither sum
             denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)

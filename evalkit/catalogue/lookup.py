@@ -164,11 +164,11 @@ def _spellings(name: str) -> Iterator[Spelling]:
         yield Spelling(_letters(f"{base}@"), cut)
         yield Spelling(_letters(base), cut)
         return
-    yield Spelling(_letters(name).rstrip("^"))
+    yield Spelling(_letters(name).rstrip("^"))  # a number in it belongs to the name
     if sign == "^":
         yield Spelling(_letters(f"{base}^"), cut)
     numbered = NAME_WITH_NUMBER.fullmatch(name)
-    if numbered:
+    if numbered:  # the number is the cut-off
         before, number, after = numbered.group("before", "number", "after")
         yield Spelling(_letters(f"{before}{after}@"), number)
         yield Spelling(_letters(f"{before}{after}"), number)

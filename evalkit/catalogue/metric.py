@@ -407,10 +407,10 @@ class Combined(Kind):
         if pairs is None:
             return self._influence_on_parts(first, k) - self._influence_on_parts(second, k)
         influence = np.zeros(len(first))
-        for pair in pairs:  # the same class, with the predictions of either system
-            part = pair.first
-            on_part = self.metric.kind.influence_on_difference(part.rows, pair.second.rows, k)
-            # both parts have the same rows; the share is the first's
+        # the two parts of a pair are the same rows of one class, with either system's predictions
+        for part, part_of_second in pairs:
+            on_part = self.metric.kind.influence_on_difference(part.rows, part_of_second.rows, k)
+            # `among_all` gives the rows that are not in the part 0
             influence += part.share * part.among_all(on_part, len(first))
         return influence
 

@@ -797,11 +797,8 @@ def _rate(function: Function, c: counts.Counts) -> float:
 def _declare_of_decisions(
     about: About, known: tuple[str, ...], make_kind: Callable[[Function], Kind], definition: str
 ) -> Declared:
-    """A decorator that makes a metric of a user's function of the decisions on two classes.
-
-    about: how the user described the metric. known: the arguments that the function may have.
-    make_kind: function -> the kind of the metric. definition: the beginning of its definition, if
-    the user does not state one.
+    """A decorator that makes a metric of a user's function of the decisions on two classes; its
+    arguments are those of `_metric_of_decisions`.
     """
     return partial(
         _metric_of_decisions, about=about, known=known, make_kind=make_kind, definition=definition
@@ -815,8 +812,11 @@ def _metric_of_decisions(
     make_kind: Callable[[Function], Kind],
     definition: str,
 ) -> OwnMetric:
-    """The metric of a user's function of the decisions on two classes. about, known, make_kind,
-    definition: as for `_declare_of_decisions`.
+    """The metric of a user's function of the decisions on two classes.
+
+    about: how the user described it. known: the arguments that the function may have. make_kind:
+    function -> the kind of the metric. definition: the beginning of its definition, if the user
+    does not state one.
     """
     function = _declared_function(call, known, about)
     return _own_metric(
@@ -831,11 +831,8 @@ def _metric_of_decisions(
 def _declare_of_units(
     about: About, make_kind: Callable[[Input, Function], Kind], definition: str
 ) -> Declared:
-    """A decorator that makes a metric of a user's function of units, such as rows, ranked lists or
-    users: the names of the function's arguments tell which.
-
-    about: how the user described the metric. make_kind: (input, function) -> its kind. definition:
-    the beginning of its definition, with {unit} or {units}, if the user does not state one.
+    """A decorator that makes a metric of a user's function of units; its arguments are those of
+    `_metric_of_units`.
     """
     return partial(_metric_of_units, about=about, make_kind=make_kind, definition=definition)
 
@@ -846,8 +843,11 @@ def _metric_of_units(
     make_kind: Callable[[Input, Function], Kind],
     definition: str,
 ) -> OwnMetric:
-    """The metric of a user's function of units, such as rows or ranked lists, which the names of
-    the function's arguments tell. about, make_kind, definition: as for `_declare_of_units`.
+    """The metric of a user's function of units, such as rows, ranked lists or users: the names of
+    the function's arguments tell which.
+
+    about: how the user described the metric. make_kind: (input, function) -> its kind. definition:
+    the beginning of its definition, with {unit} or {units}, if the user does not state one.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(

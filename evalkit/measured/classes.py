@@ -316,15 +316,22 @@ class BlockMetrics(ABC, Generic[Further]):
     def problem_statistic(
         self, metric_at_k: MetricAtK, group: int, i: int, c: int, moments: Moments | None = None
     ) -> InfluenceStatistic | CellStatistic:
-        """A metric of system i for class or label c in a group of rows. moments: those of
-        `MeanInfluence.columns`, with a column for each system and class; None before the second
-        reading.
+        """A metric of system i for class c against the rest, or for label c, in a group of rows: of
+        decisions from confusion cells, of scores from counts by score and the moments of the rows'
+        influence on the metric.
+
+        moments: with a column for each system and, in it, each class or label, see
+        `MeanInfluence.columns`; None before the second reading.
         """
         if metric_at_k.uses_decisions:
             return cell_statistic(metric_at_k, self.problem_cells(group, c).cells, i)
-        column = i * len(self.problems) + c
         return self.influence_statistic(
-            metric_at_k, group, c, self.scores(group, i, c), moments, column
+            metric_at_k,
+            group,
+            c,
+            tables=self.scores(group, i, c),
+            moments=moments,
+            column=i * len(self.problems) + c,
         )
 
     def influence_statistic(

@@ -270,12 +270,13 @@ class SharedRowsStatistic(MomentStatistic):
         each unit are not kept, an upper bound of it: the number of such rows, or that of all units
         if it is smaller.
         """
-        units = self.pair_moments.units
-        if units is None:
+        columns_by_unit = self.pair_moments.units
+        if columns_by_unit is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
             return min(round(float(totals.rows)), self.pair_moments.n)
-        columns_by_unit = PairSums(*units[pair.all])
-        return int(np.count_nonzero(columns_by_unit.weight))
+        # a unit without such a row has the weight 0
+        sums_by_unit = PairSums(*columns_by_unit[pair.all])
+        return int(np.count_nonzero(sums_by_unit.weight))
 
     def term_differences(self, other: Self) -> Sums:
         """The difference and the weight of each unit, over the rows on which both systems have a
@@ -513,35 +514,35 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 
 
 def second_reading(
-    measured: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
+    labels: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
     """The second reading of a table of labels, which says what a further reading of all rows must
     add up: on all rows and on slices the influence of the rows on means over the labels, and the
     losses that leave rows out; on all rows the terms of the leader.
 
-    measured: the results of the first reading.
+    labels: the results of the first reading.
     metrics: those of the report, of which slices have the first one only. leader: the system for
     which metrics at common thresholds are also summed. probabilities: True if scores are
     probabilities, whose excess over the share of rows with the label is then measured.
     """
-    first = measured.first
+    first = labels.first
     means = dict[GroupMetric, MeanInfluence]()
     partial_losses = dict[GroupMetric, MetricAtK]()
-    for group in sorted(measured.groups):
+    for group in sorted(labels.groups):
         metrics_of_group = metrics if group == ALL_ROWS_GROUP else metrics[:1]
         for metric_at_k in metrics_of_group:
             base = metric_at_k.base
             if isinstance(metric_at_k.metric.kind, Combined):  # a mean over the labels
                 key = GroupMetric(group, sums_label(metric_at_k))
-                means[key] = _mean_influence(measured, metric_at_k, group)
-            if isinstance(base.metric.kind, Loss) and _leaves_out(measured, metric_at_k, group):
+                means[key] = _mean_influence(labels, metric_at_k, group)
+            if isinstance(base.metric.kind, Loss) and _leaves_out(labels, metric_at_k, group):
                 partial_losses[GroupMetric(group, base.label)] = base
-    if not measured.plain:
-        means |= _areas_of_labels(measured, known=means)
-    leader_number = measured.systems.index(leader)
-    leader_adders = [*_adders_by_threshold(measured, leader)]
+    if not labels.plain:
+        means |= _areas_of_labels(labels, known=means)
+    leader_number = labels.systems.index(leader)
+    leader_adders = [*_adders_by_threshold(labels, leader)]
     if probabilities:
-        excess_metrics = [score_excess(j) for j in measured.problems]
+        excess_metrics = [score_excess(j) for j in labels.problems]
         excess_adder = label_term_adder(
             excess_metrics,
             systems=1,
@@ -551,7 +552,7 @@ def second_reading(
         leader_adders.append(excess_adder)
     return SecondReading(
         first=first,
-        plain=measured.plain,
+        plain=labels.plain,
         means=means,
         partial_losses=partial_losses,
         thresholds=first.thresholds,
@@ -561,7 +562,7 @@ def second_reading(
 
 
 def _areas_of_labels(
-    measured: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
+    labels: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
     """The influence of the rows on AUC and average precision of each label, for the standard errors
     that the page shows if rows are weighted or clustered; without those that are `known`.
@@ -574,45 +575,46 @@ def _areas_of_labels(
             # metric of each label is used, so that it needs no parts
             mean = Combined(metric, lambda rows: [])
             metric_at_k = MetricAtK(Metric(metric.name, "labels", kind=mean, formula=""))
-            areas[key] = _mean_influence(measured, metric_at_k, ALL_ROWS_GROUP)
+            areas[key] = _mean_influence(labels, metric_at_k, ALL_ROWS_GROUP)
     return areas
 
 
-def _leaves_out(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
+def _leaves_out(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
     """True if there are several systems and a loss is undefined on some rows of any of them."""
-    losses = [measured.loss_statistic(metric_at_k, group, i) for i in range(len(measured.systems))]
+    losses = [labels.loss_statistic(metric_at_k, group, i) for i in range(len(labels.systems))]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
-def _mean_influence(measured: SummedLabels, metric_at_k: MetricAtK, group: int) -> MeanInfluence:
+def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> MeanInfluence:
     """The influence of the rows of a group on a mean of a metric over the labels, Σ share · metric
     of the label, for all systems: through the metric of each label, through the shares if these
     depend on the rows, and on the difference of each two systems.
     """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
-    systems = range(len(measured.systems))
-    shares = measured.shares_in(kind, group)
-    metric = measured.metric_of_problem(kind, group)  # of each label
-    statistics = []  # by system and label
-    tables = []  # by system and label
-    for i, thresholds in zip(systems, measured.first.thresholds, strict=True):
-        of_labels = [measured.problem_statistic(metric, group, i, j) for j in measured.problems]
+    systems = range(len(labels.systems))
+    shares = labels.shares_in(kind, group)
+    metric = labels.metric_of_problem(kind, group)  # of each label
+    statistics = []  # by system and label: the metric of the label
+    tables = []  # by system and label: the influence of a row on it, by the row's cell
+    for i, thresholds in zip(systems, labels.first.thresholds, strict=True):
+        of_labels = [labels.problem_statistic(metric, group, i, j) for j in labels.problems]
         statistics.append(of_labels)
         tables.append([*map(_label_influence, of_labels, thresholds.tolist())])
     share_influence = list[Floats]()
-    if isinstance(kind, Weighted):
-        total = float(measured.positive_weights(group).sum())
+    if isinstance(kind, Weighted):  # the shares depend on the rows
+        total = float(labels.positive_weights(group).sum())
         share_influence = [_share_influence(of_labels, shares, total) for of_labels in statistics]
     joint_influence = {}
     # a metric such as precision is a mean over rows that each system selects: the influence on a
     # difference is then not the difference of two influences
-    if kind.selects_rows and measured.plain:
+    if kind.selects_rows and labels.plain:
         for i, j in combinations(systems, 2):
-            joint_influence[i, j] = _joint_influence(statistics[i], statistics[j], shares)
+            on_difference = _joint_influence(statistics[i], statistics[j], shares)
             if share_influence:
-                difference = share_influence[i] - share_influence[j]
-                joint_influence[i, j] += HAS_LABEL * difference[:, None]
+                through_shares = share_influence[i] - share_influence[j]  # of a row with the label
+                on_difference += HAS_LABEL * through_shares[:, None]
+            joint_influence[i, j] = on_difference
     return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
@@ -654,7 +656,7 @@ def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTa
     if isinstance(statistic, class_cells.InfluenceStatistic):  # a metric of scores
         assert isinstance(statistic.tables, Binned)
         return ScoreInfluence.from_table(statistic.metric_at_k, statistic.tables)
-    # the rows of the statistic are its cells, one for each that occurs
+    # the statistic has one row for each cell that occurs, which stands for all rows of the cell
     cell = 2 * statistic.rows.actual + statistic.rows.predicted
     influence = np.zeros(4)
     influence[cell] = np.nan_to_num(statistic.row_influence)
@@ -670,7 +672,9 @@ def _decision_differences(
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
-    joint = first.on_joint_rows(second)  # one row for each of these cells that occurs
+    # both metrics on the same few rows, which stand for all rows with the same actual value and the
+    # same two predictions: there is one for each of the eight cells that occurs
+    joint = first.on_joint_rows(second)
     rows = joint.first.rows
     cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
     influence = np.zeros(8)
@@ -678,18 +682,18 @@ def _decision_differences(
     return influence
 
 
-def _adders_by_threshold(measured: SummedLabels, leader: str) -> Iterator[TermAdder]:
+def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, an adder of terms of the
     leader: those of the micro-averaged metrics and, as further columns, the influence of a row on
     the F1 of each label.
     """
-    i = measured.systems.index(leader)
-    scores_of_labels = [measured.scores(ALL_ROWS_GROUP, i, j) for j in measured.problems]
+    i = labels.systems.index(leader)
+    scores_of_labels = [labels.scores(ALL_ROWS_GROUP, i, j) for j in labels.problems]
     macro_f1 = LABELS["macro_f1"].kind
     assert isinstance(macro_f1, Combined)
-    f1 = measured.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
+    f1 = labels.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
     assert isinstance(f1, Overlap)
-    for threshold in thresholds_of(measured, leader).tolist():
+    for threshold in thresholds_of(labels, leader).tolist():
         influence_by_cell = []
         for scores in scores_of_labels:
             decisions = scores.at_threshold(threshold).decision_counts
@@ -700,7 +704,7 @@ def _adders_by_threshold(measured: SummedLabels, leader: str) -> Iterator[TermAd
         adder = label_term_adder(
             MICRO,
             systems=1,
-            max_units=measured.first.loss_adder.max_units,
+            max_units=labels.first.loss_adder.max_units,
             thresholds=[np.full(len(scores_of_labels), threshold)],
         )
         further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
@@ -718,12 +722,12 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     return np.array([influence.take(cell[j]) for j, influence in enumerate(by_cell)])
 
 
-def thresholds_of(measured: LabelsInMemory | SummedLabels, system: str) -> Floats:
+def thresholds_of(labels: LabelsInMemory | SummedLabels, system: str) -> Floats:
     """The thresholds, common to all labels, at which metrics of a system are measured, ascending:
     its `score_steps`, and the threshold of the best micro-averaged F1 if there is one.
     """
-    best = curves.best_f(measured.pooled(system))
-    thresholds = np.union1d(measured.score_steps(system), best)
+    best = curves.best_f(labels.pooled(system))
+    thresholds = np.union1d(labels.score_steps(system), best)
     return thresholds[np.isfinite(thresholds)]
 
 

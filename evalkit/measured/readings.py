@@ -504,19 +504,20 @@ def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
 @dataclass(frozen=True)
 class RowSums:
     """How the probabilities of the classes add up in each row, which should be to 1; rows of only 0
-    are left out, except from `zero`.
+    are left out, except from `rows_of_zeros`.
 
-    low, high: the lowest and the highest sum of a row. rows: the number of rows whose sum is not 1.
-    zero: the number of rows of only 0, which log loss leaves out. scaled, unscaled: the log loss,
-    added up by weight over the rows, with each row scaled to the sum 1, and as the rows are.
+    low, high: the lowest and the highest sum of a row. rows_not_one: the number of rows whose sum
+    is not 1. rows_of_zeros: the number of rows of only 0, which log loss leaves out. scaled_loss,
+    unscaled_loss: the log loss, added up by weight over the rows, with each row scaled to the sum
+    1, and as the rows are.
     """
 
     low: float
     high: float
-    rows: int
-    zero: int
-    scaled: float
-    unscaled: float
+    rows_not_one: int
+    rows_of_zeros: int
+    scaled_loss: float
+    unscaled_loss: float
 
     @staticmethod
     def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
@@ -534,10 +535,10 @@ class RowSums:
         return RowSums(
             low=float(sums.min(initial=np.inf)),
             high=float(sums.max(initial=-np.inf)),
-            rows=int(np.count_nonzero(np.abs(sums - 1) > SUM_TOLERANCE)),
-            zero=len(rows) - len(sums),
-            scaled=float(losses.log_classes(actual, scores) @ weights),
-            unscaled=float(losses.log_unscaled(actual, scores) @ weights),
+            rows_not_one=int(np.count_nonzero(np.abs(sums - 1) > SUM_TOLERANCE)),
+            rows_of_zeros=len(rows) - len(sums),
+            scaled_loss=float(losses.log_classes(actual, scores) @ weights),
+            unscaled_loss=float(losses.log_unscaled(actual, scores) @ weights),
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
@@ -545,16 +546,16 @@ class RowSums:
         return RowSums(
             low=min(self.low, other.low),
             high=max(self.high, other.high),
-            rows=self.rows + other.rows,
-            zero=self.zero + other.zero,
-            scaled=self.scaled + other.scaled,
-            unscaled=self.unscaled + other.unscaled,
+            rows_not_one=self.rows_not_one + other.rows_not_one,
+            rows_of_zeros=self.rows_of_zeros + other.rows_of_zeros,
+            scaled_loss=self.scaled_loss + other.scaled_loss,
+            unscaled_loss=self.unscaled_loss + other.unscaled_loss,
         )
 
     @property
     def loss_change(self) -> float:
         """The relative change of the log loss when each row is scaled to the sum 1."""
-        return float(ratio(self.scaled - self.unscaled, self.unscaled))
+        return float(ratio(self.scaled_loss - self.unscaled_loss, self.unscaled_loss))
 
 
 @dataclass(frozen=True, eq=False)
@@ -820,13 +821,15 @@ class MeanInfluence:
         sums = []
         for first, second in combinations(range(len(self.tables)), 2):
             influence = on_mean[first] - on_mean[second]
-            if self.joint_influence:  # under the null hypothesis that both systems are equal
+            # A metric such as precision is a mean over rows that each system selects: under the
+            # null hypothesis that both are equal, its influence follows from both decisions.
+            if self.joint_influence:
                 influence = self._influence_on_difference(block, first, second)
             square = influence * influence
             squares = np.bincount(stratum, square, self.n_strata)
             fourth_powers = np.bincount(stratum, square * square, self.n_strata)
             sums.append(np.stack([squares, fourth_powers], axis=1))
-        return np.array(sums, float).reshape(-1, self.n_strata, 2)  # also without any pair
+        return np.array(sums, float).reshape(-1, self.n_strata, 2)  # (0, strata, 2) without pairs
 
     def _influence_on_means(self, columns: Floats) -> Floats:
         """The influence of each row on the mean, over classes or labels ("problems"), of each
@@ -996,16 +999,18 @@ class SecondReading:
                     pair_sums[key] = self._pair_sums(rows, metric_at_k)
             if group in self.decision_groups:
                 cells[group] = self._decisions(rows)
-        predictions = block.predictions[self.leader : self.leader + 1]
-        block_of_leader = replace(block, predictions=predictions)
+        # the leader as the only system
+        predictions_of_leader = block.predictions[self.leader : self.leader + 1]
+        block_of_leader = replace(block, predictions=predictions_of_leader)
+        leader_moments = [
+            adder.moments(block_of_leader, ALL_ROWS_GROUP) for adder in self.leader_adders
+        ]
         return SecondSummary(
             means=means,
             powers=powers,
             pair_sums=pair_sums,
             cells=cells,
-            leader_moments=tuple(
-                adder.moments(block_of_leader, group=0) for adder in self.leader_adders
-            ),
+            leader_moments=tuple(leader_moments),
             part_sums=tuple(self._part_sums(block)),
         )
 

@@ -294,13 +294,15 @@ class TermAdder:
         metric that is measured in the group, as many as `near` has numbers for it.
         """
         metrics = self._metrics_in(group)
-        systems = range(len(self.centres))
-        keys = [TermsKey(metric, system) for system in systems for metric in metrics]
-        term_counts = [len(self.near.get(key, ())) for key in keys]
-        position = keys.index(TermsKey(m, i))
-        columns_before_terms = 1 + self.further_width
-        start = columns_before_terms + sum(term_counts[:position])
-        return slice(start, start + term_counts[position])
+        start = 1 + self.further_width  # after the weight and the further columns
+        for system in range(len(self.centres)):
+            for metric in metrics:
+                key = TermsKey(metric, system)
+                stop = start + len(self.near.get(key, ()))
+                if key == TermsKey(m, i):
+                    return slice(start, stop)
+                start = stop
+        raise ValueError(f"no terms of metric {m} and system {i}")
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""

@@ -309,6 +309,11 @@ class Fit:
     coefficients: Floats
     influence: Floats
 
+    @staticmethod
+    def undefined(coefficients: int, thresholds: int) -> "Fit":
+        """NaN in place of so many coefficients and of the influence on each."""
+        return Fit(np.full(coefficients, np.nan), np.full((coefficients, 2, thresholds), np.nan))
+
 
 def slope(c: Counts) -> float:
     """b of the logistic regression logit P(positive) = a + b logit(score), the calibration slope: 1
@@ -359,9 +364,8 @@ def _slope_fit(c: Counts) -> Fit:
     columns = np.array([np.ones_like(logit), logit])
     all_equal = logit[:1] == logit[-1:]  # the first and the last, as they descend
     if _separated(c) or all_equal:
-        return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
-    of_calibrated_scores = np.array([0.0, 1.0])
-    start = _start(c, _slope_fit, of_calibrated_scores)
+        return Fit.undefined(coefficients=2, thresholds=len(logit))
+    start = _start(c, _slope_fit, calibrated=np.array([0.0, 1.0]))
     return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
 
 
@@ -371,23 +375,23 @@ def _intercept_fit(c: Counts) -> Fit:
     """
     logit = _logit(c)
     if not (c.positives and c.negatives):
-        return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
-    of_calibrated_scores = np.zeros(1)
-    start = _start(c, _intercept_fit, of_calibrated_scores)
+        return Fit.undefined(coefficients=1, thresholds=len(logit))
+    start = _start(c, _intercept_fit, calibrated=np.array([0.0]))
     ones = np.ones((1, len(logit)))
     return _logistic_regression(c, columns=ones, offset=logit, coefficients=start)
 
 
 def _start(c: Counts, fit: Callable[[Counts], Fit], calibrated: Floats) -> Floats:
-    """The coefficients from which Newton's method starts: those of calibrated scores or, if there
-    are many scores, those of a fit to the table in cells, which are near the solution.
+    """The coefficients from which Newton's method starts: those of calibrated scores (`calibrated`)
+    or, if there are many scores, those of a fit to a smaller table, in which neighbouring scores
+    are pooled, as these are near the solution.
 
     fit: `_slope_fit` or `_intercept_fit`.
     """
     if len(c.threshold) <= MANY_SCORES:
         return calibrated
-    of_cells = fit(influence.pooled(c)).coefficients
-    return of_cells if np.isfinite(of_cells).all() else calibrated
+    of_pooled = fit(influence.pooled(c)).coefficients
+    return of_pooled if np.isfinite(of_pooled).all() else calibrated
 
 
 def _logit(c: Counts) -> Floats:
@@ -405,9 +409,9 @@ def _separated(c: Counts) -> bool:
     negative = c.threshold[c.negative > 0]
     if not (len(positive) and len(negative)):
         return True
-    positives_above = positive[-1] >= negative[0]
-    negatives_above = negative[-1] >= positive[0]
-    return bool(positives_above or negatives_above)
+    positives_at_or_above = positive[-1] >= negative[0]  # the lowest and the highest
+    negatives_at_or_above = negative[-1] >= positive[0]
+    return bool(positives_at_or_above or negatives_at_or_above)
 
 
 def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
@@ -421,6 +425,7 @@ def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficient
     model = LogisticModel(c.positive, c.positive + c.negative, columns, offset)
     for _ in range(MAX_STEPS):
         step = model.newton_step(coefficients)
+        # a long step may lead beyond the maximum, to a lower likelihood: it is halved
         while np.abs(step).max() > LONG_STEP and model.is_overshot(coefficients, step):
             step = step / 2
         coefficients = coefficients + step

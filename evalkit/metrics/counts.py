@@ -177,8 +177,9 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
-    """The table of scores with the weight of positives and of negatives at each; the scores may
-    repeat, and those without weight are left out.
+    """The table of positives and negatives at or above each distinct score, from the weight of
+    positives and of negatives at each score; scores may repeat, and those without weight are left
+    out.
     """
     order = np.argsort(score)[::-1]  # highest scores first
     has_weight = (positive + negative)[order] > 0

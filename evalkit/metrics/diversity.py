@@ -80,9 +80,11 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     if catalogue_ids.null_count or len(pc.unique(catalogue_ids)) < len(catalogue_ids):
         repeated = _missing_or_repeated(catalogue_ids.to_pylist())
         raise InputError(f"catalogue must hold each item once, got {repeated!r} again")
-    row = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=catalogue_ids)
-    row_or_unknown = pc.fill_null(row, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    lists = Items(row_or_unknown, np.asarray(offset, np.int64), len(catalogue_ids))
+    # the row of the catalogue that each item is in, -1 for an unknown item
+    ids = pa.array(np.asarray(item)).cast(text)
+    catalogue_row = pc.fill_null(pc.index_in(ids, value_set=catalogue_ids), -1)
+    rows = catalogue_row.to_numpy(zero_copy_only=False).astype(np.int64)
+    lists = Items(rows, np.asarray(offset, np.int64), size=len(catalogue_ids))
     _refuse_repeats(lists, np.asarray(item))
     return lists
 

@@ -89,7 +89,9 @@ def reduce(
     max_bins: int = MAX_BINS,
     cut: float | None = None,
 ) -> Grid:
-    """Count positive and negative rows in at most `max_bins` bins of the score.
+    """Count positive and negative rows in at most `max_bins` bins of the score; each distinct score
+    is a bin if there are no more. Bins are made of the codes of the scores: their bits as whole
+    numbers, in the order of the scores.
 
     label: True for positives. weight: whole numbers, because the sum of real numbers would depend
     on the order of the rows. cut: a threshold at which a bin begins.
@@ -111,13 +113,14 @@ def reduce(
     positive_code = np.sort(code[label])
     code.sort()
     split = bins(code, min_shift=0, max_bins=max_bins, cut=cut_code)
-    positives_below = np.searchsorted(positive_code, code[split.start])
-    positive = np.diff(positives_below, append=len(positive_code))
+    positives_below_bin = np.searchsorted(positive_code, code[split.start])
+    positive = np.diff(positives_below_bin, append=len(positive_code))
+    negative = split.size - positive
     return Grid(
         split.shift,
         low=code[split.start],
         high=code[split.last],
-        sums=(positive, split.size - positive),
+        sums=(positive, negative),
         cut=cut_code,
     )
 

@@ -117,8 +117,8 @@ class Lists(Listed):
             return self.length
         depth = np.zeros(len(self), np.int64)
         filled = self.length > 0
-        ends = self.offset[1:]  # of each list
-        depth[filled] = self.position[ends[filled] - 1]
+        last_rows = self.offset[1:] - 1  # of each list
+        depth[filled] = self.position[last_rows[filled]]
         return depth
 
     @cached_property

@@ -86,7 +86,9 @@ class Sample:
         return Sample(max_rows, (block.take(slice(None)),), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
-        """A sample of the rows of both: those whose hash is below the lower of their borders."""
+        """A sample of the rows of both: those whose hash is below the lower of their borders, in
+        blocks, with the multiplicity of each row (how many equal rows it stands for).
+        """
         borders = [border for border in (self.border, other.border) if border is not None]
         border = min(borders, default=None)
         blocks = [*self.blocks]  # `reduced` drops those of their rows that are not below
@@ -97,8 +99,8 @@ class Sample:
             multiplicity.append(times[below])
         joined = Sample(
             self.max_rows,
-            tuple(blocks),
-            tuple(multiplicity),
+            blocks=tuple(blocks),
+            multiplicity=tuple(multiplicity),
             table_rows=self.table_rows + other.table_rows,
             border=border,
         )

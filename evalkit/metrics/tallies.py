@@ -67,17 +67,18 @@ class Tally:
         once they have twice as many bins as are allowed; until then they stay separate, all with
         bins as wide as the widest.
         """
-        grids = self.grids + other.grids
-        waiting = self.waiting + other.waiting
-        joined = replace(self, grids=grids, waiting=waiting)._with_few_waiting
-        max_bins = joined.room
+        all_rows = replace(
+            self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
+        )._with_few_waiting  # too many waiting rows are put into a grid
+        max_bins = all_rows.room
         # the larger the shift the wider the bins
-        widest_shift = max((table.shift for table in joined.grids), default=0)
-        grids = tuple(_with_shift(table, widest_shift, max_bins) for table in joined.grids)
-        joined = replace(joined, grids=grids)
-        if sum(len(table.low) for table in joined.grids) > 2 * max_bins:
-            return replace(joined, grids=(joined.merged,), waiting=())
-        return joined
+        widest_shift = max((table.shift for table in all_rows.grids), default=0)
+        grids = tuple(_with_shift(table, widest_shift, max_bins) for table in all_rows.grids)
+        all_rows = replace(all_rows, grids=grids)
+        bins = sum(len(table.low) for table in grids)
+        if bins > 2 * max_bins:
+            return replace(all_rows, grids=(all_rows.merged,), waiting=())
+        return all_rows
 
     @property
     def _with_few_waiting(self) -> Self:

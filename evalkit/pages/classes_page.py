@@ -271,15 +271,15 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
             {name: [study.measured.table(name, c) for c in classes_of] for name in study.order}
         )
     every = classes.row_sums(study)
-    if zero := nonzero({name: row.zero for name, row in every.items()}):
+    if zero := nonzero({name: row.rows_of_zeros for name, row in every.items()}):
         yield kinds.UNNORMALISED.warning(max(zero.values()), "zero", rows=counts(zero))
-    if far := {name: row for name, row in every.items() if row.rows}:
+    if far := {name: row for name, row in every.items() if row.rows_not_one}:
         sums = listed(
-            f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows, 'row')} not 1)"
+            f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows_not_one, 'row')} not 1)"
             for name, row in far.items()
         )
         moved = listed(f"{name} {signed_percent(row.loss_change)}" for name, row in far.items())
-        rows = max(row.rows for row in far.values())
+        rows = max(row.rows_not_one for row in far.values())
         yield kinds.UNNORMALISED.warning(rows, "sums", sums=sums, moved=moved)
 
 
