@@ -406,7 +406,8 @@ def read(path: Path) -> Policy:
     policy.
     """
     try:
-        file = _PolicyFile(path.name, path.read_text(encoding="utf-8-sig"))
+        source = path.read_text(encoding="utf-8").removeprefix("\ufeff")  # byte order mark
+        file = _PolicyFile(path.name, source)
         tables = tomllib.loads(file.source)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None

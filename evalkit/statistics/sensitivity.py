@@ -242,7 +242,7 @@ def stretch_of_decisions(
     """
     rows = first.discordant(second)
     differing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    reach = normal_quantile(level) * (differing / n) ** 0.5
+    reach = normal_quantile(level) * float(np.sqrt(differing / n))
     if not reach > 0:
         return 1.0
     estimate = float(np.clip(reach - margin, -1.0, 1.0))
