@@ -477,6 +477,26 @@ def test_copies_of_one_holdout_are_refused():
         validation.read(pd.concat([one, one.assign(fold="b")]))
 
 
+# The map of the folds -----------------------------------------------------------------------------
+
+
+def test_the_map_of_repeated_folds_is_of_the_first_repeat():
+    study = validation.read(repeated("Fold{fold}.Rep{repeat}"))
+    drawn = study.stretches(IDS)
+    assert {name[:4] for name in drawn["fold"]} == {"Rep0"}
+    assert drawn["fold"].nunique() == 5
+
+
+def test_every_row_of_the_first_repeat_is_tested_once_in_the_map():
+    drawn = validation.read(repeated("Fold{fold}.Rep{repeat}")).stretches(IDS)
+    assert drawn.query("kind == 'test'")["width"].sum() == IDS
+
+
+def test_the_map_says_that_it_is_of_one_repeat():
+    study = validation.read(repeated("Fold{fold}.Rep{repeat}"))
+    assert "5 folds of the first of 5 repeats, 120 rows" in validation_page.fold_map(study).caption
+
+
 # Labels that are texts, as caret writes them ---------------------------------------------------
 
 
