@@ -1,5 +1,6 @@
 """Sound designs that test a row several times, read without a false alarm, and planted leaks."""
 
+import re
 from collections.abc import Callable, Iterable
 from itertools import product
 
@@ -10,6 +11,7 @@ from validation_tables import noise, severe
 from whole_pages import told
 
 from evalkit.arrays import InputError
+from evalkit.drawing import curve_plots
 from evalkit.offline import leakage, splits
 from evalkit.pages import validation_page
 from evalkit.studies import significance, validation
@@ -475,6 +477,32 @@ def test_copies_of_one_holdout_are_refused():
     one = one_split().assign(fold="a")
     with pytest.raises(InputError, match="got 2 copies of one: 'a', 'b'"):
         validation.read(pd.concat([one, one.assign(fold="b")]))
+
+
+# The map of the folds -----------------------------------------------------------------------------
+
+
+def test_the_map_of_repeated_folds_is_of_the_first_repeat():
+    study = validation.read(repeated("Fold{fold}.Rep{repeat}"))
+    drawn = study.stretches(IDS)
+    assert {name[:4] for name in drawn["fold"]} == {"Rep0"}
+    assert drawn["fold"].nunique() == 5
+
+
+def test_every_row_of_the_first_repeat_is_tested_once_in_the_map():
+    drawn = validation.read(repeated("Fold{fold}.Rep{repeat}")).stretches(IDS)
+    assert drawn.query("kind == 'test'")["width"].sum() == IDS
+
+
+def test_the_map_says_that_it_is_of_one_repeat():
+    study = validation.read(repeated("Fold{fold}.Rep{repeat}"))
+    assert "5 folds of the first of 5 repeats, 120 rows" in validation_page.fold_map(study).caption
+
+
+def test_the_labels_of_many_folds_do_not_overlap():
+    study = validation.read(repeated("Fold{fold}.Rep{repeat}"))
+    labels = re.findall(r"Rep\d/Fold\d<", validation_page.folds(study).svg)
+    assert 0 < len(labels) * len("Rep1/Fold1 ") <= curve_plots.LETTERS_BELOW + len("Rep1/Fold1 ")
 
 
 # Labels that are texts, as caret writes them ---------------------------------------------------

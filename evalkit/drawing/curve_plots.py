@@ -2,6 +2,7 @@
 folds.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -630,6 +631,9 @@ def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) 
     return ax
 
 
+LETTERS_BELOW = 60  # of the labels below a figure
+
+
 def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel: str) -> Any:
     """Draw the value of each `system` on the test rows of each `fold`, and as hollow points those
     of one system on the training rows.
@@ -654,7 +658,10 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
                 f"{name}, training rows of fold {fold}: {number(value)}" for fold, value in training
             ]
             marks.series(dots, name, says)
-    ax.set_xticks(range(len(folds)), [str(fold) for fold in folds])
+    longest = max(len(str(fold)) for fold in folds)
+    step = math.ceil(len(folds) * (longest + 1) / LETTERS_BELOW)  # labels side by side
+    labelled = range(0, len(folds), step)
+    ax.set_xticks(labelled, [str(folds[i]) for i in labelled])
     ax.set(xlabel=xlabel, ylabel=label)
     ax.grid(axis="y", **GRID)
     legend(ax, points)

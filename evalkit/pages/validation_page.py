@@ -681,18 +681,24 @@ def estimates(study: Validation) -> Html:
 
 
 def fold_map(study: Validation) -> figures.Figure:
-    """Which rows train and test in each fold, along time, groups or the rows of the table."""
+    """Which rows train and test in each fold, along time, groups or the rows of the table; of
+    repeated folds those of the first repeat.
+    """
     along = ALONG[study.axis]
     frame = study.stretches(BINS)
-    rows = counted(len(study.examples), "row")
+    rows = counted(len(study.rows_of_first_repeat), "row")
     both = (
         "; both: some of these rows are in the training set, others in the test set, and no row is "
         "in both"
     )
     mixed = both if "both" in set(frame["kind"]) else ""
-    folds = counted(len(study.tests), "fold")
+    drawn = frame["fold"].nunique()
+    repeat = ""
+    if study.examples.repeats > 1:
+        repeat = f" of the first of {study.examples.repeats} repeats"
+    folds = f"{counted(drawn, 'fold')}{repeat}"
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
-    height = figures.tall(len(study.tests), head=1.3, each=0.2)
+    height = figures.tall(drawn, head=1.3, each=0.2)
     return figures.picture(
         curve_plots.draw_map,
         frame,

@@ -627,18 +627,27 @@ class Validation(Shown, Study):
             else "group"
         )
 
+    @property
+    def rows_of_first_repeat(self) -> Ints:
+        """The indices of the rows of the first repeat; of all rows if folds are not repeated."""
+        repeat = self.examples.repeat
+        return np.arange(len(self.examples)) if repeat is None else np.flatnonzero(repeat.code == 0)
+
     def stretches(self, bins: int) -> pd.DataFrame:
         """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind,
-        start, width.
+        start, width. Of repeated folds those of the first repeat, along its rows.
         """
         e, split = self.examples, self.split
         place = resplits.places(len(e), e.time, e.group_number, split.tests)
-        trains = (
-            self.rows[:0] if pair is None else self.folds.pairs[pair][0] for pair in self._pairs
-        )
-        return resplits.stretches(
-            place, zip(split.labels, split.tests, trains, strict=True), bins, axis=self.axis
-        )
+        drawn = self.rows_of_first_repeat
+        sides = []
+        for label, test, pair in zip(split.labels, split.tests, self._pairs, strict=True):
+            train = self.rows[:0] if pair is None else self.folds.pairs[pair][0]
+            tested = np.searchsorted(drawn, np.intersect1d(test, drawn))
+            trained = np.searchsorted(drawn, np.intersect1d(train, drawn))
+            if tested.size:
+                sides.append((label, tested, trained))
+        return resplits.stretches(place[drawn], sides, bins, axis=self.axis)
 
     # What leaks
 
