@@ -13,7 +13,7 @@ import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.limits import Limits, Reading
-from evalkit.pages import page, rating_page
+from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.reading.matching import distribution_columns
 from evalkit.studies import distributions, inspection, rating
@@ -331,12 +331,6 @@ def test_units_are_not_counted_by_errors_under_a_score_of_intervals():
     wins = study.comparisons.set_index("metric")["wins"]
     assert np.isnan(wins["interval_score@80"])
     assert wins["mae"] == 0
-
-
-@pytest.mark.parametrize(("metric", "count"), [("interval_score@80", 0), ("mae", 1)])
-def test_the_table_of_differences_has_a_column_of_wins_if_units_are_counted(metric, count):
-    study = ek.rating(AROUND_ONE_FORECAST, metrics=metric)
-    assert str(page.comparisons(study)).count("won / tied / lost") == count
 
 
 @pytest.mark.parametrize("draws", [9, 19, 50])

@@ -367,8 +367,6 @@ def _comparison_table(
     frame = frame.assign(
         few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows)
     )
-    if "wins" in frame and frame["wins"].isna().all():  # of metrics that count none
-        frame = frame.drop(columns=["wins", "ties", "losses"])
     extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {}) | _ADJUSTED
     extra = [
         name.format(units=plural(study.unit_name, 2))
