@@ -6,6 +6,7 @@ import pytest
 
 import evalkit as ek
 from evalkit.arrays import InputError
+from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import ways
@@ -60,6 +61,24 @@ FORMS = {
     "other names": in_rows(WIDE, "tau", "prediction").rename(columns={"actual": "observed"}),
     "a hub's oracle": in_rows(WIDE, "output_type_id").rename(columns={"actual": "oracle_value"}),
 }
+
+
+TEXTS = {"percent": "{:.0%}", "letter p": "p{:.0f}", "letter q": "q{}", "percentile": "{:.0f}"}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_levels_are_read_from_texts(form):
+    factor = 100 if form in ("letter p", "percentile") else 1
+    name = "percentile" if form == "percentile" else "quantile"
+    texts = (factor * LONG["quantile"]).map(TEXTS[form].format)
+    table = LONG.assign(quantile=texts).rename(columns={"quantile": name})
+    pd.testing.assert_frame_equal(estimates(table), EXPECTED)
+
+
+def test_a_missing_actual_value_is_refused_with_its_row():
+    gap = LONG.assign(actual=LONG["actual"].where(LONG["date"] != DATES[4]))
+    with pytest.raises(InputError, match=r"actual must be a finite number, got nothing \(row 5\)"):
+        ek.rating(gap)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -152,3 +171,66 @@ def test_files_are_read_inspected_and_named_with_their_rows(tmp_path):
     assert (source.path, source.rows) == (path, 2 * N)
     part = sources.parts(str(path))[0]
     assert invocation(part, ways(part)[0]).startswith("evalkit report rating")
+
+
+def test_the_page_says_of_how_many_rows_the_forecasts_are():
+    said = [found.message for found in rating_page.every_finding(_study(LONG))]
+    assert any(text.startswith("400 rows, joined by forecast: 80 rows read, 40") for text in said)
+
+
+def draws_in_rows() -> pd.DataFrame:
+    """A row per draw of each system."""
+    forecasts = WIDE[["model", "date", "actual"]]
+    frames = [
+        forecasts.assign(draw=i, value=WIDE["q0.5"] + RNG.normal(0, 1, 2 * N)) for i in range(10)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+DRAWS = draws_in_rows()
+
+
+@pytest.mark.parametrize("name", ["draw", "sample_id", "member"])
+def test_a_row_per_draw_gives_the_numbers_of_a_row_per_forecast(name):
+    wide = DRAWS.pivot(index=["model", "date", "actual"], columns="draw", values="value")
+    wide = wide.rename(columns="draw_{}".format).reset_index().assign(id=lambda t: t["date"])
+    found = _study(DRAWS.rename(columns={"draw": name})).estimates
+    pd.testing.assert_frame_equal(found, _study(wide).estimates)
+
+
+def test_draws_of_a_hub_are_read():
+    hub = DRAWS.rename(columns={"draw": "output_type_id"}).assign(output_type="sample")
+    pd.testing.assert_frame_equal(_study(hub).estimates, _study(DRAWS).estimates)
+
+
+def test_numbers_of_samples_whose_rows_differ_are_no_draws():
+    table = pd.DataFrame({"sample": np.arange(N) % 5, "id": np.arange(N)})
+    table = table.assign(actual=WIDE["actual"][:N], forecast=WIDE["q0.5"][:N])
+    assert len(_study(table).account) == N
+
+
+def test_a_row_per_interval_gives_the_numbers_of_a_row_per_forecast():
+    points = WIDE[["model", "date", "actual"]].assign(forecast=WIDE["q0.5"])
+    frames = [
+        points.assign(level=level, lower=WIDE[f"q{low}"], upper=WIDE[f"q{high}"])
+        for level, low, high in ((50, 0.25, 0.75), (90, 0.05, 0.95))
+    ]
+    wide = WIDE.assign(id=WIDE["date"], forecast=WIDE["q0.5"]).drop(columns="q0.5")
+    pd.testing.assert_frame_equal(estimates(pd.concat(frames)), estimates(wide))
+
+
+def bounds() -> pd.DataFrame:
+    """Forecasts of one system with bounds whose names state no level."""
+    of_one = WIDE[WIDE["model"] == "A"]
+    columns = {"q0.05": "lower", "q0.5": "forecast", "q0.95": "upper"}
+    return of_one.rename(columns=columns)[["date", "actual", *columns.values()]]
+
+
+def test_a_column_states_the_level_of_bounds_without_one():
+    study = _study(bounds().assign(confidence_level=0.9))
+    assert study.stated.intervals == [90]
+    assert study.account.quantile_rows == 0
+
+
+def test_a_level_of_a_game_is_none_of_intervals():
+    assert _study(bounds().assign(level=[1, 2] * (N // 2))).stated.roles == []

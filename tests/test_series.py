@@ -236,6 +236,18 @@ def test_a_part_of_the_calendar_that_rows_of_a_series_share_is_no_time():
     assert read(days().drop(columns="ds").assign(day=[*range(20)] * 2)).timing is None
 
 
+def test_the_fan_is_named_by_times_and_says_how_bars_differ_if_they_do():
+    table = days().assign(**{"a-lo-80": lambda t: t["a"] - 1, "a-hi-80": lambda t: t["a"] + 1})
+    one = rating.read(table.drop(columns="b"), columns={"actual": "y"})
+    page = str(rating_page.fan_plot(one).html)
+    assert one.example_times[0] == "2026-01-11"
+    assert "2026-01-11" in page
+    assert "central intervals of 80%, point forecast" in page
+    more = table.assign(**{"a-lo-90": table["a"] - 2, "a-hi-90": table["a"] + 2})
+    two = rating.read(more.drop(columns="b"), columns={"actual": "y"})
+    assert "of 90%, 80% (the darker, the narrower)" in str(rating_page.fan_plot(two).html)
+
+
 def test_times_are_counted_where_rows_share_them():
     table = pd.concat([days(seed=i, unique_id=f"s{i}") for i in range(3)])
     assert read(table).unit_name == "time"

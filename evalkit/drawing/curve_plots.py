@@ -43,6 +43,7 @@ PALE = 2.5
 NAMED_CELLS = 15  # classes up to which there is room for counts in the cells
 FEW_CLASSES = 6  # classes up to which there is room for shares below the counts
 CLASS_NAME = 16  # characters of the name of a class
+NAMED_TICKS = 4  # times of a series that fit below an axis
 GAP = 2  # characters between names below an axis
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
@@ -209,6 +210,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax = panel.ax
         deciles = panel.rows
         ax.axhline(0, **ZERO_LINE)
+        ax.locator_params(axis="x", integer=True)
         x = deciles["tenth"]
         limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
         marks.band(limits, panel.system)
@@ -244,12 +246,19 @@ def coverage(frame: pd.DataFrame, ax: Any) -> Any:
     return ax
 
 
-def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
+def fan(
+    intervals: pd.DataFrame,
+    points: pd.DataFrame,
+    ax: Any,
+    *,
+    xlabel: str,
+    names: Sequence[str] = (),
+) -> Any:
     """Draw rows side by side: nested intervals as bars, the narrower the darker, the forecast as a
     white dot, the actual value as a filled one.
 
     intervals: row, nominal (the level), low, high, the widest level first. points: row, forecast,
-    actual.
+    actual. names: of the rows, which some ticks have; empty for their numbers.
     """
     levels = intervals["nominal"].unique().tolist()
     for i, level in enumerate(levels):
@@ -261,6 +270,9 @@ def fan(intervals: pd.DataFrame, points: pd.DataFrame, ax: Any, *, xlabel: str) 
     dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
     ax.plot(points["row"], points["forecast"], color=COLOURS[0], mfc="white", **dots)
     ax.plot(points["row"], points["actual"], color=COLOURS[1], **dots)
+    if names:
+        step = -(-len(names) // NAMED_TICKS)
+        ax.set_xticks(points["row"][::step].tolist(), names[::step])
     ax.set(xlabel=xlabel, ylabel="forecast and actual")
     ax.grid(**GRID)
     return ax

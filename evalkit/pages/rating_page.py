@@ -434,9 +434,12 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
 def fan_plot(study: Rating) -> figures.Figure | Html:
     """The intervals of some rows of the leader, with their actual values."""
     intervals, points = study.examples
-    levels = listed(percent(level) for level in intervals["nominal"].unique())
+    levels = [percent(level) for level in intervals["nominal"].unique()]
+    drawn = f"central intervals of {listed(levels)}"
+    if len(levels) > 1:
+        drawn = f"{drawn} (the darker, the narrower)"
     rows = counted(len(study.account), "row")
-    facts = {"name": study.leader, "levels": levels}
+    facts = {"name": study.leader, "intervals": drawn}
     if study.timing is None or study.timing.ordered is None:
         caption = texts.said("rating.fan_plot", drawn=len(points), rows=rows, **facts)
         xlabel = "row"
@@ -449,7 +452,13 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
         )
         xlabel = "time"
     return figures.picture(
-        curve_plots.fan, intervals, points, caption=caption, height=2.8, xlabel=xlabel
+        curve_plots.fan,
+        intervals,
+        points,
+        caption=caption,
+        height=2.8,
+        xlabel=xlabel,
+        names=study.example_times,
     )
 
 

@@ -77,6 +77,9 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 def rows_read(rows) -> Iterator[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     text = used(rows.read, len(rows), len(rows.systems))
+    if rows.quantile_rows:
+        joined = counted(rows.quantile_rows, "row")
+        text = f"{joined}, joined by forecast: {text}"
     columns = columns_read(rows.columns)
     yield kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
     yield from unmatched(rows.alone)

@@ -637,6 +637,19 @@ class Rating(row_study.RowStudy):
         return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
 
     @property
+    def example_times(self) -> list[str]:
+        """The times of the examples, without the midnights of days; empty without an order in
+        time.
+        """
+        timing = self.timing
+        if timing is None or timing.ordered is None:
+            return []
+        assert self.data is not None
+        rows = timing.ordered.last_rows(SHOWN_ROWS)
+        texts = self.data.rows.shared_values[f"attribute {timing.columns.time}"].texts[rows]
+        return [text.removesuffix(" 00:00:00") for text in texts.tolist()]
+
+    @property
     def example_series(self) -> str:
         """The series whose rows are the examples; empty without several series."""
         timing = self.timing

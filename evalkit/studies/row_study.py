@@ -48,6 +48,11 @@ class Account:
     def __len__(self) -> int:
         return self.used
 
+    @property
+    def quantile_rows(self) -> int:
+        """The rows of tables with a row per quantile, which were joined by forecast."""
+        return sum(source.quantile_rows for source in self.sources)
+
 
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What all studies of rows in memory share, and what the rows of all systems share."""

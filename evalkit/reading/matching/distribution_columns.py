@@ -24,7 +24,8 @@ from evalkit.numbers import listed
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.tables.columns import facts
 
-OTHER_USES = ("prophet", "horizon", "levels")  # of words that name no part of a distribution
+# uses of words that name no part of a distribution
+OTHER_USES = ("prophet", "horizon", "levels", "draws", "interval_levels")
 # a word, such as lo or pct -> its use: quantile, low, high, member, mean, median or deviation
 WORDS = {
     word: use

@@ -1,9 +1,11 @@
-"""Tables with a row per quantile, as forecast hubs and scoringutils write them: read as a row per
-forecast, with a column per quantile.
+"""Tables with a row per quantile, draw or interval of a forecast, as forecast hubs and scoringutils
+write them: read as a row per forecast, with a column for each of these.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats, InputError, Ints
 from evalkit.limits import Reading
 from evalkit.names import usual
-from evalkit.reading.matching.distribution_columns import FORECASTS
+from evalkit.reading.matching.distribution_columns import FORECASTS, marked
 from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.tables.columns import is_number, listed, refused
 from evalkit.reading.tables.frames import Frame
@@ -24,9 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Texts = NDArray[np.object_]
-QUANTILE, POINT = "quantile", "forecast"
+QUANTILE, POINT, DRAW = "quantile", "forecast", "sample"
 # what a row says that it states -> its column in a table with a row per forecast
-STATED = {QUANTILE: QUANTILE, "median": "median", "mean": "mean", "point": POINT}
+STATED = {QUANTILE: QUANTILE, DRAW: DRAW, "median": "median", "mean": "mean", "point": POINT}
+SURE = ("quantile_level", "output_type_id")  # names that hold levels, whatever else they hold
+OF_PERCENTAGES = ("percentile", *SURE)  # names whose numbers above 1 are levels
+LEVEL = re.compile(r"\s*[pqPQ]?(?P<number>\d+\.?\d*|\.\d+)\s*%?\s*")
+FEWEST = 2  # quantiles of a forecast
+FEWEST_DRAWS = 5
+LEAST_LEVEL = 0.2  # of intervals in rows; lower numbers may count anything
 VALUES = ("value", "predicted", *FORECASTS)  # the usual names of the column of quantiles
 JOINED = " · "  # between the cells of an id
 DECIMALS = 6  # of a level
@@ -37,14 +45,17 @@ class ForecastFrame(Frame):
     """The forecasts of a table with a row per quantile, each in one row.
 
     original: the table. first_rows: the number there, from 1, of the first row of each forecast.
+    quantile_rows: how many rows it has.
     """
 
     original: InputPart
     first_rows: Ints
+    quantile_rows: int
 
     def fingerprint(self, rows: int) -> Source:
         """What the report states of the table, with the number of its forecasts."""
-        return self.original.fingerprint(rows)
+        joined = self.quantile_rows if self.quantile_rows > rows else 0
+        return replace(self.original.fingerprint(rows), quantile_rows=joined)
 
     def place(self, row: int) -> str:
         """The table and the first row there of a forecast, from 1."""
@@ -54,8 +65,9 @@ class ForecastFrame(Frame):
 class Roles(NamedTuple):
     """The columns of a table with a row per quantile; "" for one that it lacks.
 
-    kind: whether a row states a quantile or a point forecast. others: all that name a forecast or
-    describe it, the actual value and the system among them.
+    level: the level, or the number of the draw. kind: whether a row states a quantile, a draw or a
+    point forecast. usual_kind: what it states without such a column. others: all that name a
+    forecast or describe it, the actual value and the system among them.
     """
 
     level: str
@@ -64,6 +76,7 @@ class Roles(NamedTuple):
     actual: str
     system: str
     others: Sequence[str]
+    usual_kind: str = QUANTILE
 
 
 def with_row_per_forecast(
@@ -82,36 +95,97 @@ def with_row_per_forecast(
 def _with_row_per_forecast(
     part: InputPart, chosen: Mapping[str, str], reading: Reading
 ) -> InputPart:
-    """The part with a row per forecast; other parts as they are."""
+    """The part with a row per forecast; other parts as they are.
+
+    Draws and intervals in rows are only read if their rows can be joined, since their columns may
+    be something else.
+    """
     table = SampledTable.of(part, chosen)
-    level = levels_in_rows(table)
-    if not level:
-        return part
-    roles = _roles(table, level)
-    if not roles.value or part.most_rows > reading.rows:
-        raise refused(part.name, "levels_in_rows", column=level)
-    return QuantileRows.of(part, roles).forecasts(chosen)
+    if level := levels_in_rows(table):
+        roles = _roles(table, level)
+        if not roles.value or part.most_rows > reading.rows:
+            raise refused(part.name, "levels_in_rows", column=level)
+        return QuantileRows.of(part, roles).forecasts(chosen)
+    try:
+        for rows in (_draws_in_rows(table), _intervals_in_rows(table)):
+            if rows is not None and part.most_rows <= reading.rows:
+                return rows.forecasts(chosen)
+    except InputError:
+        pass
+    return part
 
 
 def levels_in_rows(table: SampledTable) -> str:
     """The column with the level of the quantile that each row holds, in tables with a row per
     quantile; "" without one, or if the user gives it a role.
     """
-    for column in table.columns:
+    for column in _named(table, "levels"):
         name = column.snake_case_name
-        if name not in usual("distributions")["levels"] or column.name in table.chosen.values():
-            continue
         texts = _texts(table.part, column)
-        numbers = {float(text) for text in {*texts} if text is not None and is_number(text)}
-        if name in ("quantile_level", "output_type_id"):
-            levels = {number for number in numbers if 0 < number < 100}
-            holds_levels = True
-        else:  # quantile and tau may be any numbers: all must be levels that repeat
-            levels = {number for number in numbers if 0 < number < 1}
-            holds_levels = levels == numbers and 2 * len(levels) <= len(texts)
-        if holds_levels and len(levels) > 1:
+        levels = _levels({text for text in texts if text is not None})
+        known = {text for text, level in levels.items() if 0 < level < 1}
+        if len(known) < FEWEST:
+            continue
+        repeats = len(known) == len(levels) and 2 * len(levels) <= len(texts)
+        # quantile and tau may count anything
+        are_levels = all(not is_number(text) or float(text) < 1 for text in known)
+        if name in SURE or (repeats and (are_levels or name in OF_PERCENTAGES)):
             return column.name
     return ""
+
+
+def _named(table: SampledTable, use: str) -> Iterable[ColumnSample]:
+    """The columns with the names of a use, unless the user gives them a role."""
+    names = usual("distributions")[use]
+    chosen = {*table.chosen.values()}
+    for column in table.columns:
+        if column.snake_case_name in names and column.name not in chosen:
+            yield column
+
+
+def _levels(texts: Iterable[str]) -> dict[str, float]:
+    """The levels that texts state, such as 0.1, 10, 10% and p10; NaN for other texts. Numbers are
+    percentages if one of them is above 1.
+    """
+    matches = {text: LEVEL.fullmatch(text) for text in texts}
+    numbers = {text: float(match["number"]) if match else np.nan for text, match in matches.items()}
+    if any("%" in text for text in numbers) or any(number > 1 for number in numbers.values()):
+        numbers = {text: number / 100 for text, number in numbers.items()}
+    return numbers
+
+
+def _draws_in_rows(table: SampledTable) -> "QuantileRows | None":
+    """The rows of a table with a row per draw; None for other tables."""
+    for column in _named(table, "draws"):
+        texts = _texts(table.part, column)
+        counts = Counter(texts)
+        are_numbers = all(text is not None and text.isdecimal() for text in counts)
+        if not are_numbers or len(counts) < FEWEST_DRAWS or len({*counts.values()}) > 1:
+            continue
+        roles = _roles(table, column.name)._replace(usual_kind=DRAW)
+        if roles.value and 2 * len(counts) <= len(texts):
+            return QuantileRows.of(table.part, roles)
+    return None
+
+
+def _intervals_in_rows(table: SampledTable) -> "QuantileRows | None":
+    """The rows of a table with a row per interval and both of its bounds, or with a row per bound;
+    None for other tables.
+    """
+    for column in _named(table, "interval_levels"):
+        texts = _texts(table.part, column)
+        levels = _levels({text for text in texts if text is not None})
+        marks = {name: marked(name) for name in table.part.columns}
+        bounds = [
+            [name for name, mark in marks.items() if mark and (mark.use, mark.number) == (use, "")]
+            for use in ("low", "high")
+        ]
+        if not levels or min(levels.values()) < LEAST_LEVEL or None in texts:
+            continue
+        if all(len(names) == 1 for names in bounds) and 2 * len(levels) <= len(texts):
+            sides = [(bounds[0][0], -1), (bounds[1][0], 1)]
+            return QuantileRows.of_bounds(table, column.name, sides, levels)
+    return None
 
 
 def _texts(part: InputPart, column: ColumnSample) -> Sequence[str | None]:
@@ -130,7 +204,7 @@ def _roles(table: SampledTable, level: str) -> Roles:
     usual_columns = [by_name[name] for name in VALUES if name in by_name]
     value = table.chosen.get("forecast") or next(iter(usual_columns), "")
     free = [column for column in table.columns if column.name not in (level, value)]
-    kind = next((column.name for column in free if QUANTILE in column.labels), "")
+    kind = next((column.name for column in free if {QUANTILE, DRAW} & column.labels), "")
     others = [column for column in free if column.name != kind]
     rest = SampledTable(table.part, others, table.chosen)
     return Roles(
@@ -148,7 +222,7 @@ class QuantileRows:
     """The rows of a table with a row per quantile.
 
     values: the quantile or point forecast of each row. stated: which it is, such as q0.05. cells:
-    the texts of the other columns.
+    the texts of the other columns. row: the number in the table, from 0.
     """
 
     part: InputPart
@@ -156,6 +230,7 @@ class QuantileRows:
     values: Floats
     stated: Texts
     cells: "pd.DataFrame"
+    row: Ints
 
     @classmethod
     def of(cls, part: InputPart, roles: Roles) -> "QuantileRows":
@@ -169,7 +244,46 @@ class QuantileRows:
         cells = pd.DataFrame({name: loaded[f"column {name}"].to_pandas() for name in names})
         values = loaded["value"].to_numpy(zero_copy_only=False)
         stated = _stated(part, cells, roles)
-        return cls(part, roles, values, stated, cells[[*roles.others]])
+        row = np.arange(len(values))
+        return cls(part, roles, values, stated, cells[[*roles.others]], row)
+
+    @classmethod
+    def of_bounds(
+        cls,
+        table: SampledTable,
+        level: str,
+        sides: Sequence[tuple[str, int]],
+        levels: Mapping[str, float],
+    ) -> "QuantileRows":
+        """The bounds of a table with a row per interval, the lower ones first.
+
+        level: the column of levels. sides: the columns of the lower and of the upper bounds, with
+        -1 and 1. levels: the levels by their texts.
+        """
+        import pandas as pd
+
+        part = table.part
+        bounds = [name for name, _ in sides]
+        names = [name for name in part.columns if name not in bounds]
+        numbers = {f"bound {name}": name for name in bounds}
+        loaded = part.load({f"column {name}": name for name in names}, numbers)
+        cells = pd.DataFrame({name: loaded[f"column {name}"].to_pandas() for name in names})
+        half = cells[level].map(levels) / 2
+        values = [loaded[name].to_numpy(zero_copy_only=False) for name in numbers]
+        stated = [_quantile_names(0.5 + sign * half) for _, sign in sides]
+        free = [column for column in table.columns if column.name not in (level, *bounds)]
+        rest = SampledTable(part, free, table.chosen)
+        roles = Roles(
+            level,
+            "",
+            "",
+            actual=next((column.name for column in rest.named("actual")), ""),
+            system=next((column.name for column in rest.named("system")), ""),
+            others=[column.name for column in free],
+        )
+        both = pd.concat([cells[[*roles.others]]] * 2, ignore_index=True)
+        row = np.tile(np.arange(len(cells)), 2)
+        return cls(part, roles, np.concatenate(values), np.concatenate(stated), both, row)
 
     @cached_property
     def codes(self) -> "pd.DataFrame":
@@ -221,6 +335,8 @@ class QuantileRows:
 
         columns: dict[str, Any] = {name: self._described(name) for name in self._shared}
         columns |= self._quantiles()
+        if np.array_equal(columns.get("median", 0), columns.get("q0.5", 1)):
+            del columns["median"]
         median = columns.get(POINT, columns.get("q0.5"))
         if self.roles.value == chosen.get("forecast") and median is not None:
             columns[self.roles.value] = median
@@ -233,7 +349,8 @@ class QuantileRows:
             columns=tuple(table.column_names),
             table=table,
             original=self.part,
-            first_rows=self.first_rows + 1,
+            first_rows=self.row[self.first_rows] + 1,
+            quantile_rows=int(self.row.max()) + 1,
         )
 
     @property
@@ -252,7 +369,7 @@ class QuantileRows:
                 texts = self.cells[name]
                 first = texts.iloc[self.first_rows[self.forecast[row]]]
                 raise refused(
-                    self.part.place(row + 1),
+                    self.part.place(int(self.row[row]) + 1),
                     "several_actual",
                     column=name,
                     first=first,
@@ -262,8 +379,10 @@ class QuantileRows:
         return shared
 
     def _described(self, name: str) -> Any:
-        """A column of `cells` by forecast."""
-        return self.cells[name].iloc[self.first_rows].to_numpy()
+        """A column of `cells` by forecast, as an Arrow array."""
+        import pyarrow as pa
+
+        return pa.array(self.cells[name].iloc[self.first_rows], pa.string(), from_pandas=True)
 
     def _quantiles(self) -> dict[str, Floats]:
         """The quantiles and the point forecasts. Raises InputError for a forecast without one that
@@ -276,7 +395,7 @@ class QuantileRows:
             if lacking.size:
                 row = int(self.first_rows[lacking[0]])
                 raise refused(
-                    self.part.place(row + 1),
+                    self.part.place(int(self.row[row]) + 1),
                     "lacks_quantile",
                     quantile=stated,
                     count=lacking.size,
@@ -307,13 +426,12 @@ def _stated(part: InputPart, cells: "pd.DataFrame", roles: Roles) -> Texts:
     """
     import pandas as pd
 
-    levels = pd.to_numeric(cells[roles.level], errors="coerce")
-    kinds = pd.Series(np.where(levels.isna(), POINT, QUANTILE))
+    texts = cells[roles.level]
+    kinds = pd.Series(np.where(texts.isna() | (texts == "NA"), POINT, roles.usual_kind))
     if roles.kind:
         kinds = cells[roles.kind].map(STATED)
     is_quantile = kinds == QUANTILE
-    if (levels[is_quantile] > 1).any():  # percentages
-        levels = levels / 100
+    levels = texts.map(_levels(texts[is_quantile].dropna().unique()))
     is_level = (levels > 0) & (levels < 1)
     if (wrong := np.flatnonzero(kinds.isna())).size:
         column = roles.kind
@@ -324,5 +442,12 @@ def _stated(part: InputPart, cells: "pd.DataFrame", roles: Roles) -> Texts:
         row = int(wrong[0])
         cell = cells[column].iloc[row]
         raise refused(part.place(row + 1), "no_level", column=column, cell=cell)
+    numbers = pd.Series(texts.factorize()[0]).astype(str)
+    names = kinds.where(kinds != DRAW, f"{DRAW}_" + numbers)
+    return np.where(is_quantile, _quantile_names(levels), names).astype(object)
+
+
+def _quantile_names(levels: "pd.Series[float]") -> Texts:
+    """The columns of quantiles by their levels, such as q0.05."""
     names = levels.map(lambda level: f"q{level:.{DECIMALS}f}".rstrip("0"))
-    return names.where(is_quantile, kinds).to_numpy(dtype=object)
+    return names.to_numpy(dtype=object)

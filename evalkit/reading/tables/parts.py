@@ -29,13 +29,15 @@ HEAD = 2_000  # rows by whose cells columns are recognised
 @dataclass(frozen=True)
 class Source:
     """One input: the name to print and the rows read from it; for a file also its path, size and
-    modification time.
+    modification time. quantile_rows: the rows of a table with a row per quantile, of which `rows`
+    forecasts were made; 0 for other tables.
     """
 
     name: str
     rows: int
     path: Path | None = None
     stamp: tuple[int, int] = (0, 0)
+    quantile_rows: int = 0
 
     @cached_property
     def sha256(self) -> str:
