@@ -337,6 +337,12 @@ def test_names_of_further_fields_are_read(read, columns, systems):
     assert systems is None or sorted(study.systems) == systems
 
 
+def test_the_confidence_beside_decisions_for_several_classes_is_no_score():
+    frame = pd.DataFrame({"intent": SEVENTY, "predicted_intent": SEVENTY})
+    frame["confidence"] = RNG.random(len(frame)).round(3)
+    assert ek.classification(frame).systems == ("predicted_intent",)
+
+
 def test_a_dict_of_columns_of_predictions_is_no_dict_of_arms():
     with pytest.raises(InputError, match="no column for the arm"):
         ek.interleaving({"label": [0, 1] * 20, "score": [*SHARE[:40]]})
