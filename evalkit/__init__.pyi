@@ -497,6 +497,7 @@ def significance(
     ranks: str = "as given",
     null: float | None = None,
     claim: str = "such questions",
+    errored: str = "left out",
     test_to_train: float | None = None,
     oracle: Names | None = None,
     cut: float | None = None,
@@ -543,6 +544,7 @@ def significance(
     ranks: for ranked lists without scores: as given, or renumber to close gaps
     null: successes and trials: the share to test against, such as 0.5
     claim: for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions
+    errored: evaluation logs: answers that ended with an error are left out, or count 0, as wrong
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     oracle: values of a judge: the column of an oracle's labels, empty where there are none; one per system in a wide table
     cut: with oracle: agreement takes values from here on as 1, lower ones as 0; None: 0.5 for shares, else none

@@ -213,3 +213,20 @@ def test_the_rows_of_a_small_file_are_counted(tmp_path):
     pd.DataFrame({"target": [0, 1, 1, 0], "score": [0.1, 0.2, 0.3, 0.4]}).to_csv(path, index=False)
     lines = evalkit("inspect", "--why", path, folder=None).out.splitlines()
     assert f"{path}: 4 rows; columns target, score" in lines
+
+
+@pytest.mark.parametrize("others", [{}, {"age": range(40)}])
+def test_a_logistic_regression_called_lr_is_a_system(others):
+    rng = np.random.default_rng(66)
+    label = np.arange(40) % 2
+    lr, rf = (0.5 * label + 0.5 * rng.random((2, 40))).round(3)
+    frame = pd.DataFrame({**others, "target": label, "lr": lr, "rf": rf})
+    assert sorted(ek.classification(frame, metrics="roc_auc").systems) == ["lr", "rf"]
+    values = pd.DataFrame({"query": [f"q{i}" for i in range(40)], "lr": lr, "rf": rf})
+    assert sorted(ek.significance(values).systems) == ["lr", "rf"]
+
+
+def test_a_learning_rate_called_lr_is_no_system():
+    label = np.arange(40) % 2
+    frame = pd.DataFrame({"target": label, "score": 0.9 * label, "lr": [0.01, 0.001] * 20})
+    assert ek.classification(frame, metrics="roc_auc").systems == ("score",)

@@ -698,6 +698,80 @@ def test_results_of_promptfoo_with_an_error_are_left_out(tmp_path):
     assert any("results with an error" in text for text in study.findings["message"])
 
 
+def test_results_of_promptfoo_with_an_error_count_as_wrong_where_the_user_says_so(tmp_path):
+    failed = promptfoo_result(
+        1, 8, passed=False, error="timeout", gradingResult=None, failureReason=2
+    )
+    results = [*PROMPTFOO, promptfoo_result(0, 8, passed=True), failed]
+    study = read(promptfoo(tmp_path, results), errored="wrong")
+    estimates = study.estimates.set_index("system")
+    assert dict(estimates["n"]) == {"prompt 0": 9, "prompt 1": 9}
+    assert estimates.loc["prompt 1", "value"] == pytest.approx(6 / 9)
+    assert "EK118" not in told(study)
+    assert re.search("count as wrong: 1 in .*results.json", told(study)["EK136"])
+
+
+@pytest.mark.parametrize("write", [made_logs.inspect, made_logs.inspect_json])
+def test_samples_of_inspect_with_an_error_count_as_wrong_where_the_user_says_so(
+    tmp_path, write, monkeypatch
+):
+    sample = made_logs.sample
+
+    def failing(row, name):
+        """A sample that ended with an error if it is the first one of a log, else as it is."""
+        content = sample(row, name)
+        if row["question"] == "q0":
+            content |= {"scores": None, "error": {"message": "timeout"}}
+        return content
+
+    monkeypatch.setattr(made_logs, "sample", failing)
+    write(tmp_path / "logs", TABLE)
+    wrong = read(tmp_path / "logs", errored="wrong")
+    expected = of_table(TABLE.assign(value=TABLE["value"].where(TABLE["question"] != "q0", 0.0)))
+    columns = ["system", "value", "low", "high", "n"]
+    pd.testing.assert_frame_equal(wrong.estimates[columns], expected.estimates[columns])
+    assert set(read(tmp_path / "logs").estimates["n"]) == {38}
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (made_logs.lm_eval, "does not tell which answers had an error"),
+        (made_logs.helm, "does not tell which answers had an error"),
+        (lambda folder, table: table.to_csv(folder), "only for evaluation logs"),
+    ],
+)
+def test_errors_count_as_wrong_only_where_logs_tell_them(tmp_path, write, message):
+    write(tmp_path / "logs", TABLE)
+    with pytest.raises(ParameterError, match=f"errored: .*{message}"):
+        read(tmp_path / "logs", errored="wrong")
+
+
+def test_an_error_is_not_wrong_where_lower_values_are_better(tmp_path, monkeypatch):
+    sample = made_logs.sample
+    header = made_logs.header
+
+    def failing(row, name):
+        """A sample that ended with an error."""
+        content = sample(row, name)
+        if row["epoch"] > 1:
+            content |= {"scores": {}, "error": "timeout"}
+        return content
+
+    def without_accuracy(*about):
+        """A header of which no metric says that higher values are better."""
+        content = header(*about)
+        for score in content["results"]["scores"]:
+            score["metrics"] = {"mean": score["metrics"]["accuracy"]}
+        return content
+
+    monkeypatch.setattr(made_logs, "sample", failing)
+    monkeypatch.setattr(made_logs, "header", without_accuracy)
+    made_logs.inspect(tmp_path / "logs", made_logs.answers(epochs=2), name="perplexity")
+    with pytest.raises(ParameterError, match="errored: lower values of perplexity are better"):
+        read(tmp_path / "logs", errored="wrong")
+
+
 def test_the_recipe_of_the_docs_reads_results_of_deepeval():
     page = Path(__file__).parent.parent / "docs" / "inputs.md"
     recipe = {}

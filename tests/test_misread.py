@@ -519,3 +519,15 @@ def test_labels_of_no_usual_name_beside_probabilities_are_declared():
     table["default"] = table["default"].astype(int)
     more = pd.concat([table, table.assign(id=table["id"] + "x", forest=B, logit=A)])
     assert "EK133" in set(ek.significance(more).findings["code"])
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_label_that_one_of_several_files_tells_is_that_of_all(tmp_path, order):
+    label = np.arange(40) % 2
+    scores = label / 2 + rng.random(40) / 2, rng.random(40)  # only the first tells the label
+    paths = [
+        saved(pd.DataFrame({"id": range(40), "bought": label, "prob": score}), tmp_path, name)
+        for score, name in zip(scores, ["a.csv", "b.csv"], strict=True)
+    ]
+    study = ek.classification([paths[i] for i in order], metrics="roc_auc")
+    assert sorted(study.systems) == ["a", "b"]

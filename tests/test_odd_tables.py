@@ -337,6 +337,23 @@ def test_names_of_further_fields_are_read(read, columns, systems):
     assert systems is None or sorted(study.systems) == systems
 
 
+def test_the_confidence_beside_decisions_for_several_classes_is_no_score():
+    frame = pd.DataFrame({"intent": SEVENTY, "predicted_intent": SEVENTY})
+    frame["confidence"] = RNG.random(len(frame)).round(3)
+    assert ek.classification(frame).systems == ("predicted_intent",)
+
+
 def test_a_dict_of_columns_of_predictions_is_no_dict_of_arms():
     with pytest.raises(InputError, match="no column for the arm"):
         ek.interleaving({"label": [0, 1] * 20, "score": [*SHARE[:40]]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_fractions_of_models_beside_counts_are_forecasts_of_them(suffix):
+    visits = RNG.poisson(4, ROWS)
+    forecasts = {name: (visits + RNG.normal(0, 1, ROWS)).round(3) for name in ("poisson", "ols")}
+    table = pd.DataFrame({"person": QUERY, "mdvis": visits, **forecasts})
+    with pytest.raises(InputError, match=r"'mdvis' looks like .* columns='actual=mdvis'"):
+        ek.significance(as_read(table, suffix))
+    whole = table.assign(poisson=visits + 1, ols=visits)
+    assert len(ek.significance(as_read(whole, suffix)).systems) == 3

@@ -421,6 +421,7 @@ SIZE = a_size(LEAST_MEMORY)
 TWO_SIDED = "two-sided"
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
+LEFT_OUT, WRONG = "left out", "wrong"
 ROLES = "the column of each role, if its name is not recognised: "
 UNIT = (
     "a column such as user_id, if rows are not independent: intervals and tests are clustered by it"
@@ -703,6 +704,11 @@ class SignificanceParameters(Compared, Resources):
         "for evaluations, what varies: questions, whole tasks, or only the draws of each of these "
         "questions",
         SUCH,
+    )
+    errored: str = option(
+        one_of(LEFT_OUT, WRONG),
+        "evaluation logs: answers that ended with an error are left out, or count 0, as wrong",
+        LEFT_OUT,
     )
     # Nobody trains on less than a hundredth of what they test.
     test_to_train: float | None = option(

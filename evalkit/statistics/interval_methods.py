@@ -729,7 +729,7 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     value = statistic.value
     recall = intervals.wilson(value * table.positives, table.positives, level=options.level)
     rate = intervals.wilson(kind.rate * table.negatives, table.negatives, level=options.level)
-    lowest_rate = rate.low - ratio(1.0, table.negatives)
+    lowest_rate = float(rate.low - ratio(1.0, table.negatives))
     lower, higher = curves.recall_at_rate(table, [max(lowest_rate, 0.0), rate.high])
     if lowest_rate < 0:
         lower = 0.0

@@ -387,6 +387,9 @@ def _aligned(
     return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
 
 
+SAMPLED_PARTS = 8  # whose cells may say which columns have which role
+
+
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
     """The parts of a table before they are read, with the parameters about their columns.
@@ -456,19 +459,26 @@ class PredictionTable:
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """Which columns of the first part have which role, judged by their cells too; None if names
-        alone say it, or if cells do not decide it either.
+        """Which columns have which role, judged by their cells too: those of the first of some
+        parts in which the cells decide it. None if names alone say it, or if no cells do.
         """
         if self.names_suffice:
             return None
-        proposal = self.propose(self.sample)
-        return proposal if proposal.is_complete else None
+        for part in self.parts[:SAMPLED_PARTS]:
+            proposal = self.propose(self.sample_of(part))
+            if proposal.is_complete:
+                return proposal
+        return None
 
     @cached_property
     def sample(self) -> SampledTable:
         """The first rows of the first part."""
+        return self.sample_of(self.parts[0])
+
+    def sample_of(self, part: InputPart) -> SampledTable:
+        """The first rows of a part."""
         uses = [*self.attributes, *self.metric_columns]
-        return SampledTable.of(self.parts[0], self.columns, self.systems, uses)
+        return SampledTable.of(part, self.columns, self.systems, uses)
 
     def propose(self, table: SampledTable) -> Proposal:
         """The proposal of the report."""

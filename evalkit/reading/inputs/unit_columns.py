@@ -17,6 +17,7 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.reading.engines import backends, base
 from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
+from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables import duck, logs, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Selection, Source
@@ -90,11 +91,14 @@ def measures(names: Sequence[str]) -> list[str]:
 def tracked(names: Sequence[str]) -> list[str]:
     """The columns of an experiment tracker or a parameter search, by their names.
 
-    A pattern that all names follow tells nothing: old_time and new_time may be systems.
+    A pattern that all names follow tells nothing: old_time and new_time may be systems. Nor does
+    one among names of models: lr is a logistic regression beside rf.
 
-    >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
-    (['Step', 'a__MIN'], [])
+    >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"]), tracked(["lr", "rf"])
+    (['Step', 'a__MIN'], [], [])
     """
+    if len(names) > 1 and all(ColumnSample(name, ()).is_model for name in names):
+        return []
     patterns = NAMES["tracked"]
     telling = [
         pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)

@@ -33,6 +33,7 @@ from evalkit.reading.matching.samples import (
     ColumnSample,
     SampledTable,
     differing,
+    samples_of,
     snake_case,
 )
 from evalkit.reading.tables import columns as roles_of, formats
@@ -633,6 +634,8 @@ def refuse_features(roles: UnitRoles) -> None:
         if models and not ways(part):  # the others are models of the user's own names
             return
         if any(column.distinct for column in roles.ids) or roles.rest.repeats:
+            if models:
+                _refuse_forecasts_of_counts(part)
             return  # the rows are units
     systems = names if alike else []  # of other ranges they are hardly of one kind
     if models and (is_answered or not alike):
@@ -643,6 +646,23 @@ def refuse_features(roles: UnitRoles) -> None:
     listed = roles_of.listed(map(repr, names), SHOWN)
     problem = sentence("features", columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", systems)
+
+
+def _refuse_forecasts_of_counts(part: InputPart) -> None:
+    """Raise InputError for fractions of models beside whole numbers that they could forecast, with
+    the report that reads them: values of one metric would all be whole, or none.
+    """
+    columns = {column.name: column for column in samples_of(part)}
+    for way in ways(part):
+        if way.proposal.report != "rating":
+            continue
+        actual = columns[way.proposal.answer]
+        forecasts = [
+            columns[name] for roles in way.proposal.predictions.values() for name in roles.values()
+        ]
+        are_fractions = all(column.is_model and column.is_fraction for column in forecasts)
+        if are_fractions and actual.is_whole and len(actual.labels) > 2:
+            raise _answers_refused(part, way)
 
 
 def are_of_one_family(names: Sequence[str]) -> bool:
@@ -705,15 +725,24 @@ def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
         holds_predictions = is_judged or proposal.report in ("classification", "rating")
         if way.needs_choice or not holds_predictions or "system" in uses_of(answer):
             continue
-        names = [name for columns in proposal.predictions.values() for name in columns.values()]
-        raise refused(
-            part.name,
-            "answers",
-            answer=answer,
-            predictions=roles_of.listed(map(repr, names), 5),
-            way=invocation(part, way),
-            values=f"columns='value={names[0]}'" if is_long else f"systems={written(names)!r}",
-        )
+        raise _answers_refused(part, way, is_long=is_long)
+
+
+def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> InputError:
+    """The error for predictions beside what they predict, which the way reads."""
+    proposal = way.proposal
+    names = [name for columns in proposal.predictions.values() for name in columns.values()]
+    values = f"systems={written(names)!r}"
+    if is_long:
+        values = f"columns='value={names[0]}'"
+    return refused(
+        part.name,
+        "answers",
+        answer=proposal.answer or proposal.columns.get("grade", ""),
+        predictions=roles_of.listed(map(repr, names), 5),
+        way=invocation(part, way),
+        values=values,
+    )
 
 
 def refuse_answers(part: InputPart, values: Sequence[str]) -> None:

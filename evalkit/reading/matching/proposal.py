@@ -769,7 +769,8 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
         probabilities = [column for column in probabilities if column in (*named, *skilled)]
         if named:
             probabilities = rivals_of(named, probabilities, partial(skill_of_score, label))
-    if decisions and not probabilities:
+    # a score tells two classes apart; beside decisions for more it is the confidence in these
+    if decisions and (not probabilities or len(label.labels) > 2):
         return decided(roles, label, decisions)
     predictions = predictions_of(roles, "score", probabilities, any_name=label_is_named)
     if features and any(column not in named for column in probabilities):

@@ -109,6 +109,11 @@ class ColumnSample:
         return bool(len(self.finite)) and bool((self.finite == np.rint(self.finite)).all())
 
     @property
+    def is_fraction(self) -> bool:
+        """True for numbers of which some are not whole."""
+        return self.numbers is not None and not self.is_whole
+
+    @property
     def is_flag(self) -> bool:
         """True if the cells say yes or no."""
         return any(self.labels <= pair for pair in POSITIVE_OF)
@@ -132,8 +137,14 @@ class ColumnSample:
     @cached_property
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
-        is_plain_prediction = self.snake_case_name in WORDS  # p, which also names bookkeeping
-        return self.numbers_rows or (not is_plain_prediction and is_bookkeeping(self.name))
+        # p and lr also name bookkeeping
+        may_predict = self.snake_case_name in WORDS or (self.names_model and not self.is_setting)
+        return self.numbers_rows or (not may_predict and is_bookkeeping(self.name))
+
+    @property
+    def is_setting(self) -> bool:
+        """True for few different fractions, as learning rates are."""
+        return self.is_fraction and len(self.labels) <= FEW
 
     @property
     def numbers_rows(self) -> bool:
@@ -184,9 +195,8 @@ class ColumnSample:
         """
         classes = len(self.labels)
         is_repeated = classes <= 2 or 2 * classes <= len(self.cells)
-        is_fraction = self.numbers is not None and not self.is_whole
         are_few = self.numbers is None or classes <= MOST_CLASSES
-        return classes > 0 and are_few and is_repeated and not is_fraction
+        return classes > 0 and are_few and is_repeated and not self.is_fraction
 
     def is_completed_by(self, other: "ColumnSample") -> bool:
         """True if the name of the other column is this one with a word of a prediction before or

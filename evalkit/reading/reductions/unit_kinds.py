@@ -13,7 +13,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit, TermsKind
 from evalkit.catalogue.lookup import Metric, MetricAtK
 from evalkit.limits import Reading
-from evalkit.parameters.reports import TASKS, SignificanceParameters
+from evalkit.parameters.reports import TASKS, WRONG, SignificanceParameters
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import verdicts
 from evalkit.reading.inputs.rows import names_of_systems
@@ -154,6 +154,8 @@ class UnitInput:
         Parts that do not name their systems have one system each, called after the file, if they
         hold repeated trials, or if the user names the column of values.
         """
+        if p.errored == WRONG:
+            parts = logs.with_errors_as_wrong(parts)
         parts, p = verdicts.with_win_shares(parts, p)
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]

@@ -6,6 +6,8 @@ HELM's `per_instance_stats.json` beside `run_spec.json` and `stats.json`, and pr
 standard error, stands beside the rows.
 """
 
+from __future__ import annotations
+
 import io
 import json
 import math
@@ -19,7 +21,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
+from evalkit.catalogue.lookup import direction
 from evalkit.findings import kinds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
@@ -53,6 +56,17 @@ class Stated:
 
 # question, epoch and metric, which are texts; value, a number; and further fields of the question
 Row = Mapping[str, Any]
+# what is left out for want of a score, among which are answers that ended with an error
+UNSCORED = "samples without a score"
+FAILED = "results with an error"
+LACKING_SCORES = (UNSCORED, FAILED)
+
+
+class Answer(NamedTuple):
+    """An answer to a question."""
+
+    question: str
+    epoch: str
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,8 @@ class Content:
 
     rows: one per question, epoch and metric. stated: what it says of its metrics. best: metric ->
     "high" or "low", the values that are better. left: what is left out -> how many of it. texts:
-    question -> what tells its text from others'.
+    question -> what tells its text from others'. errored: the answers that ended with an error and
+    have no score; None if the log does not tell.
     """
 
     model: str
@@ -71,6 +86,27 @@ class Content:
     best: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    errored: Sequence[Answer] | None = None
+
+    @property
+    def with_errors_as_wrong(self) -> Content:
+        """The content with the value 0 for answers that ended with an error. What the log states is
+        left out, as its means are those of the other answers.
+        """
+        if not self.errored:
+            return self
+        errored = {*self.errored}
+        rows: list[Row] = []
+        for row in self.rows:
+            has_error = Answer(row["question"], row["epoch"]) in errored
+            is_wrong = has_error and math.isnan(row["value"])
+            rows.append({**row, "value": 0.0} if is_wrong else row)
+        left = {
+            what: number - len(errored)
+            for what, number in self.left.items()
+            if what in LACKING_SCORES
+        }
+        return replace(self, rows=rows, stated=(), left={**self.left, **left})
 
     @property
     def twice(self) -> dict[str, int]:
@@ -114,12 +150,14 @@ class EvaluationLog(File):
     """A log of one system.
 
     system: what its model is called in the report. tasks: True if questions are named with their
-    task. unscored: the logs beside it that are left out, as they have no score.
+    task. wrong: True if answers that ended with an error count as wrong. unscored: the logs beside
+    it that are left out, as they have no score.
     """
 
     content: Content
     system: str
     tasks: bool = False
+    wrong: bool = False
     unscored: Sequence[str] = ()
 
     @property
@@ -183,6 +221,27 @@ def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
     ]
 
 
+def with_errors_as_wrong(parts: Sequence[InputPart]) -> list[InputPart]:
+    """Logs in which answers that ended with an error have the value 0, which counts as wrong.
+
+    Raises ParameterError for parts that are no logs, for logs that do not tell which answers ended
+    with an error, and for metrics of which lower values are better.
+    """
+    read: list[InputPart] = []
+    for part in parts:
+        if not isinstance(part, EvaluationLog):
+            raise ParameterError(f"errored: only for evaluation logs, {part.name} is none")
+        if part.content.errored is None:
+            raise ParameterError(f"errored: {part.name} does not tell which answers had an error")
+        for metric in dict.fromkeys(str(row["metric"]) for row in part.content.rows):
+            best = part.directions.get(metric) or direction(metric)
+            if part.content.errored and best == "low":
+                problem = f"lower values of {metric} are better, so that 0 is not wrong"
+                raise ParameterError(f"errored: {problem}")
+        read.append(replace(part, content=part.content.with_errors_as_wrong, wrong=True))
+    return read
+
+
 def stated(parts: Sequence[InputPart]) -> dict[tuple[str, str, str], Stated]:
     """(System, task, metric) -> what the logs state of it."""
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
@@ -207,6 +266,10 @@ def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
         twice += _counts_in_words(log, log.content.twice)
     if left:
         yield kinds.LEFT_OUT_OF_LOGS.warning(len(left), what=roles_of.listed(left, NAMES))
+    wrong = {log: len(log.content.errored or ()) for log in logs if log.wrong}
+    if any(wrong.values()):
+        what = [f"{count:,} in {log.name}" for log, count in wrong.items() if count]
+        yield kinds.ERRORS_AS_WRONG.note(len(what), what=roles_of.listed(what, NAMES))
     if twice:
         yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=roles_of.listed(twice, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
@@ -325,11 +388,15 @@ def _inspect(path: Path) -> Content:
     rows: list[Row] = []
     texts = {}
     unscored = 0
+    errored = []
     for sample in log.samples:
         of_sample = [*_scores(sample, names)]
         rows += of_sample
-        unscored += any(math.isnan(row["value"]) for row in of_sample)
+        has_no_score = any(math.isnan(row["value"]) for row in of_sample)
+        unscored += has_no_score
         question = f"{sample['id']}"
+        if has_no_score and sample.get("error"):
+            errored.append(Answer(question, f"{sample.get('epoch', 1)}"))
         text = json.dumps(sample.get("input"))
         # a long text may have been shortened, so that it does not tell questions apart
         texts[question] = text if len(text) < WHOLE else question
@@ -344,9 +411,10 @@ def _inspect(path: Path) -> Content:
         best={_name(score): "high" for score in scores if "accuracy" in score["metrics"]},
         left={
             f"samples not run{status}": _planned(header) - len(log.samples),
-            "samples without a score": unscored if names else 0,
+            UNSCORED: unscored if names else 0,
         },
         texts=texts,
+        errored=errored,
     )
 
 
@@ -514,7 +582,7 @@ def _lm_eval(path: Path) -> Content:
         best=best,
         left={
             "tasks of the results without samples": len(without_samples),
-            "samples without a score": unscored,
+            UNSCORED: unscored,
         },
         texts=texts,
     )
@@ -729,6 +797,7 @@ def _content_of_prompt(
     metrics: the scores that any result has, besides success.
     """
     rows: list[Row] = []
+    errored = []
     draws_of_test: dict[str, list[str]] = {}  # variables and assertions -> the numbers of the draws
     for result in results:
         test = result.get("testCase") or {}
@@ -738,7 +807,9 @@ def _content_of_prompt(
         variables = result.get("vars") or {}
         about = {**variables, "question": draws[0], "epoch": str(len(draws))}
         values = {}
-        if not _is_error(result):
+        if _is_error(result):
+            errored.append(Answer(about["question"], about["epoch"]))
+        else:
             values = {"success": float(result["success"]), "score": result.get("score")}
             values |= result.get("namedScores") or {}
         for name in ("success", *metrics):
@@ -749,8 +820,9 @@ def _content_of_prompt(
         task="promptfoo",
         rows=rows,
         best=dict.fromkeys(("success", *metrics), "high"),
-        left={"results with an error": sum(map(_is_error, results))},
+        left={FAILED: len(errored)},
         texts={draws[0]: content for content, draws in draws_of_test.items()},
+        errored=errored,
     )
 
 
