@@ -1,9 +1,10 @@
 """Weak slices: where the mean of a metric, or of a difference, is not that of the other rows.
 
-Candidates are all slices of one and of two conditions. Their sums of excess (value less the mean of
-all rows) are compared with those under joint sign flips of whole units, and p is adjusted over all
-candidates and subjects by max-T (step-down). Rademacher signs of the residuals are a wild bootstrap
-of the score: units may be clusters with rows in several slices, and slices may differ in variance.
+Candidates are all slices of one and of two conditions. Their sums of a response (value less the
+mean of all rows) are compared with those under joint sign flips of whole units, and p is adjusted
+over all candidates and responses by max-T (step-down). Rademacher signs of the residuals are a wild
+bootstrap of the score: units may be clusters with rows in several slices, and slices may differ in
+variance.
 Draws are made as by `signflip.joint_draws`, except that units beyond `POINTS` wrap around: units
 with the same place share a column of the Hadamard matrix, each with a random sign of its own.
 """
@@ -28,7 +29,7 @@ POINTS = 1024  # most points of the Hadamard transform
 DRAWS = 2048
 RANKED = 1000  # most candidates that may be finds
 MERGED = 100  # most extreme finds that are merged
-EXPLAINED = 1.96  # a standardised excess below it is no sign of a further effect
+EXPLAINED = 1.96  # less evidence is no sign of a further effect
 POWER = 0.8
 SHARES = (0.01, 0.05, 0.2)  # sizes of slices for which the detectable effect is stated
 
@@ -68,15 +69,15 @@ def member(attributes: Sequence[Attribute], conditions: Conditions) -> Bools:
 
 
 @dataclass(frozen=True, eq=False)
-class Excess:
-    """What each row adds to the excess of its slice: (rows,) each.
+class Response:
+    """The values of rows whose mean is compared between slices: (rows,) each.
 
-    excess: the row's numerator less mean · size, so that all add up to 0. size: its denominator, 0
-    for a row without a value. unit: the number of its unit. two_sided: True if slices below the
-    rest are looked for as well as those above.
+    centred: the numerator of the row less mean · size, so that all add up to 0. size: its
+    denominator, 0 for a row without a value. unit: the number of its unit. two_sided: True if
+    slices below the rest are searched as well as those above.
     """
 
-    excess: Floats
+    centred: Floats
     size: Floats
     unit: Ints
     two_sided: bool
@@ -84,32 +85,34 @@ class Excess:
     @classmethod
     def from_values(
         cls, value: Floats, size: Floats, unit: np.ndarray | None, *, two_sided: bool
-    ) -> Excess:
-        """The excess of values, as numerators of a ratio of sums; NaN for a row without a value.
+    ) -> Response:
+        """The response of numerators of a ratio of sums; NaN for a row without a value.
 
-        >>> Excess.from_values(np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True).excess
+        >>> Response.from_values(
+        ...     np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True
+        ... ).centred
         array([-2., -1.,  3.])
         """
         known = ~np.isnan(value)
         size = np.where(known, size, 0.0)
         number = np.arange(len(value)) if unit is None else codes(unit)[0]
-        excess = cls(np.where(known, value, 0.0), size, number, two_sided)
-        return excess._around_mean(np.ones(len(value), dtype=bool))
+        response = cls(np.where(known, value, 0.0), size, number, two_sided)
+        return response._around_mean(np.ones(len(value), dtype=bool))
 
-    def take(self, rows: Bools) -> Excess:
-        """The excess of some rows over their own mean."""
+    def take(self, rows: Bools) -> Response:
+        """The response of some rows, around their own mean."""
         number = codes(self.unit[rows])[0]
-        part = replace(self, excess=self.excess[rows], size=self.size[rows], unit=number)
+        part = replace(self, centred=self.centred[rows], size=self.size[rows], unit=number)
         return part._around_mean(np.ones(len(number), dtype=bool))
 
-    def without_effect(self, mask: Bools) -> Excess:
+    def without_effect(self, mask: Bools) -> Response:
         """What is left if the rows of a mask, and the others, have the same mean."""
         return self._around_mean(mask)._around_mean(~mask)
 
-    def _around_mean(self, mask: Bools) -> Excess:
+    def _around_mean(self, mask: Bools) -> Response:
         """The same with the mean of the rows of a mask subtracted from them."""
-        mean = float(np.nan_to_num(ratio(self.excess[mask].sum(), self.size[mask].sum())))
-        return replace(self, excess=self.excess - mean * self.size * mask)
+        mean = float(np.nan_to_num(ratio(self.centred[mask].sum(), self.size[mask].sum())))
+        return replace(self, centred=self.centred - mean * self.size * mask)
 
     @property
     def is_clustered(self) -> bool:
@@ -122,66 +125,73 @@ class Excess:
 
     def evidence_of(self, mask: Bools) -> float:
         """The evidence for the slice of the rows of a mask."""
-        return float(self.evidence(self.of_cells(mask.astype(np.int64), 2).standardised)[1])
+        return float(self.evidence(self.sums_by_cell(mask.astype(np.int64), 2).standardised)[1])
 
     @cached_property
     def correlation(self) -> float:
-        """The correlation of the excess of two rows of a unit, at least 0."""
+        """The correlation of the centred values of two rows of a unit, at least 0."""
         if not self.is_clustered:
             return 0.0
-        squares = np.sum(self.excess**2)
-        between = np.sum(np.bincount(self.unit, self.excess) ** 2) - squares
+        squares = np.sum(self.centred**2)
+        between = np.sum(np.bincount(self.unit, self.centred) ** 2) - squares
         products = np.sum(np.bincount(self.unit, self.size) ** 2) - np.sum(self.size**2)
         variance = ratio(squares, np.sum(self.size**2))
         return float(np.clip(np.nan_to_num(ratio(between, variance * products)), 0.0, 1.0))
 
     @cached_property
     def spread(self) -> float:
-        """The variance of Σ excess for each squared unit of share · (1 − share), if attributes are
-        those of units.
+        """The variance of Σ centred of a slice over share · (1 − share), if attributes are those of
+        units.
         """
         rows = np.sum(self.size**2)
         units = np.sum(np.bincount(self.unit, self.size) ** 2)
         correlation = self.correlation
-        squares = ratio(np.sum(self.excess**2), rows)
+        squares = ratio(np.sum(self.centred**2), rows)
         return float(squares * ((1 - correlation) * rows + correlation * units))
 
-    def of_cells(self, cell: Ints, cells: int) -> CellSums:
-        """The sums of each cell of rows against the other rows. cell: its number for each row."""
-        share = ratio(np.bincount(cell, self.size, cells), self.size.sum())
-        variance = self._squares(self.excess, cell, share, self.unit)
+    def sums_by_cell(self, cell: Ints, count: int) -> CellSums:
+        """The sums of each cell of rows against the other rows.
+
+        cell: the number of each row's cell. count: the number of cells.
+        """
+        share = ratio(np.bincount(cell, self.size, count), self.size.sum())
+        variance = _squared_contrasts(self.centred, cell, share, self.unit)
         # A cell without an error has no variance of its own; it has at least that of all rows.
         row_number = np.arange(len(cell))
-        pooled: Floats = (1 - self.correlation) * self._squares(self.size, cell, share, row_number)
+        sizes = _squared_contrasts(self.size, cell, share, row_number)
+        pooled: Floats = (1 - self.correlation) * sizes
         if self.correlation:
-            pooled = pooled + self.correlation * self._squares(self.size, cell, share, self.unit)
-        pooled *= float(np.nan_to_num(ratio(np.sum(self.excess**2), np.sum(self.size**2))))
+            sizes_of_units = _squared_contrasts(self.size, cell, share, self.unit)
+            pooled = pooled + self.correlation * sizes_of_units
+        pooled *= float(np.nan_to_num(ratio(np.sum(self.centred**2), np.sum(self.size**2))))
         scale = np.sqrt(np.maximum(variance, pooled))
-        total = np.bincount(cell, self.excess, cells).astype(np.float64)
+        total = np.bincount(cell, self.centred, count).astype(np.float64, copy=False)
         return CellSums(total, share, scale)
 
-    @staticmethod
-    def _squares(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
-        """Σ over units of the squared sum of column · (in the cell − share of the cell)."""
-        total: Floats = np.bincount(unit, column).astype(np.float64)
-        if len(total) == len(unit):  # each row is a unit
-            key_cell = cell
-            own = column
-            of_unit = column
-        else:
-            key, number = np.unique(cell * len(total) + unit, return_inverse=True)
-            key_cell = key // len(total)
-            own = np.bincount(number, column).astype(np.float64)
-            of_unit = total[key % len(total)]
-        size = len(share)
-        squares = np.bincount(key_cell, own**2, size)
-        products = np.bincount(key_cell, own * of_unit, size)
-        return np.asarray(squares - 2 * share * products + share**2 * np.sum(total**2))
+
+def _squared_contrasts(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
+    """For each cell, Σ over units of the squared sum of column · (1 in the cell − share).
+
+    column, cell, unit: (rows,). share: (cells,).
+    """
+    unit_total = np.bincount(unit, column)
+    if len(unit_total) == len(unit):  # each row is a unit
+        cell_of_part = cell
+        part_sum = column
+        whole_sum = column
+    else:  # a part: the rows of a unit in a cell
+        key, part = np.unique(cell * len(unit_total) + unit, return_inverse=True)
+        cell_of_part = key // len(unit_total)
+        part_sum = np.bincount(part, column)
+        whole_sum = unit_total[key % len(unit_total)]
+    squares = np.bincount(cell_of_part, part_sum**2, len(share))
+    products = np.bincount(cell_of_part, part_sum * whole_sum, len(share))
+    return np.asarray(squares - 2 * share * products + share**2 * np.sum(unit_total**2))
 
 
 class CellSums(NamedTuple):
-    """The sum of excess in each cell, its share of the size of all rows, and the standard deviation
-    of the sum under sign flips.
+    """The sum of centred values in each cell, its share of the size of all rows, and the standard
+    deviation of the sum under sign flips.
     """
 
     total: Floats
@@ -201,8 +211,8 @@ class CellSums(NamedTuple):
 # Candidates ---------------------------------------------------------------------------------------
 
 
-class Cells(NamedTuple):
-    """The candidates of one or two attributes.
+class CrossTable(NamedTuple):
+    """The cross table of one or two attributes, whose cells are slices.
 
     cell: for each row the number of its cell. size: the number of cells. candidates: the cells
     that are large enough. conditions: of each of these.
@@ -214,16 +224,16 @@ class Cells(NamedTuple):
     conditions: list[Conditions]
 
 
-def cells_of(
+def cross_tables(
     attributes: Sequence[Attribute], unit: Ints, depth: int, min_rows: float
-) -> Iterator[Cells]:
-    """Yield the candidates of each attribute, then, at depth 2, of each two."""
+) -> Iterator[CrossTable]:
+    """Yield the table of each attribute, then, at depth 2, of each two."""
     units = int(unit.max(initial=-1)) + 1
     for i, attribute in enumerate(attributes):
         labels = len(attribute.labels)
         large = _large(attribute.code, labels + 1, unit, units, min_rows)
         candidates = large[large < labels]
-        yield Cells(
+        yield CrossTable(
             attribute.code,
             labels + 1,
             candidates,
@@ -239,9 +249,10 @@ def cells_of(
         first = large // width
         second = large % width
         named = (first < len(attributes[i].labels)) & (second < len(attributes[j].labels))
-        pairs = zip(first[named].tolist(), second[named].tolist(), strict=True)
-        conditions: list[Conditions] = [(Condition(i, a), Condition(j, b)) for a, b in pairs]
-        yield Cells(cell, count, large[named], conditions)
+        conditions: list[Conditions] = []
+        for first_label, second_label in zip(first[named], second[named], strict=True):
+            conditions.append((Condition(i, int(first_label)), Condition(j, int(second_label))))
+        yield CrossTable(cell, count, large[named], conditions)
 
 
 def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
@@ -261,13 +272,13 @@ def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> I
 class Find(NamedTuple):
     """A slice that differs from the rest.
 
-    subject: the number of what was searched. standardised: the excess over its standard deviation.
-    merged: how many other finds it explains.
+    response: the number of the one that differs. evidence: its sum in the slice over the standard
+    deviation. merged: how many other finds it explains.
     """
 
-    subject: int
+    response: int
     conditions: Conditions
-    standardised: float
+    evidence: float
     adjusted: float
     merged: int = 0
 
@@ -276,8 +287,8 @@ class Find(NamedTuple):
 class Search:
     """What a search has found, the most extreme first.
 
-    candidates: how many slices were tested. critical: the standardised excess that a find needs in
-    the first step.
+    candidates: how many slices were tested. critical: the evidence that a find needs in the first
+    step.
     """
 
     finds: list[Find]
@@ -286,7 +297,7 @@ class Search:
 
 
 def search(
-    subjects: Sequence[Excess],
+    responses: Sequence[Response],
     attributes: Sequence[Attribute],
     *,
     level: float,
@@ -294,49 +305,68 @@ def search(
     depth: int = 2,
     min_rows: float | None = None,
 ) -> Search:
-    """Find the slices whose mean differs from that of the other rows, adjusted for all candidates
-    and subjects.
+    """Find the slices in which the mean of a response differs from that of the other rows, adjusted
+    for all candidates and responses.
 
-    subjects: on the same rows and units. depth: the largest number of conditions, 1 or 2. min_rows:
-    in a slice and in the rest; None for `MIN_SHARE` of the rows.
+    responses: of the same rows and units. depth: the largest number of conditions, 1 or 2.
+    min_rows: in a slice and in the rest; None for `MIN_SHARE` of the rows.
 
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5
     >>> values = rng.normal(0, 1, 2000) + (shop == 3)
-    >>> excess = Excess.from_values(values, np.ones(2000), None, two_sided=False)
+    >>> response = Response.from_values(values, np.ones(2000), None, two_sided=False)
     >>> attribute = Attribute("shop", ["a", "b", "c", "d", "e"], shop)
-    >>> [find.conditions for find in search([excess], [attribute], level=0.95, rng=rng).finds]
+    >>> [find.conditions for find in search([response], [attribute], level=0.95, rng=rng).finds]
     [(Condition(attribute=0, label=3),)]
     """
-    unit = subjects[0].unit
-    least = MIN_SHARE * len(unit) if min_rows is None else min_rows
-    cells = [c for c in cells_of(attributes, unit, depth, least) if len(c.candidates)]
-    if not cells:
+    unit = responses[0].unit
+    if min_rows is None:
+        min_rows = MIN_SHARE * len(unit)
+    every_table = cross_tables(attributes, unit, depth, min_rows)
+    tables = [table for table in every_table if len(table.candidates)]
+    if not tables:
         return Search([], 0, np.nan)
-    conditions = [each for c in cells for each in c.conditions]
-    sums = [
-        [excess.of_cells(c.cell, c.size).take(c.candidates) for c in cells] for excess in subjects
-    ]
-    observed = np.array(
-        [
-            excess.evidence(np.concatenate([s.standardised for s in own]))
-            for excess, own in zip(subjects, sums, strict=True)
-        ]
-    )
+    conditions: list[Conditions] = []
+    for table in tables:
+        conditions += table.conditions
+    candidates = [CandidateSums.from_tables(response, tables) for response in responses]
+    observed = np.array([sums.evidence for sums in candidates])  # (responses, candidates)
     order = np.argsort(-observed.ravel(), kind="stable")
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
     # a find is significant for itself alone
-    possible = min(int(np.sum(observed > normal_quantile(2 * level - 1))), RANKED)
-    drawn = _drawn(subjects, cells, sums, rank.reshape(observed.shape), possible, rng)
+    is_possible = observed > normal_quantile(2 * level - 1)
+    possible = min(int(np.sum(is_possible)), RANKED)
+    drawn = _drawn(candidates, tables, rank.reshape(observed.shape), possible, rng)
     adjusted = drawn.adjusted(observed.ravel()[order[:possible]])
     finds = []
     for place in np.flatnonzero(adjusted <= 1 - level).tolist():
-        subject, candidate = divmod(int(order[place]), len(conditions))
-        evidence = float(observed[subject, candidate])
-        find = Find(subject, conditions[candidate], evidence, float(adjusted[place]))
-        finds.append(find)
+        response, candidate = divmod(int(order[place]), len(conditions))
+        evidence = float(observed[response, candidate])
+        finds.append(Find(response, conditions[candidate], evidence, float(adjusted[place])))
     return Search(finds, len(conditions), drawn.critical(level))
+
+
+class CandidateSums(NamedTuple):
+    """The sums of a response in the candidates of each cross table."""
+
+    response: Response
+    by_table: list[CellSums]
+
+    @classmethod
+    def from_tables(cls, response: Response, tables: Sequence[CrossTable]) -> CandidateSums:
+        """The sums of a response."""
+        by_table = []
+        for table in tables:
+            sums = response.sums_by_cell(table.cell, table.size)
+            by_table.append(sums.take(table.candidates))
+        return cls(response, by_table)
+
+    @property
+    def evidence(self) -> Floats:
+        """The evidence for each candidate, one table after another."""
+        standardised = np.concatenate([sums.standardised for sums in self.by_table])
+        return self.response.evidence(standardised)
 
 
 class _Drawn(NamedTuple):
@@ -363,40 +393,38 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(
-    subjects: Sequence[Excess],
-    cells: Sequence[Cells],
-    sums: Sequence[Sequence[CellSums]],
+    candidates: Sequence[CandidateSums],
+    tables: Sequence[CrossTable],
     rank: Ints,
     possible: int,
     rng: np.random.Generator,
 ) -> _Drawn:
     """The evidence of all candidates under joint sign flips.
 
-    sums: of the candidates of each subject and cells. rank: (subjects, candidates).
+    candidates: of each response. rank: from the most extreme one, (responses, candidates).
     possible: how many of the most extreme may be finds.
     """
-    unit = subjects[0].unit
+    unit = candidates[0].response.unit
     units = int(unit.max()) + 1
     points = min(1 << max(units - 1, 1).bit_length(), POINTS)
     blocks = -(-DRAWS // points)
     draws = blocks * points
     signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]
-    place = np.arange(blocks)[:, None] * points + unit % points  # of each row in each block
+    column = np.arange(blocks)[:, None] * points + unit % points  # of each row in each block
     ranked = np.zeros((possible, draws))
     others = np.full(draws, -np.inf)
-    for excess, own_sums, own_rank in zip(subjects, sums, rank, strict=True):
-        flipped = (signs * excess.excess).ravel()
-        of_all = np.bincount(place.ravel(), flipped, draws)
+    for (response, by_table), response_rank in zip(candidates, rank, strict=True):
+        flipped = (signs * response.centred).ravel()
+        total_of_rows = np.bincount(column.ravel(), flipped, draws)
         start = 0
-        for c, candidates in zip(cells, own_sums, strict=True):
-            key = (c.cell * draws + place).ravel()
-            columns = np.bincount(key, flipped, c.size * draws).reshape(c.size, draws)
-            centred = columns[c.candidates] - candidates.share[:, None] * of_all
-            flips = signflip.walsh_hadamard(centred.reshape(-1, blocks, points))
-            total = flips.reshape(-1, draws)
-            scaled = np.nan_to_num(ratio(total, candidates.scale[:, None]))
-            evidence = excess.evidence(scaled)
-            ranks = own_rank[start : start + len(evidence)]
+        for table, sums in zip(tables, by_table, strict=True):
+            key = (table.cell * draws + column).ravel()
+            by_cell = np.bincount(key, flipped, table.size * draws).reshape(table.size, draws)
+            contrasts = by_cell[table.candidates] - sums.share[:, None] * total_of_rows
+            flips = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
+            standardised = np.nan_to_num(ratio(flips.reshape(-1, draws), sums.scale[:, None]))
+            evidence = response.evidence(standardised)
+            ranks = response_rank[start : start + len(evidence)]
             start += len(evidence)
             is_ranked = ranks < len(ranked)
             ranked[ranks[is_ranked]] = evidence[is_ranked]
@@ -408,48 +436,47 @@ def _drawn(
 
 
 def merge(
-    search: Search, subjects: Sequence[Excess], attributes: Sequence[Attribute]
+    search: Search, responses: Sequence[Response], attributes: Sequence[Attribute]
 ) -> list[Find]:
-    """The finds without those that another one explains, the most extreme of each subject first.
+    """The finds without those that another one explains, the most extreme of each response first.
 
     A find explains another if that is no find any more once the rows of the first, and the others,
     have the same mean each. Of those that are explained together the widest stays that leaves no
     sign of an effect in the most extreme one.
     """
     kept = []
-    for number, excess in enumerate(subjects):
-        finds = [find for find in search.finds if find.subject == number][:MERGED]
+    for number, response in enumerate(responses):
+        finds = [find for find in search.finds if find.response == number][:MERGED]
         masks = {find.conditions: member(attributes, find.conditions) for find in finds}
+        left = response
         while finds:
-            first = masks[finds[0].conditions]
-            without_first = excess.without_effect(first)
-            explained = [
-                find
-                for find in finds
-                if find is finds[0]
-                or without_first.evidence_of(masks[find.conditions]) < search.critical
-            ]
+            first = finds[0]
+            first_mask = masks[first.conditions]
+            without_first = left.without_effect(first_mask)
+            explained = [first]
+            for find in finds[1:]:
+                if without_first.evidence_of(masks[find.conditions]) < search.critical:
+                    explained.append(find)
             explained.sort(key=lambda find: -int(masks[find.conditions].sum()))
-            widest = next(
-                find
-                for find in explained
-                if find is finds[0]
-                or excess.without_effect(masks[find.conditions]).evidence_of(first) < EXPLAINED
-            )
+            widest = first
+            for find in explained:
+                without_find = left.without_effect(masks[find.conditions])
+                if find is first or without_find.evidence_of(first_mask) < EXPLAINED:
+                    widest = find
+                    break
             kept.append(widest._replace(merged=len(explained) - 1))
-            excess = excess.without_effect(masks[widest.conditions])
-            finds = [
-                find
-                for find in finds
-                if find not in explained
-                and excess.evidence_of(masks[find.conditions]) >= search.critical
-            ]
+            left = left.without_effect(masks[widest.conditions])
+            unexplained = [find for find in finds if find not in explained]
+            finds = []
+            for find in unexplained:
+                if left.evidence_of(masks[find.conditions]) >= search.critical:
+                    finds.append(find)
     return kept
 
 
 def refine(
     find: Find,
-    excess: Excess,
+    response: Response,
     attributes: Sequence[Attribute],
     *,
     level: float,
@@ -461,20 +488,20 @@ def refine(
     if len(find.conditions) != 2:
         return find
     rows = member(attributes, find.conditions)
-    sign = np.sign(excess.excess[rows].sum())
-    inside = excess.take(rows)
-    inside = replace(inside, excess=sign * inside.excess, two_sided=False)
+    sign = np.sign(response.centred[rows].sum())
+    inside = response.take(rows)
+    inside = replace(inside, centred=sign * inside.centred, two_sided=False)
     within = [attribute.take(rows) for attribute in attributes]
     least = MIN_SHARE * len(rows)
     narrower = search([inside], within, level=level, rng=rng, depth=1, min_rows=least).finds
     if not narrower:
         return find
-    conditions = (*find.conditions, *narrower[0].conditions)
+    conditions = tuple(sorted((*find.conditions, *narrower[0].conditions)))
     adjusted = max(find.adjusted, narrower[0].adjusted)
     return find._replace(conditions=conditions, adjusted=adjusted)
 
 
-def detectable(excess: Excess, critical: float, share: float) -> float:
+def detectable(response: Response, critical: float, share: float) -> float:
     """The effect, slice less rest, at which a slice with this share of the rows is found with 80 %
     power if its variance is that of all rows; NaN if no effect is large enough, as the slice has
     too few units.
@@ -483,9 +510,9 @@ def detectable(excess: Excess, critical: float, share: float) -> float:
     power, where the squared effect adds to the variance.
     """
     k = critical + normal_quantile(2 * POWER - 1)
-    variance = np.sum(excess.excess**2) / np.sum(excess.size**2)
-    spread = excess.spread
-    divisor = excess.size.sum() ** 2 * share - k**2 * spread / variance
+    variance = np.sum(response.centred**2) / np.sum(response.size**2)
+    spread = response.spread
+    divisor = response.size.sum() ** 2 * share - k**2 * spread / variance
     if not divisor > 0:
         return float("nan")
     return float(np.sqrt(k**2 * spread / (divisor * (1 - share))))
