@@ -290,7 +290,7 @@ def summary(cell: SimulatedCell, results: list[Result]) -> Iterator[Result]:
     elif cell.group in ("found", "biased"):
         share = float(np.mean([result["found"] for result in results]))
         means = [np.mean(result["errors"]) for result in results if result["errors"]]
-        row = {"cell": cell.name, "found": share, "bias": float(np.mean(means))}
+        row: Result = {"cell": cell.name, "found": share, "bias": float(np.mean(means))}
         row |= {"of bias": float(np.std(means) / len(means) ** 0.5)}
         is_found = share >= FOUND or cell.group == "biased"
         yield row | {"holds": is_found and abs(row["bias"]) < BIAS}

@@ -151,7 +151,8 @@ class NormalGroups:
     @property
     def _pairs(self) -> tuple[Ints, Ints]:
         """The two numbers of each pair of groups, in both orders."""
-        return np.nonzero(~np.eye(len(self.value), dtype=bool))
+        first, second = np.nonzero(~np.eye(len(self.value), dtype=bool))
+        return first, second
 
     def closest(self, gap: float) -> Floats:
         """The values closest to the observed ones, in standard errors, whose largest gap is this.

@@ -174,7 +174,7 @@ def _squared_contrasts(column: Floats, cell: Ints, share: Floats, unit: Ints) ->
 
     column, cell, unit: (rows,). share: (cells,).
     """
-    unit_total = np.bincount(unit, column)
+    unit_total: Floats = np.bincount(unit, column).astype(np.float64, copy=False)
     if len(unit_total) == len(unit):  # each row is a unit
         cell_of_part = cell
         part_sum = column
@@ -182,7 +182,7 @@ def _squared_contrasts(column: Floats, cell: Ints, share: Floats, unit: Ints) ->
     else:  # a part: the rows of a unit in a cell
         key, part = np.unique(cell * len(unit_total) + unit, return_inverse=True)
         cell_of_part = key // len(unit_total)
-        part_sum = np.bincount(part, column)
+        part_sum = np.bincount(part, column).astype(np.float64, copy=False)
         whole_sum = unit_total[key % len(unit_total)]
     squares = np.bincount(cell_of_part, part_sum**2, len(share))
     products = np.bincount(cell_of_part, part_sum * whole_sum, len(share))
