@@ -115,6 +115,7 @@ trust: $(VENV)/.ok
 	$(BIN)/python benchmarks/trust/gates.py
 	$(BIN)/python benchmarks/trust/gates.py --units
 	$(BIN)/python benchmarks/trust/one_sided.py
+	$(BIN)/python benchmarks/trust/slices.py
 
 bench: $(VENV)/.ok $(VENV)/.spark .bench/.ok
 	$(BIN)/python benchmarks/run.py --write

@@ -149,14 +149,17 @@ def test_slices_of_whole_units_are_compared_with_each_other():
 def test_the_page_says_which_slices_differ_and_corrects_the_picked_ones() -> None:
     study = credit(systems="logistic")
     shown = page.segments(study)
-    assert "each slice of age_band beside the others" in shown.html
-    assert "The lowest of 4 slices is" in shown.html
-    row = next(line for line in shown.text.splitlines() if line.startswith("<=25 "))
+    assert "each slice beside the others of its column" in shown.text
+    assert (
+        "Of 4 slices of age_band the highest for logistic is 36-50 (0.81, corrected" in shown.text
+    )
+    compared = shown.text.split("beside the others")[1]
+    row = next(line for line in compared.splitlines() if "<=25" in line)
     assert row.split()[-1] == "lower"
 
 
 def test_the_page_compares_the_difference_of_the_first_pair_too() -> None:
-    assert "forest − logistic: each slice of age_band" in page.segments(credit()).html
+    assert "forest − logistic: each slice beside" in page.segments(credit()).html
 
 
 def test_the_page_says_why_slices_are_not_compared() -> None:

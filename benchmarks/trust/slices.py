@@ -291,7 +291,7 @@ def summary(cell: SimulatedCell, results: list[Result]) -> Iterator[Result]:
         share = float(np.mean([result["found"] for result in results]))
         means = [np.mean(result["errors"]) for result in results if result["errors"]]
         bias = float(np.mean(means))
-        row = {"cell": cell.name, "found": share, "bias": bias}
+        row: Result = {"cell": cell.name, "found": share, "bias": bias}
         row |= {"of bias": float(np.std(means) / len(means) ** 0.5)}
         is_found = share >= FOUND or cell.group == "biased"
         yield row | {"holds": is_found and abs(bias) < BIAS}

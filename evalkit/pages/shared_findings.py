@@ -32,6 +32,7 @@ from evalkit.studies.ranking import by_system, hardly_judged, total
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Study
 
+MOST_SLICES = 4  # weak slices that a finding names
 SHOWN = 6  # metrics that a finding names for a small group
 MOST_UNREAD = 10  # columns that a finding lists
 
@@ -327,7 +328,7 @@ def weak_slices(study: Study) -> Iterator[Finding]:
         ]
         metric = rows["metric"].iloc[0]
         yield kinds.WEAK_SLICES.warning(
-            len(rows), metric=metric, system=system, slices=listed(slices)
+            len(rows), metric=metric, system=system, slices=listed(slices, MOST_SLICES)
         )
 
 

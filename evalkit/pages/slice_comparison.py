@@ -34,49 +34,50 @@ def against_rest(study: Study) -> Iterator[Html]:
     systems = [study.leader]
     if len(study.headline):
         systems.append(" − ".join(study.opponents))
-    for column, rows in frame.groupby("segment", sort=False):
-        for system in systems:
-            compared = rows[rows["system"] == system]
-            if len(compared):
-                places = picked[(picked["segment"] == column) & (picked["system"] == system)]
-                yield _table(study, str(column), system, compared, places)
-
-
-def _table(
-    study: Study, column: str, system: str, frame: pd.DataFrame, picked: pd.DataFrame
-) -> Html:
-    """The slices of a column, and below them the sentences about the highest and the lowest."""
-    caption = f"{study.primary.label} of {system}: each slice of {column} beside the others"
+    for system in systems:
+        yield _table(study, system, frame[frame["system"] == system])
+    sentences = _picked(picked[picked["system"].isin(systems)])
     level = percent(study.settings.level)
-    sentences = [*_picked(picked), texts.said("slices.rest_note", level=level)]
-    return tables.table(caption, COLUMNS, [*_rows(frame)], " ".join(sentences))
+    yield tables.paragraph(" ".join([*sentences, texts.said("slices.rest_note", level=level)]))
+
+
+def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
+    """The slices of all columns, each beside the others of its column."""
+    caption = f"{study.primary.label} of {system}: each slice beside the others of its column"
+    places = decimals(frame["difference"], frame["low"], frame["high"])
+    rows = []
+    for row in frame.to_dict("records"):
+        rows.append(
+            [
+                tables.slice_cell(row["segment"], row["slice"]),
+                Cell(f"{row['n']:,}", numbers=(row["n"],)),
+                Cell(number(row["value"], places), numbers=(row["value"],)),
+                Cell(number(row["rest"], places), numbers=(row["rest"],)),
+                with_interval(row["difference"], row["low"], row["high"], signed, places),
+                p_cell(row["adjusted"]),
+                Cell(row["verdict"].replace(CANNOT_TELL, "")),
+            ]
+        )
+    return tables.table(caption, COLUMNS, rows)
 
 
 def _picked(frame: pd.DataFrame) -> Iterator[str]:
-    """The highest and the lowest slice, in a sentence each."""
-    places = decimals(frame["value"], frame["low"], frame["high"])
-    for row in frame.to_dict("records"):
-        corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
+    """The highest and the lowest slice of each column, in a sentence."""
+    for (system, column), rows in frame.groupby(["system", "segment"], sort=False):
+        places = decimals(rows["value"], rows["low"], rows["high"])
+        texts_of_places = {}
+        for row in rows.to_dict("records"):
+            corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
+            texts_of_places[row["place"]] = texts.said(
+                "slices.picked",
+                slice=row["slice"],
+                value=number(row["value"], places),
+                corrected=corrected.full_text,
+            )
         yield texts.said(
-            "slices.picked",
-            place=row["place"],
-            slices=row["slices"],
-            slice=row["slice"],
-            value=number(row["value"], places),
-            corrected=corrected.full_text,
+            "slices.picked_both",
+            column=column,
+            system=system,
+            slices=rows["slices"].iloc[0],
+            **texts_of_places,
         )
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[list[Cell]]:
-    """A row of cells for each slice."""
-    places = decimals(frame["difference"], frame["low"], frame["high"])
-    for row in frame.to_dict("records"):
-        yield [
-            Cell(row["slice"]),
-            Cell(f"{row['n']:,}", numbers=(row["n"],)),
-            Cell(number(row["value"], places), numbers=(row["value"],)),
-            Cell(number(row["rest"], places), numbers=(row["rest"],)),
-            with_interval(row["difference"], row["low"], row["high"], signed, places),
-            p_cell(row["adjusted"]),
-            Cell(row["verdict"].replace(CANNOT_TELL, "")),
-        ]

@@ -24,6 +24,7 @@ from evalkit.pages import page, pieces, texts
 from evalkit.studies.study import Study
 from evalkit.studies.weak_slices import FINDING_SHARE
 
+ROW_HEIGHT = 0.42  # inches, for a name of three lines
 MAX_ROWS = 30  # of the table and the figure; the JSON has all
 
 
@@ -40,17 +41,22 @@ def weak_slice_plot(study: Study) -> Figure:
     """The effect of each weak slice with its interval, around 0."""
     frame = study.weak_slices().head(MAX_ROWS)
     metric = frame["metric"].iloc[0]
-    drawn = pd.DataFrame({"name": [*map(_name, frame["system"], frame["slice"])]})
+    names = frame["slice"].tolist()
+    if frame["system"].nunique() > 1:
+        names = [*map(_name, frame["system"], frame["slice"])]
+    drawn = pd.DataFrame({"name": names})
     drawn["value"] = frame["difference"]
     drawn["low"] = frame["low"]
     drawn["high"] = frame["high"]
     drawn["colour"] = [page.COLOURED[verdict][1] for verdict in frame["verdict"]]
     level = percent(study.settings.level)
+    systems = listed(dict.fromkeys(frame["system"]))
     caption = (
-        f"{metric}: slice − other rows, {level} intervals, on rows that did not find the slice"
+        f"{metric} of {systems}: slice − other rows, {level} intervals, on rows that did not find "
+        f"the slice"
     )
     label = f"difference in {metric}, slice − rest"
-    height = figures.tall(len(drawn))
+    height = figures.tall(len(drawn), each=ROW_HEIGHT)
     says = page.listed(drawn)
     return figures.picture(
         plots.intervals, drawn, caption=caption, says=says, height=height, label=label, zero=True

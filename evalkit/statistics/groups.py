@@ -141,14 +141,15 @@ class GroupEstimates:
         """MOVER of the ratio of two values that cannot be negative (Donner and Zou 2012,
         doi:10.1177/0962280210391076), taken as independent; NaN for others.
         """
-        a = self.estimate(first, level)
-        b = self.estimate(second, level)
-        n = a.n + b.n
-        value = float(ratio(a.value, b.value))
-        if not min(a.low, b.low) >= 0 or np.isnan(value):
+        numerator = self.estimate(first, level)
+        denominator = self.estimate(second, level)
+        n = numerator.n + denominator.n
+        value = float(ratio(numerator.value, denominator.value))
+        if not min(numerator.low, denominator.low) >= 0 or np.isnan(value):
             return Estimate(np.nan, np.nan, np.nan, level, n, "MOVER")
-        low = _ratio_limit(a.value, a.low, b.value, b.high, sign=-1)
-        high = _ratio_limit(a.value, a.high, b.value, b.low, sign=1)
+        pair = (numerator.value, denominator.value)
+        low = _ratio_limit(*pair, numerator.low, denominator.high, side=-1)
+        high = _ratio_limit(*pair, numerator.high, denominator.low, side=1)
         return Estimate(value, low, high, level, n, "MOVER")
 
 
@@ -169,15 +170,19 @@ def _mover_distance(first: Floats, second: Floats, correlation: Floats) -> Float
     return distance
 
 
-def _ratio_limit(a: float, limit_a: float, b: float, limit_b: float, sign: int) -> float:
-    """A limit of a / b by MOVER (Donner and Zou 2012), (a b ± √((a b)² − A B)) / B with A = limit_a
-    (2 a − limit_a) and B likewise.
-
-    sign: 1 for the upper limit, infinite if b may be 0; −1 for the lower one. limit_a, limit_b: the
-    limits of a and of b that move the ratio to this side.
+def _ratio_limit(
+    numerator: float,
+    denominator: float,
+    numerator_limit: float,
+    denominator_limit: float,
+    side: int,
+) -> float:
+    """A limit of a ratio, from the limit of each part on the side that moves the ratio there;
+    infinite on the upper side where the denominator may be 0. side: −1 for the lower one.
     """
-    divisor = limit_b * (2 * b - limit_b)  # B
+    divisor = denominator_limit * (2 * denominator - denominator_limit)
     if divisor <= 0:
-        return np.inf if sign > 0 else 0.0
-    square = (a * b) ** 2 - limit_a * (2 * a - limit_a) * divisor
-    return float((a * b + sign * np.sqrt(max(square, 0.0))) / divisor)
+        return np.inf if side > 0 else 0.0
+    product = numerator * denominator
+    square = product**2 - numerator_limit * (2 * numerator - numerator_limit) * divisor
+    return float((product + side * np.sqrt(max(square, 0.0))) / divisor)

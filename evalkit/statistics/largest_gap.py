@@ -42,7 +42,7 @@ class LargestGap(NamedTuple):
     equivalence: Estimate
 
 
-class Reach(NamedTuple):
+class LimitDistances(NamedTuple):
     """How many standard errors limits lie below and above a difference; infinite below if 0 is
     among the gaps.
     """
@@ -85,7 +85,7 @@ class NormalGroups:
         """The largest gap."""
         return float(np.ptp(self.value))
 
-    def reach(self, level: float) -> Reach:
+    def reach(self, level: float) -> LimitDistances:
         """How far the limits lie below and above the difference of each pair.
 
         Two groups are a single pair. Of more, no gap below the widest half interval of a pair is
@@ -94,7 +94,7 @@ class NormalGroups:
         """
         z = normal_quantile(level)
         if len(self.value) == 2:
-            return Reach(z, z)
+            return LimitDistances(z, z)
         tail = (1 - level) / 2
         widest = z * float(self.pair_error.max())
         high = max(self._high(tail), widest)
@@ -102,7 +102,7 @@ class NormalGroups:
         if low >= widest:
             low = max(self._low(tail), widest)
         below = self._statistic(low) if low > 0 else np.inf
-        return Reach(below, -self._statistic(high))
+        return LimitDistances(below, -self._statistic(high))
 
     def _low(self, tail: float) -> float:
         """The largest gap below which the observed one is too large."""
@@ -151,7 +151,8 @@ class NormalGroups:
     @property
     def _pairs(self) -> tuple[Ints, Ints]:
         """The two numbers of each pair of groups, in both orders."""
-        return np.nonzero(~np.eye(len(self.value), dtype=bool))
+        first, second = np.nonzero(~np.eye(len(self.value), dtype=bool))
+        return first, second
 
     def closest(self, gap: float) -> Floats:
         """The values closest to the observed ones, in standard errors, whose largest gap is this.

@@ -114,10 +114,10 @@ class GroupedMetric:
         together = self.values.differences(level_of_each)
         narrower = self.values.differences(equivalence_level(level))
         for group, part in enumerate(self.parts):
-            e = self.estimate(group, level)
+            alone = self.estimate(group, level)
             row: Row = {"column": part.column, "metric": self.chosen.label, "system": self.system}
             row |= {"group": part.label, "n": self.statistics[group].n, "cases": self.cases[group]}
-            row |= {"value": self.values.values[group], "low": e.low, "high": e.high}
+            row |= {"value": self.values.values[group], "low": alone.low, "high": alone.high}
             row |= {"reference": self.parts[self.reference].label}
             if group == self.reference:
                 unknown = ("gap", "gap_low", "gap_high", "ratio", "ratio_low", "ratio_high")
@@ -129,13 +129,14 @@ class GroupedMetric:
                 float(together.low[place]),
                 float(together.high[place]),
                 level_of_each,
-                e.n,
+                alone.n,
                 "",
             )
             within = replace(gap, low=float(narrower.low[place]), high=float(narrower.high[place]))
-            times = self.values.ratio(*place, level_of_each)
+            quotient = self.values.ratio(*place, level_of_each)
             row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
-            row |= {"ratio": times.value, "ratio_low": times.low, "ratio_high": times.high}
+            row |= {"ratio": quotient.value, "ratio_low": quotient.low}
+            row |= {"ratio_high": quotient.high}
             yield row | {"verdict": _verdict(gap, within, self.margin)}
 
     def largest_row(self) -> Row:
@@ -147,11 +148,13 @@ class GroupedMetric:
             unknown = ("gap", "low", "high", "ratio")
             row |= {"highest": "", "lowest": "", **dict.fromkeys(unknown, np.nan), "groups": 0}
             return row | {"verdict": CANNOT_TELL}
-        e = gap.estimate
+        estimate = gap.estimate
         row |= {"highest": self.parts[gap.highest].label, "lowest": self.parts[gap.lowest].label}
-        times = gap.ratio if self.chosen.metric.low >= 0 else np.nan
-        row |= {"gap": e.value, "low": e.low, "high": e.high, "ratio": times, "groups": e.n}
-        verdict = _verdict(e, gap.equivalence, self.margin)
+        row |= {"gap": estimate.value, "low": estimate.low, "high": estimate.high}
+        row |= {"ratio": np.nan, "groups": estimate.n}
+        if self.chosen.metric.low >= 0:
+            row["ratio"] = gap.ratio
+        verdict = _verdict(estimate, gap.equivalence, self.margin)
         return row | {"verdict": {HIGHER: DIFFERENT}.get(verdict, verdict)}
 
 

@@ -26,11 +26,11 @@ from evalkit.statistics.weak_slices import (
     SHARES,
     Attribute,
     Conditions,
-    Excess,
     Find,
+    Response,
     Search,
     detectable,
-    matching_rows,
+    member,
     merge,
     refine,
     search,
@@ -63,7 +63,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class SearchedMetric:
     """What is searched: a metric of a system, or the difference of two. name: as frames have it."""
 
     study: Study
@@ -81,23 +81,21 @@ class Subject:
         return len(self.systems) == 1 and self.chosen.metric.best in ("high", "low")
 
     @cached_property
-    def excess(self) -> Excess:
-        """What each row adds to the excess of its slice; for a single system more of it is
-        worse.
-        """
+    def response(self) -> Response:
+        """The value of each row; for a single system a higher one is worse."""
         statistics = [self.study.measure(self.chosen, name) for name in self.systems]
         terms = [s for s in statistics if isinstance(s, TermStatistic)]
         first = terms[0]
         sums = first.term_differences(terms[1]) if len(terms) > 1 else first.sums
         sign = -self.chosen.metric.sign if self.is_directed else 1
         value = sign * np.where(sums.defined, sums.numerator, np.nan)
-        return Excess.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
+        return Response.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
 
-    def verdict(self, find: Find, found_on: Excess, mask: Bools) -> str:
+    def verdict(self, find: Find, found_on: Response, mask: Bools) -> str:
         """Whether the slice is worse, or higher or lower, than the rest."""
         if self.is_directed:
             return WORSE
-        return HIGHER if found_on.values[mask].sum() > 0 else LOWER
+        return HIGHER if found_on.centred[mask].sum() > 0 else LOWER
 
     def effect(self, mask: Bools, others: Bools) -> Row:
         """The value in the slice and in the other rows, and their difference with its interval."""
@@ -128,18 +126,19 @@ class Subject:
 class WeakSlices:
     """The search of a study.
 
-    finding: a mask of the rows on which slices are found; effects are estimated on the others.
+    searched: the metric of the leader, then of the headline pair. finding: a mask of the rows on
+    which slices are found; effects are estimated on the others.
     """
 
     study: Study
-    subjects: Sequence[Subject]
+    searched: Sequence[SearchedMetric]
     attributes: Sequence[Attribute]
     finding: Bools
 
     @cached_property
-    def _excess(self) -> list[Excess]:
-        """What the rows that find slices add to their excess, of each subject."""
-        return [subject.excess.take(self.finding) for subject in self.subjects]
+    def _responses(self) -> list[Response]:
+        """The responses of the rows that find slices."""
+        return [searched.response.take(self.finding) for searched in self.searched]
 
     @cached_property
     def _attributes(self) -> list[Attribute]:
@@ -150,25 +149,25 @@ class WeakSlices:
     def search(self) -> Search:
         """All finds, before they are merged."""
         level = self.study.test_level
-        return search(self._excess, self._attributes, level=level, rng=self.study.rng(12))
+        return search(self._responses, self._attributes, level=level, rng=self.study.rng(12))
 
     def rows(self) -> Iterator[Row]:
         """A row for each find, with its effect on the rows that did not find it."""
-        for find in merge(self.search, self._excess, self._attributes):
+        for find in merge(self.search, self._responses, self._attributes):
             yield self._row(find)
 
     def _row(self, find: Find) -> Row:
-        subject = self.subjects[find.subject]
-        excess = self._excess[find.subject]
+        searched = self.searched[find.response]
+        response = self._responses[find.response]
         level = self.study.test_level
-        refined = refine(find, excess, self._attributes, level=level, rng=self.study.rng(13))
-        mask = matching_rows(self.attributes, refined.conditions)
-        row: Row = {"metric": subject.chosen.label, "system": subject.name}
+        refined = refine(find, response, self._attributes, level=level, rng=self.study.rng(13))
+        mask = member(self.attributes, refined.conditions)
+        row: Row = {"metric": searched.chosen.label, "system": searched.name}
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
         row |= {"share": float(mask.mean())}
-        row |= subject.effect(mask & ~self.finding, ~mask & ~self.finding)
+        row |= searched.effect(mask & ~self.finding, ~mask & ~self.finding)
         row |= {"adjusted": refined.adjusted, "merged": refined.merged}
-        return row | {"verdict": subject.verdict(refined, excess, mask[self.finding])}
+        return row | {"verdict": searched.verdict(refined, response, mask[self.finding])}
 
     def _label(self, conditions: Conditions) -> str:
         """The conditions as text."""
@@ -179,12 +178,12 @@ class WeakSlices:
         return " and ".join(texts)
 
     def detectable_rows(self) -> Iterator[Row]:
-        """The effect that would be found in slices of some sizes, of each subject."""
-        for subject, excess in zip(self.subjects, self._excess, strict=True):
+        """The effect that would be found in slices of some sizes, for each searched metric."""
+        for searched, response in zip(self.searched, self._responses, strict=True):
             for share in SHARES:
-                row: Row = {"metric": subject.chosen.label, "system": subject.name}
+                row: Row = {"metric": searched.chosen.label, "system": searched.name}
                 row |= {"candidates": self.search.candidates, "share": share}
-                yield row | {"effect": detectable(excess, self.search.critical, share)}
+                yield row | {"effect": detectable(response, self.search.critical, share)}
 
 
 @cached
@@ -198,14 +197,14 @@ def of_study(study: Study) -> WeakSlices:
             'slices: no column was named; set slices="auto", or the columns to search'
         )
     chosen = _metric(study)
-    subjects = [Subject(study, chosen, (study.leader,))]
+    searched = [SearchedMetric(study, chosen, (study.leader,))]
     if len(study.systems) > 1 and chosen.metric.best != "neither":
-        subjects.append(Subject(study, chosen, _pair(study)))
-    excess = subjects[0].excess
-    units = int(excess.unit.max(initial=-1)) + 1
+        searched.append(SearchedMetric(study, chosen, _pair(study)))
+    unit = searched[0].response.unit
+    units = int(unit.max(initial=-1)) + 1
     order = study.rng(11).permutation(units)
-    finding = (order < FINDING_SHARE * units)[excess.unit]
-    return WeakSlices(study, subjects, _attributes(study), finding)
+    finding = (order < FINDING_SHARE * units)[unit]
+    return WeakSlices(study, searched, _attributes(study), finding)
 
 
 def _pair(study: Study) -> tuple[str, str]:

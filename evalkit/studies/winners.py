@@ -81,8 +81,9 @@ def families(study: Study) -> Iterator[SliceFamily]:
     for column, rows in frame.groupby("segment", sort=False):
         if reason := obstacle(study, str(column)):
             raise ParameterError(_not_compared(str(column), reason))
-        for system, own in rows.groupby("system", sort=False):
-            yield SliceFamily(str(column), str(system), own[["slice", "n", "value", "low", "high"]])
+        for system, part in rows.groupby("system", sort=False):
+            frame_of_system = part[["slice", "n", "value", "low", "high"]]
+            yield SliceFamily(str(column), str(system), frame_of_system)
         if "difference" in rows:
             pair = " − ".join(study.opponents)
             differences = rows.drop_duplicates("slice")[["slice", "n", *PAIR]]
@@ -128,10 +129,17 @@ def picked(study: Study) -> Iterator[Row]:
         low = Estimate(-low.value, -low.high, -low.low, level, low.n, low.method)
         highest = int(values.argmax())
         lowest = int(values.argmin())
-        for place, number, e in (("highest", highest, high), ("lowest", lowest, low)):
+        for place, number, estimate in (
+            ("highest", highest, high),
+            ("lowest", lowest, low),
+        ):
             row: Row = {"segment": family.column, "system": family.system, "place": place}
-            row |= {"slice": known["slice"].iloc[number], "slices": e.n, "value": values[number]}
-            yield row | {"corrected": e.value, "low": e.low, "high": e.high}
+            row |= {
+                "slice": known["slice"].iloc[number],
+                "slices": estimate.n,
+                "value": values[number],
+            }
+            yield row | {"corrected": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
