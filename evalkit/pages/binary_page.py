@@ -445,7 +445,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna())
         for kind in lines
     }
-    bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
+    bands = {kind: study.bands(kind, page.systems_of_figure(study)) for kind in lines}
     pointwise = ""
     if bands["roc"] is not None:
         pointwise = (

@@ -78,7 +78,7 @@ def _gap_in_words(row: Mapping[Any, Any]) -> str:
 def _largest(study: Study, column: str) -> Html:
     """The largest gap of each metric and system."""
     frame = page.drawn(study, study.largest_gaps(column))
-    systems = study.order[: page.CURVES]
+    systems = page.systems_of_figure(study)
     rows = []
     for metric, part in frame.groupby("metric", sort=False):
         places = decimals(part["gap"], part["low"], part["high"])

@@ -254,14 +254,23 @@ def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | 
 
 
 def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the systems that a figure has room for: the best ones."""
-    return frame[frame["system"].isin(study.order[:CURVES])]
+    """The rows of the systems that a figure has room for."""
+    return frame[frame["system"].isin(systems_of_figure(study))]
+
+
+def systems_of_figure(study: Study) -> list[str]:
+    """The systems that a figure has room for: the best ones, and the baseline."""
+    return study.figure_systems(CURVES).names
 
 
 def few(study: Study) -> str:
     """That a figure has the best systems only, where there are more."""
+    chosen = study.figure_systems(CURVES)
+    if len(chosen.names) == len(study.order):
+        return ""
     every = counted(len(study.order), study.compares)
-    return f" The best {CURVES} of {every}." if len(study.order) > CURVES else ""
+    beside = " and the baseline" if chosen.with_baseline else ""
+    return f" The best {chosen.n_best} of {every}{beside}."
 
 
 def methods(comparisons: pd.DataFrame) -> str:
@@ -523,7 +532,7 @@ def _by_segment(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
     tested = "difference" in study.by_segment
     frame = drawn(study, study.by_segment)
-    systems = study.order[:CURVES]
+    systems = systems_of_figure(study)
     columns = [
         "slice",
         "n",

@@ -115,7 +115,7 @@ def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
 def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
     frame = decision_curves.decision_curves(
-        {name: study.table(name) for name in study.order[: page.CURVES]}
+        {name: study.table(name) for name in page.systems_of_figure(study)}
     )
     at = decision_curves.at_costs(study)
     values = listed(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations, count
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,16 @@ EVERY = slice(None)
 Row = dict[str, Any]  # of a frame
 SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
 Tested = tuple[MetricAtK, SystemPair]
+
+
+class FigureSystems(NamedTuple):
+    """The systems that a figure shows. n_best: how many of them are the best ones. with_baseline:
+    True if the baseline stands behind these.
+    """
+
+    names: list[str]
+    n_best: int
+    with_baseline: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,6 +567,17 @@ class Study(ABC):
         return ranked(
             {name: self.estimate(self.primary, name).value for name in self.systems}, self.primary
         )
+
+    def figure_systems(self, most: int) -> FigureSystems:
+        """The systems of a figure that has room for so many: the best ones, and instead of the last
+        of these the baseline if it is not among them.
+        """
+        best = self.order[:most]
+        baseline = self.settings.baseline
+        if baseline is None or baseline in best:
+            return FigureSystems(best, n_best=len(best), with_baseline=False)
+        best = best[: most - 1]
+        return FigureSystems([*best, baseline], n_best=len(best), with_baseline=True)
 
     def of_systems(self, names: Sequence[str]) -> Self:
         """This study with these systems alone, the same rows, and p adjusted over their pairs; a
