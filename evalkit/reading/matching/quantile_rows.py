@@ -62,7 +62,7 @@ class ForecastFrame(Frame):
         return self.original.place(int(self.first_rows[row - 1]))
 
 
-class Roles(NamedTuple):
+class QuantileRoles(NamedTuple):
     """The columns of a table with a row per quantile; "" for one that it lacks.
 
     level: the level, or the number of the draw. kind: whether a row states a quantile, a draw or a
@@ -198,7 +198,7 @@ def _texts(part: InputPart, column: ColumnSample) -> Sequence[str | None]:
     return cells
 
 
-def _roles(table: SampledTable, level: str) -> Roles:
+def _roles(table: SampledTable, level: str) -> QuantileRoles:
     """The roles of the columns, by their names."""
     by_name = {column.snake_case_name: column.name for column in table.columns}
     usual_columns = [by_name[name] for name in VALUES if name in by_name]
@@ -207,7 +207,7 @@ def _roles(table: SampledTable, level: str) -> Roles:
     kind = next((column.name for column in free if {QUANTILE, DRAW} & column.labels), "")
     others = [column for column in free if column.name != kind]
     rest = SampledTable(table.part, others, table.chosen)
-    return Roles(
+    return QuantileRoles(
         level,
         value,
         kind,
@@ -226,14 +226,14 @@ class QuantileRows:
     """
 
     part: InputPart
-    roles: Roles
+    roles: QuantileRoles
     values: Floats
     stated: Texts
     cells: "pd.DataFrame"
     row: Ints
 
     @classmethod
-    def of(cls, part: InputPart, roles: Roles) -> "QuantileRows":
+    def of(cls, part: InputPart, roles: QuantileRoles) -> "QuantileRows":
         """The rows of a part. Raises InputError for a value that is no number, and for a row that
         states neither a quantile nor a point forecast.
         """
@@ -273,7 +273,7 @@ class QuantileRows:
         stated = [_quantile_names(0.5 + sign * half) for _, sign in sides]
         free = [column for column in table.columns if column.name not in (level, *bounds)]
         rest = SampledTable(part, free, table.chosen)
-        roles = Roles(
+        roles = QuantileRoles(
             level,
             "",
             "",
@@ -418,7 +418,7 @@ class QuantileRows:
         return ids
 
 
-def _stated(part: InputPart, cells: "pd.DataFrame", roles: Roles) -> Texts:
+def _stated(part: InputPart, cells: "pd.DataFrame", roles: QuantileRoles) -> Texts:
     """What each row states, as its column is called in a table with a row per forecast. Raises
     InputError for a row that states neither a quantile nor a point forecast.
 
