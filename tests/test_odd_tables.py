@@ -337,6 +337,14 @@ def test_names_of_further_fields_are_read(read, columns, systems):
     assert systems is None or sorted(study.systems) == systems
 
 
+def test_many_numbered_columns_may_be_members_of_an_ensemble():
+    members = {f"m{i}": (ACTUAL + RNG.normal(0, 5, ROWS)).round(2) for i in range(1, 11)}
+    with pytest.raises(InputError, match="'m10' could be the predictions, but no name says so"):
+        ek.rating(pd.DataFrame({"obs": ACTUAL, **members}))
+    few = {name: members[name] for name in ("m1", "m2")}
+    assert ek.rating(pd.DataFrame({"obs": ACTUAL, **few})).systems == ("m1", "m2")
+
+
 def test_the_confidence_beside_decisions_for_several_classes_is_no_score():
     frame = pd.DataFrame({"intent": SEVENTY, "predicted_intent": SEVENTY})
     frame["confidence"] = RNG.random(len(frame)).round(3)

@@ -63,6 +63,7 @@ DATES = frozenset(("date", "day", "week", "hour", "month"))
 TOTALS = 30  # numbers of trials, from which on rows are totals of groups, not single users
 RATINGS = ("rating", "r_ui", "rui", "stars", "true_rating")  # what forecasts are of, not grades
 MOST_GUESSES = 6
+MANY = 8  # columns of one name with numbers, from which on they are hardly systems
 HALF = 0.5  # of the rows, in which forecasts lie within their distributions at least
 UNREADABLE = 0.1  # of standard deviations, up to which negative ones are errors of their rows
 MOST_GRADES = 4  # the highest of the grades that are recognised without a name
@@ -1086,9 +1087,18 @@ def point_rating(table: SampledTable) -> Proposal:
         is_unclear = has_others and (has_features or len(rivals) < len(fitting))
     else:
         is_unclear = len(near) > len(fitting)
-    if is_unclear and not says_prediction:
+    if (is_unclear and not says_prediction) or are_numbered(fitting):
         note_guesses(roles, predictions, fitting)
     return roles.proposal(predictions)
+
+
+def are_numbered(columns: Sequence[ColumnSample]) -> bool:
+    """True for many columns that differ in a number alone and not by the name of a model, such as
+    m1 to m20: they may be the members of one ensemble.
+    """
+    stems = {column.snake_case_name.rstrip("0123456789_") for column in columns}
+    named = any(tells_of_prediction(column) for column in columns)
+    return len(columns) >= MANY and len(stems) == 1 and not named
 
 
 def rivals_of(
