@@ -472,13 +472,13 @@ class OwnShare(Share):
     selects_rows: ClassVar[bool] = True
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row on the difference of two shares under the null hypothesis that
-        they are equal: the squares of the rows' influences add up to the variance of the weighted
-        generalised score test.
+        """The influence of each row, times its weight, on the difference of two shares under the
+        null hypothesis that they are equal, scaled to the variance of the weighted generalised
+        score test: Σ weight · influence² is that variance. Kosinski 2013, doi:10.1002/sim.5587.
 
-        Under it the variance is not 0 even if the few eligible rows are all hits. first, second:
-        the same rows with the predictions of two systems; a weight is the number of equal rows that
-        a row stands for. Kosinski 2013, doi:10.1002/sim.5587.
+        Under the hypothesis the variance is not 0 even if the few eligible rows are all hits.
+        first, second: the same rows with the predictions of two systems; a weight is the number of
+        equal rows that a row stands for.
         """
         weight = first.weights
         a = self.hits(first)  # masks: the rows that the first system selects, and the hits
@@ -488,12 +488,13 @@ class OwnShare(Share):
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)
-        # The variance of the difference is p (1 - p) (1/n + 1/m), with p (1 - p) less by the
-        # covariance of the rows that are eligible in both; rounding may leave less than 0.
+        # The variance of the difference is v (1/n + 1/m): v is the variance p (1 - p) of a hit
+        # less 2 C / (n + m), for the covariance C of the rows that are eligible in both systems.
+        # Rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
         variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())
-        # first-order influences, scaled so that their squares add up to this variance
+        # first-order influences, scaled so that their weighted squares add up to this variance
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
         factor = ratio(variance, float((weight * influence) @ influence))
         return weight * influence * np.sqrt(np.nan_to_num(factor))

@@ -844,10 +844,12 @@ def _metric_of_units(
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of units, such as rows, ranked lists or users: the names of
-    the function's arguments tell which.
+    the function's arguments tell which (`Input.reads`), and with it in which reports the metric can
+    be computed (`Input.structures`) and whether it has a cut-off k (`Input.cut`).
 
     about: how the user described the metric. make_kind: (input, function) -> its kind. definition:
-    the beginning of its definition, with {unit} or {units}, if the user does not state one.
+    where the user states none, that of the metric begins with it; {unit} and {units} in it are
+    replaced by the noun.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(

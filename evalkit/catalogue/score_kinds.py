@@ -474,10 +474,13 @@ class FunctionOfMeans(TermsKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value of the function of means, and the influence of each row by the delta method:
         the sum over the means of derivative · (number of the row − mean), times the row's share of
-        the weight.
+        the weight. k: of no meaning here.
+
+        The numbers are those less a centre, with which squares keep more digits; value and
+        derivatives do not depend on it.
         """
         share = rows.shares
-        numbers = self.numbers(rows, self.centre(rows))  # less the centre they keep more digits
+        numbers = self.numbers(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.function(means)
         influence = np.zeros(len(rows))

@@ -706,9 +706,12 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             yield Decisions(name, actual=eligible, predicted=is_hit)
 
     def further_sums(self, block: Block, weight: Ints | None) -> LabelFurther:
-        """The weight of the rows without a label, for weighted rows the scores of each system by
-        number of rows, and the rows by combination of labels. block: of `as_problems`, with a mask
-        of shape (labels, rows) as `truth`. weight: of each row, in units of the scale.
+        """The weight of the rows without a label; how many rows have each score of a system, only
+        for weighted rows; and the weight of the rows with each combination of labels, only for up
+        to `CODED` labels.
+
+        block: its `truth` is a mask, (labels, rows). weight: of each row, in units of the scale;
+        None: rows count 1.
         """
         max_bins = self.max_bins()
         has_no_label = ~block.truth.any(axis=0)

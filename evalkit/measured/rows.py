@@ -173,12 +173,14 @@ class TermAdder:
         one alone. further: block -> `further_width` more columns to be added up.
         """
         actual = np.concatenate([head.truth for head in heads])
-        # the number of each system's predictions in its own head
+        # where a system's predictions stand in its head: alone, or at the number of the system
         numbers_in_head = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
         centres = []
         for head, number in zip(heads, numbers_in_head, strict=True):
+            # a system without rows has no forecasts; they would lie near the actual values
             forecasts = head.predictions[number] if len(head) else actual
             centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
+        # without near numbers at first: its rows of the heads are what these are computed from
         adder = TermAdder(
             tuple(metrics),
             centres,

@@ -110,12 +110,14 @@ def average_precision_influence(c: Counts) -> Floats:
 def average_precision_by_step(
     c: Counts, value: float | None = None
 ) -> Iterator[tuple[Step, Floats]]:
-    """Yield the steps (runs of thresholds) of the table, the lowest scores first, each with the
-    influence on average precision (AP) of a positive (first row) and of a negative (second row) at
-    its thresholds: (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with P positives, T = TP and M = TP +
-    FP, and sums over the positives at or below the row; see `average_precision_influence`.
+    """Yield the steps (runs of thresholds) of the table, that of the lowest scores first, each with
+    the influence on average precision (AP) of a positive (first row) and of a negative (second row)
+    at its thresholds. Within a step thresholds descend, as in the table.
 
-    value: AP, if it is known.
+    The influence is (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with P positives, T = TP and M = TP +
+    FP, and sums over the positives at or below the row: a row lowers the precision T/M at each
+    score at or below its own, as M grows; a positive raises it there, as T grows, and is one more
+    term of the mean. value: AP, if it is known.
     """
     value = average_precision(c) if value is None else value
     share = ratio(1.0, c.positives)
@@ -128,6 +130,7 @@ def average_precision_by_step(
         terms = np.empty(len(rows), complex)
         np.divide(step.p, rows, out=terms.real)  # 1/M of each of the positives of a score
         np.multiply(terms.real, precision, out=terms.imag)  # T/M² of each
+        # from the lowest threshold of the step upwards
         sums = np.cumsum(terms[::-1])[::-1] + sums_of_steps_below
         sums_of_steps_below = sums[0]
         of_positives = precision + sums.real - sums.imag - value

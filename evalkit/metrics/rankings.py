@@ -335,14 +335,15 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
     """
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank  # the hits up to a rank / the rank
-    # A running maximum from the back that starts anew in each list. Hits are ordered by list, the
-    # last list first, and within it by precision: a hit of an earlier list has a later position in
-    # this order. The running maximum of positions therefore never takes a hit of a later list.
+    # The running maximum of precision from the last hit to the first would cross from list to list.
+    # So each hit gets a place in an order of all hits, the last list first and within a list by
+    # precision: the largest place from the back up to a hit is then always of its own list, and
+    # there that of the largest precision.
     order = np.lexsort((precision, -hit.owner))
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    best_position = np.maximum.accumulate(position[::-1])[::-1]
-    return InterpolatedHits(hit, precision[order][best_position])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    largest_place = np.maximum.accumulate(place[::-1])[::-1]
+    return InterpolatedHits(hit, precision[order][largest_place])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:

@@ -177,10 +177,14 @@ def _ratio_limit(
     denominator_limit: float,
     side: int,
 ) -> float:
-    """A limit of a ratio, from the limit of each part on the side that moves the ratio there;
-    infinite on the upper side where the denominator may be 0. side: −1 for the lower one.
+    """A limit of a ratio a / b by MOVER (Donner and Zou 2012, doi:10.1177/0962280210391076):
+    (a b ± √((a b)² − A B)) / B, with A = a_limit (2 a − a_limit) and B likewise.
+
+    side: 1 for the upper limit, which takes the upper limit of the numerator and the lower one of
+    the denominator; −1 for the lower limit, which takes the other two. Where the denominator may be
+    0, the ratio is not bounded above, and below only by 0.
     """
-    divisor = denominator_limit * (2 * denominator - denominator_limit)
+    divisor = denominator_limit * (2 * denominator - denominator_limit)  # B
     if divisor <= 0:
         return np.inf if side > 0 else 0.0
     product = numerator * denominator

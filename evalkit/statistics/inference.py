@@ -320,7 +320,7 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
 
 def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The interval of a mean over many components with few positives each: t on the logit scale
-    around the value less its bias, extended to the value.
+    around the value less its bias; where the value lies outside, the nearer limit is moved to it.
 
     MOVER would be wrong here: it carries over the skewness of single components, which averages out
     in the mean.

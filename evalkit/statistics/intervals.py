@@ -552,10 +552,10 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
-    """The predictions of 0 or 1 of two systems on the same units, from their losses, without those
-    on which both agree: these do not add to the difference.
+    """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
+    without those on which both agree: these do not add to the difference.
 
-    `sure` marks the remaining ones; `wrong` stays as it is.
+    `sure` marks the remaining ones alone; `wrong` all wrong ones. worst: the loss of a wrong one.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
@@ -570,10 +570,12 @@ def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPr
 
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
     """The difference of the mean losses of two systems on the same units, with an interval that
-    allows for wrong predictions of 0 or 1; see `mean_of_losses` for `worst`.
+    allows for wrong predictions of 0 or 1, as rare ones have by far the largest loss.
 
     The paired t interval of the other losses is combined by MOVER with Wilson's limits of the share
     of wrong ones among each system's predictions of 0 or 1 that the other system does not share.
+    worst: the loss of a wrong prediction of 0 or 1, such as that of a probability of 0 for what
+    happens.
 
     >>> e = difference_of_losses(
     ...     np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95
@@ -583,7 +585,7 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    # the losses without those of wrong predictions of 0 or 1, which are counted below
+    # the losses without those of wrong predictions of 0 or 1: their number decides about these
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
@@ -682,10 +684,11 @@ def hall(
 
     value: the mean. error: its standard error. skew: the skewness γ of the units. For skewed values
     T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
-    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
-    With γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n /
-    γ²: those of `Spread.kurtosis_freedom` at the smallest kurtosis that a skewness of γ allows,
-    γ² + 1. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits; far
+    out, where the inverse is very steep, a straight line takes its place, so that a limit of a few
+    units does not lie endlessly far away. With γ = 0 this is Student's interval. The quantiles have
+    the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself varies more for skewed
+    values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)

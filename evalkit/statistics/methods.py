@@ -225,7 +225,10 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
 
 def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """Compare rows in time order by Diebold and Mariano's test, with Harvey's correction; see
-    `Spread.from_series`. A mean or ratio of sums is compared over the rows with both values.
+    `Spread.from_series`.
+
+    A mean or another ratio of sums is compared over the rows with both values; any other metric by
+    its influence values, over all rows.
     """
     if isinstance(first.kind, kinds.RatioOfSums):
         difference = first.shared_difference(second)
@@ -408,13 +411,13 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
 def _growth_of_equal_units(
     differences: Floats, deviation: Floats, other_deviation: Floats
 ) -> float:
-    """By how much the variance of the differences grows, per 1 of the true difference, because
-    units that are equal now come to differ: correlation of the systems · (share of equal units)² ·
-    root mean square of the differences that are not 0.
+    """The growth of the variance of the differences per unit of the true difference, as far as it
+    comes from units with equal values, some of which differ once the systems do: correlation of the
+    systems · (share of equal units)² · root mean square of the differences that are not 0.
 
-    differences: one per unit. deviation, other_deviation: of each system's values from their mean.
-    Equal units come to differ the more surely the more the systems are alike: unrelated systems are
-    equal by coincidence. This is a heuristic, which was chosen by simulation.
+    differences: one per unit, not all 0. deviation, other_deviation: of each system's values from
+    their mean. The more the systems are alike, the more surely equal units come to differ:
+    unrelated systems are equal by coincidence. This is a heuristic, which was chosen by simulation.
     """
     n = differences.size
     equal_share = float((differences == 0).mean())

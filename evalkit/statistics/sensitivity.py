@@ -234,23 +234,25 @@ def error_of_decisions(
 def stretch_of_decisions(
     first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
 ) -> float:
-    """How far a limit of the difference of two shares is from the estimate, relative to a normal
-    limit by the standard error, if it is at −margin and the systems are equally good.
+    """Tango's distance from the estimate to the lower limit of a difference of two shares, divided
+    by the normal one, for the sample whose normal limit lies just at −margin; 1 if no row differs.
 
-    Tango's limit is where a score test no longer rejects: at a true difference of −margin more rows
-    differ than without one. n: rows. 1 if no row differs.
+    Tango's limit is the difference that a score test no longer rejects: it takes the variance at a
+    difference of −margin, at which more rows differ than at the estimate, so that it lies further
+    away. margin: of the rule. n: the number of planned rows, of which the same share differs as of
+    the rows that are there.
     """
     rows = first.discordant(second)
     differing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    reach = normal_quantile(level) * float(np.sqrt(differing / n))
-    if not reach > 0:
+    normal_distance = normal_quantile(level) * float(np.sqrt(differing / n))
+    if not normal_distance > 0:
         return 1.0
-    estimate = float(np.clip(reach - margin, -1.0, 1.0))
+    estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
     differing = max(differing, abs(estimate))  # at least the rows that make the difference
     first_only = n * (differing + estimate) / 2
     second_only = n * (differing - estimate) / 2
     limits = tango(first_only, second_only, n, level=level)
-    return float((limits.value - limits.low) / reach)
+    return float((limits.value - limits.low) / normal_distance)
 
 
 def _shown(comparison: Comparison) -> float:

@@ -77,7 +77,7 @@ class Spread:
             square = float(frequency @ squares)
 
         def standardised_power(power: int) -> float:
-            """The field of this name, of these values: computed only if it is asked for."""
+            """Σ lᵖ / (Σ l²)^(p/2) of these values, computed only if it is asked for."""
             return float(standardised(influence, power, frequency))
 
         effective_units = n if kish is None else kish

@@ -769,8 +769,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def scarce(self) -> bool:
-        """True if it is a mean over many classes or labels of unweighted rows, with few positives
-        each (`Combined.scarce`).
+        """True if it is a mean over many classes or labels, each with few positives, of a metric
+        that can be computed without one row each (`Combined.scarce`); False for rows with units or
+        weights.
         """
         kind = self.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
@@ -808,14 +809,18 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return by_unit(influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
-        """The two metrics that this one is the harmonic mean of, with their influence by unit."""
+        """The two metrics that this one is the harmonic mean of, with their influence by unit.
+
+        Their `share` is 1 and has no meaning: a harmonic mean is no weighted sum.
+        """
         kind = self.kind
         assert isinstance(kind, Harmonic)
-        statistics = [RowStatistic(MetricAtK(metric), self.rows) for metric in kind.pair]
-        return [
-            Component(1.0, statistic, by_unit(statistic.effects.influence, self.unit))
-            for statistic in statistics
-        ]
+        pair = []
+        for metric in kind.pair:
+            statistic = RowStatistic(MetricAtK(metric), self.rows)
+            influence = by_unit(statistic.effects.influence, self.unit)
+            pair.append(Component(share=1.0, statistic=statistic, influence=influence))
+        return pair
 
     def influence_by_group(self) -> list[Floats]:
         """The units' influence on the metric, one array for each group of rows that has a variance

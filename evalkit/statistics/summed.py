@@ -119,8 +119,8 @@ class LinearStatistic(SpreadStatistic):
         )
 
     def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`, which has the
-        differences of both coefficients.
+        """The spread of the units' influence on the difference self − other: a linear combination
+        of the same columns, whose coefficients are those of this statistic less those of the other.
         """
         return combined_spread(
             self.moments,

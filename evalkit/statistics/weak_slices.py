@@ -129,14 +129,21 @@ class Response:
 
     @cached_property
     def correlation(self) -> float:
-        """The correlation of the centred values of two rows of a unit, at least 0."""
+        """The correlation ρ of the centred values of two rows of a unit, from 0 to 1.
+
+        A row's centred value has the standard deviation σ · size, so that two rows of a unit have
+        the covariance ρ σ² size size'.
+        """
         if not self.is_clustered:
             return 0.0
         squares = np.sum(self.centred**2)
-        between = np.sum(np.bincount(self.unit, self.centred) ** 2) - squares
-        products = np.sum(np.bincount(self.unit, self.size) ** 2) - np.sum(self.size**2)
-        variance = ratio(squares, np.sum(self.size**2))
-        return float(np.clip(np.nan_to_num(ratio(between, variance * products)), 0.0, 1.0))
+        squares_of_size = np.sum(self.size**2)
+        variance = ratio(squares, squares_of_size)  # σ²
+        # Σ over pairs of rows of a unit, as the square of a sum less the sum of squares
+        value_products = np.sum(np.bincount(self.unit, self.centred) ** 2) - squares
+        size_products = np.sum(np.bincount(self.unit, self.size) ** 2) - squares_of_size
+        correlation = ratio(value_products, variance * size_products)
+        return float(np.clip(np.nan_to_num(correlation), 0.0, 1.0))
 
     @cached_property
     def spread(self) -> float:
