@@ -135,6 +135,12 @@ def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
     assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
 
 
+def test_values_that_are_nearly_the_highest_are_taken_as_tied() -> None:
+    groups = normal_groups([0.0, 4.0, 9.3, 12.0])
+    assert groups.closest(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
+    assert groups.closest(8.0).tolist() == pytest.approx([2, 4, 10, 10])
+
+
 def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
     groups = normal_groups([0.0, 4.0, 10.0])
     assert groups.closest(12.0).tolist() == pytest.approx([-1, 4, 11])

@@ -28,6 +28,9 @@ METHOD = "largest of all pairs"
 DRAWS = 1000  # of errors, each with its mirror image
 STEPS = 12  # of the search for a limit
 FARTHEST = 6.0  # standard errors above the observed gap, where a limit is searched
+TIED = (
+    1.0  # a value within so many standard errors of the highest or the lowest one is tied with it
+)
 MIN_Z = 0.1  # of the limits of a pair
 RELATIVE = 1e-9  # least error of a difference beside the largest value
 
@@ -157,8 +160,9 @@ class NormalGroups:
     def closest(self, gap: float) -> Floats:
         """The values closest to the observed ones, in standard errors, whose largest gap is this.
 
-        A smaller gap than the observed one moves the highest and the lowest values to two bounds;
-        a larger one moves two groups apart.
+        A smaller gap than the observed one moves the highest and the lowest values to two bounds,
+        and with them what lies within `TIED` errors, as ties would otherwise be missed; a larger
+        one moves two groups apart.
         """
         if gap < self.gap:
             weight = 1 / np.maximum(self.variance, np.finfo(float).tiny)
@@ -170,7 +174,13 @@ class NormalGroups:
                 return bool(np.sum(weight * above) > np.sum(weight * below))
 
             bound = bisect(is_too_low, self.value.min(), self.value.max(), steps=40).inside
-            return np.clip(self.value, bound, bound + gap)
+            moved = np.clip(self.value, bound, bound + gap)
+            near = TIED * np.sqrt(self.variance)
+            from_lowest = moved - bound
+            from_highest = bound + gap - moved
+            is_high = (from_highest <= near) & (from_highest <= from_lowest)
+            is_low = (from_lowest <= near) & (from_lowest < from_highest)
+            return np.where(is_high, bound + gap, np.where(is_low, bound, moved))
         missing = gap - (self.value[:, None] - self.value)
         cost = missing / self.pair_error
         np.fill_diagonal(cost, np.inf)
