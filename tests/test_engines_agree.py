@@ -332,6 +332,12 @@ APART: tuple[
         2e-3,
     ),
     (
+        "several labels(?!, users$)",
+        r"(slices_against_rest|picked_slices)\[.*\]\.(low|high|corrected)",
+        2e-3,
+    ),
+    ("several labels(?!, users$)", r"slices_against_rest\[.*\]\.adjusted", 1e-2),
+    (
         "several labels, users$",
         rf"(comparisons\[(ranking_loss|samples_.*)\]|headline\[.*\])\.{LIMITS}",
         2e-4,

@@ -90,7 +90,7 @@ def test_beyond_what_doubles_hold_the_exact_tests_are_score_tests_and_say_so():
     assert prop.binomial_test(n // 2 + 10**7, n).p_value == pytest.approx(
         2 * stats.norm.sf(0.632455532), rel=1e-6
     )
-    just = prop.EXACT // 2
+    just = prop.MAX_EXACT_TRIALS // 2
     near = (just // 2 + 30_000, just, just // 2, just)
     assert prop.fisher(*near).p_value == pytest.approx(
         prop.two_proportions(*near).p_value, rel=1e-3

@@ -65,10 +65,10 @@ def _picked(frame: pd.DataFrame) -> Iterator[str]:
     """The highest and the lowest slice of each column, in a sentence."""
     for (system, column), rows in frame.groupby(["system", "segment"], sort=False):
         places = decimals(rows["value"], rows["low"], rows["high"])
-        texts_of_places = {}
+        said = {}  # by place, highest and lowest
         for row in rows.to_dict("records"):
             corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
-            texts_of_places[row["place"]] = texts.said(
+            said[row["place"]] = texts.said(
                 "slices.picked",
                 slice=row["slice"],
                 value=number(row["value"], places),
@@ -79,5 +79,6 @@ def _picked(frame: pd.DataFrame) -> Iterator[str]:
             column=column,
             system=system,
             slices=rows["slices"].iloc[0],
-            **texts_of_places,
+            highest=said["highest"],
+            lowest=said["lowest"],
         )

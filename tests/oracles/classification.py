@@ -23,7 +23,7 @@ from tally import Tally
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves, labels
 from evalkit.metrics.counts import Counts, count
-from evalkit.metrics.influence import auc_influence, auc_variance, place
+from evalkit.metrics.influence import auc_influence, auc_variance, threshold_index
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import proportions
 from evalkit.statistics.bootstrap import resampled
@@ -170,7 +170,7 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
     for pair, values in tool["pairs"].items():
         names = pair.split(" vs ")
         moved = [
-            auc_influence(tables[name])[1 - label, place(tables[name].threshold, scores[name])]
+            auc_influence(tables[name])[1 - label, threshold_index(tables[name].threshold, scores[name])]
             for name in names
         ]
         cov = _covariance(label, np.array(moved))
