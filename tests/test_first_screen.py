@@ -308,7 +308,7 @@ def test_a_system_that_is_worse_by_another_metric_is_told():
     assert (row["first"], row["second"], row["verdict"]) == ("seldom", "often", "worse")
     assert finding.message == (
         "The answer depends on the metric: seldom is significantly worse than often by rmse "
-        f"({number(row['difference'])} higher), while it is better by mae."
+        f"({number(row['difference'], 2)} higher), while it is better by mae."
     )
     assert not len(diagnostics.contrary(rating.read(frame, metrics="mae")))
 

@@ -360,7 +360,7 @@ def cross_validated(g, n=200):
     """Differences over ten times ten folds."""
     label = g.integers(0, 2, n)
     fold = np.argsort(g.random((10, n)), axis=1) % 10
-    first, second = (lessons._accuracies(g.normal(label, 1.0), label, fold) for _ in range(2))
+    first, second = (lessons.fold_accuracies(g.normal(label, 1.0), label, fold) for _ in range(2))
     return first - second
 
 

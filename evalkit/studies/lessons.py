@@ -185,7 +185,7 @@ def _folds() -> Mistake:
         """Whether a difference is declared, by t over all folds and by the corrected t."""
         label = rng.integers(0, 2, n)
         fold = np.argsort(rng.random((repeats, n)), axis=1) % FOLDS
-        first, second = (_fold_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2))
+        first, second = (fold_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2))
         d = first - second
         uncorrected = significance.paired_t(d)
         corrected = significance.nadeau_bengio(d, train=FOLDS - 1, test=1)
@@ -196,7 +196,7 @@ def _folds() -> Mistake:
     return Mistake(setting, "t over the 100 folds", wrong, "Nadeau–Bengio corrected t", right)
 
 
-def _fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
+def fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
     """Test accuracy of each fold of each repeat, repeat by repeat. The learner cuts the feature x
     midway between the two class means of its training rows.
 

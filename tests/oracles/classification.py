@@ -170,7 +170,9 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
     for pair, values in tool["pairs"].items():
         names = pair.split(" vs ")
         moved = [
-            auc_influence(tables[name])[1 - label, threshold_index(tables[name].threshold, scores[name])]
+            auc_influence(tables[name])[
+                1 - label, threshold_index(tables[name].threshold, scores[name])
+            ]
             for name in names
         ]
         cov = _covariance(label, np.array(moved))
