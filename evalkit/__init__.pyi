@@ -273,8 +273,7 @@ def interleaving(
     users prefer.
 
     `preds` is the log or the users, whichever its columns are; without input, the bundled log is
-    read. Raises ParameterError for an invalid
-    parameter and InputError for invalid input.
+    read. Raises ParameterError for an invalid parameter and InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {
