@@ -561,6 +561,7 @@ LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a long table that are not folded
 LONG = 40  # characters of a row's head: one with more has several lines
 HALF = 62  # characters of a line that fit beside a figure
+BOLD = 2  # characters by which a head is wider than its text: its bold letters and the mark to sort
 Head = Cell | str
 
 
@@ -692,9 +693,11 @@ def _html(
 
 def _least_width(columns: Sequence[Cell], rows: Sequence[Sequence[Cell]]) -> int:
     """The characters of a line of the table where every cell that may break does so."""
-    return sum(
-        max(_longest_part(cell) for cell in cells) for cells in zip(columns, *rows, strict=True)
-    )
+    width = 0
+    for head, *cells in zip(columns, *rows, strict=True):
+        widths = [_longest_part(cell) for cell in cells]
+        width += max([_longest_part(head) + BOLD, *widths])
+    return width
 
 
 def _longest_part(cell: Cell) -> int:
