@@ -100,9 +100,9 @@ def top(study: BinaryStudy) -> Html:
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
     note = texts.said("binary.top_note")
-    return by_system(
-        "Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format
-    )
+    caption = "Lift among the highest scores"
+    table = by_system(caption, study.gains, "depth", lift, note, "top {:.0%}".format)
+    return tables.folded("Lift and recall of the highest 1% to 50%", table)
 
 
 def confusion(study: BinaryStudy) -> Html:
@@ -716,6 +716,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
+    """Slope and intercept of each system's logistic recalibration, folded."""
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
     note = texts.said("binary._logistic_note")
     if certain := [name for name in study.order if study.wrong.get(name)]:
@@ -723,7 +724,8 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
             f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such "
             f"are clipped."
         )
-    return by_system(caption, rows, "part", limits("value"), note)
+    table = by_system(caption, rows, "part", limits("value"), note)
+    return tables.folded("Logistic recalibration: slope and intercept", table)
 
 
 def _part_head(part: str) -> Cell:

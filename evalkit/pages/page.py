@@ -525,7 +525,9 @@ def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each; then the slices of a
     column beside each other.
     """
-    return tables.stack([_by_segment(study), *slice_comparison.against_rest(study)])
+    beside_others = tables.stack([*slice_comparison.against_rest(study)])
+    folded = tables.folded("Each slice beside the others of its column", beside_others)
+    return tables.stack([_by_segment(study), folded])
 
 
 def _by_segment(study: Study) -> Html:
