@@ -526,7 +526,7 @@ def segments(study: Study) -> Html:
     column beside each other.
     """
     beside_others = tables.stack([*slice_comparison.against_rest(study)])
-    folded = tables.folded("Each slice beside the others of its column", beside_others)
+    folded = tables.folded("Which slices differ from the others", beside_others)
     return tables.stack([_by_segment(study), folded])
 
 
