@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/curves.py",
-        "first = np.searchsorted(c.tp, c.tp[enough[-1]])",
-        "first = np.searchsorted(c.tp, c.tp[enough[0]])",
+        "largest_tp = c.tp[precise_enough[-1]]",
+        "largest_tp = c.tp[precise_enough[0]]",
         "the smallest, not the largest, recall with a precision",
     ),
     Fault(
@@ -121,29 +121,34 @@ FAULTS = (
     ),
     Fault(
         "metrics/rankings.py",
-        "np.minimum(judged - wanted, wanted)",
-        "np.minimum(judged, wanted)",
-        "bpref counts relevant items against",
-    ),
-    Fault(
-        "metrics/rankings.py",
-        "total(first & ~np",
-        "total(~np",
-        "judged items behind the cut-off count",
-    ),
-    Fault("metrics/rankings.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
-    Fault(
-        "metrics/rankings.py",
         "_discounted(r.ideal, k, gain))",
         "_discounted(r.ideal, None, gain))",
         "NDCG@k over the ideal of the whole list",
     ),
-    Fault("catalogue/tables.py", "= importance(groups)", "= 1.0", "GAUC without weights"),
+    Fault(
+        "metrics/rankings.py",
+        "counted = np.minimum(above, total_relevant[hit.owner])",
+        "counted = np.minimum(above + 1, total_relevant[hit.owner])",
+        "bpref counts relevant items against",
+    ),
+    Fault(
+        "metrics/rankings.py",
+        "r.retrieved.total(is_first & has_judgement)",
+        "r.retrieved.total(has_judgement)",
+        "judged items behind the cut-off count",
+    ),
+    Fault("metrics/rankings.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
     Fault(
         "catalogue/tables.py",
         "seen = labels.occurs(labels.one_vs_rest(rows.confusion))",
         "seen = labels.one_vs_rest(rows.confusion).positives > 0",
         "macro leaves out classes only predicted",
+    ),
+    Fault(
+        "metrics/rankings.py",
+        "np.where(np.isnan(groups.auc), np.nan, importance(groups))",
+        "np.where(np.isnan(groups.auc), np.nan, 1.0)",
+        "GAUC without weights",
     ),
     Fault(
         "metrics/labels.py",
@@ -214,8 +219,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/intervals.py",
-        "worst * float(certain.sure.mean())",
-        "worst * float(certain.wrong.mean())",
+        "loss_if_all_wrong = worst * float(certain.sure.mean())",
+        "loss_if_all_wrong = worst * float(certain.wrong.mean())",
         "certain predictions counted by those that fail",
     ),
     Fault(
@@ -226,8 +231,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/independent.py",
-        "skew_a * var_a**1.5 / n**2 - skew_b * var_b**1.5 / m**2",
-        "skew_a * var_a**1.5 / n**2 + skew_b * var_b**1.5 / m**2",
+        "third_moment -= second_skewness",
+        "third_moment += second_skewness",
         "skewness of a difference adds up",
     ),
     Fault(
@@ -244,8 +249,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/consistency.py",
-        "float((1 + reached) / (1 + draws))",
-        "float(reached / draws)",
+        "float((1 + at_least) / (1 + draws))",
+        "float(at_least / draws)",
         "a drawn p of 0",
     ),
     Fault(
@@ -256,15 +261,15 @@ FAULTS = (
     ),
     Fault(
         "statistics/signflip.py",
-        "sums = np.abs(enumerated(differences))",
-        "sums = enumerated(differences)",
+        "excess = np.abs(enumerated(differences)) - observed",
+        "excess = enumerated(differences) - observed",
         "exact enumeration of one side",
     ),
     # Reading
     Fault(
         "reading/inputs/runs.py",
-        "counts = ~ordered.equals_previous & (grade >= 0)",
-        "counts = ~ordered.equals_previous & (grade > 0)",
+        "counts = is_first & (grade >= 0)",
+        "counts = is_first & (grade > 0)",
         "judgements of 0 are dropped",
     ),
     Fault(
@@ -317,8 +322,8 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/table.py",
-        "np.sort(order[: most - 1]), order[most - 1 :]",
-        "np.sort(order[:most]), order[most:]",
+        "np.sort(by_frequency[: most - 1])",
+        "np.sort(by_frequency[:most])",
         "one group too many",
     ),
     Fault(
@@ -329,8 +334,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/lists.py",
-        "int((span > lists.length[filled]).sum())",
-        "int((span >= lists.length[filled]).sum())",
+        "has_gap = ranks > lists.length[has_rows]",
+        "has_gap = ranks >= lists.length[has_rows]",
         "lists without a gap are counted",
     ),
     # Offline and online
@@ -342,20 +347,20 @@ FAULTS = (
     ),
     Fault(
         "offline/leakage.py",
-        "> 4 * np.sqrt(share * (1 - share) / size)",
-        "> 4 * np.sqrt(share * (1 - share))",
+        "error = np.sqrt(share * (1 - share) / size)",
+        "error = np.sqrt(share * (1 - share))",
         "odd folds: standard error of one row",
     ),
     Fault(
         "online/experiments.py",
-        "chdtrc(observed.size - 1,",
-        "chdtrc(observed.size,",
+        "freedom = observed.size - 1\n",
+        "freedom = observed.size\n",
         "sample ratio: degrees of freedom",
     ),
     Fault(
         "online/experiments.py",
-        "weight = (share * y[arm].size / size)",
-        "weight = (share * number.size / size)",
+        "weight = (share * y.size / users)",
+        "weight = (share * users.sum() * 2 / users)",
         "strata weighted by all users",
     ),
     # Studies
@@ -434,8 +439,8 @@ FAULTS = (
     ),
     Fault(
         "parameters/policy.py",
-        "if any(map(math.isnan, ends)):",
-        "if all(map(math.isnan, ends)):",
+        "if math.isnan(stated) or math.isnan(other):",
+        "if math.isnan(stated) and math.isnan(other):",
         "one undefined limit is enough to pass",
     ),
     Fault(
@@ -458,8 +463,8 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "return PASS if low > -claim.within else",
-        "return PASS if high > -claim.within else",
+        "        if low > -claim.within:\n",
+        "        if high > -claim.within:\n",
         "not worse within: the better limit decides",
     ),
     Fault(
@@ -599,8 +604,8 @@ FAULTS = (
     # Draws
     Fault(
         "metrics/draws.py",
-        "within = (freedom * np.nan_to_num(self.pooled) + total) / (freedom + 1)",
-        "within = float(np.nan_to_num(self.pooled))",
+        "within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)",
+        "within_unit = float(np.nan_to_num(self.pooled))",
         "the prior of pass@k by the pooled variance alone",
     ),
     Fault(
@@ -630,20 +635,20 @@ FAULTS = (
     # Logs of language models
     Fault(
         "reading/tables/logs.py",
-        "if len(own) < most and",
-        "if len(own) <= most and",
+        "if len(texts) < max(questions, 2) and",
+        "if len(texts) <= max(questions, 2) and",
         "a field with a value a question is a group",
     ),
     Fault(
         "reading/tables/logs.py",
-        "text if len(text) < WHOLE else name",
+        "text if len(text) < WHOLE else question",
         "text",
         "texts that a log has shortened are the same question",
     ),
     Fault(
         "reading/tables/logs.py",
-        "or len(asked) * epochs)",
-        "or len(asked))",
+        "or len(sample_ids) * epochs)",
+        "or len(sample_ids))",
         "samples to run of one epoch",
     ),
     Fault(
@@ -654,13 +659,13 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/logs.py",
-        '"high" if higher[name] else "low"',
+        '"high" if is_higher_better else "low"',
         '"high"',
         "lm-evaluation-harness: more is always better",
     ),
     Fault(
         "reading/tables/logs.py",
-        'return metric if chosen == "none" else f"{metric} {chosen}"',
+        'return metric if answer_filter == "none" else f"{metric} {answer_filter}"',
         "return metric",
         "answers of several filters are one metric",
     ),
@@ -685,8 +690,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/folds.py",
-        '{} if e.group is None else {"group": e.group.texts}',
-        "{}",
+        '        facts["group"] = e.group.texts\n',
+        "        pass\n",
         "an id may change its group between repeats",
     ),
     Fault(
@@ -697,14 +702,14 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/folds.py",
-        ".dt.total_seconds().to_numpy() / 86400)",
-        ".dt.total_seconds().to_numpy() / 3600)",
+        "return (seconds / 86400)[text.code], True",
+        "return (seconds / 3600)[text.code], True",
         "a gap of days is one of hours",
     ),
     Fault(
         "reading/inputs/folds.py",
-        "return (rows if self.place is None else self.place[rows]) + 1",
-        "return rows if self.place is None else self.place[rows]",
+        "        return index + 1\n",
+        "        return index\n",
         "rows are named by their numbers from 0",
     ),
     # Commands
@@ -716,8 +721,8 @@ FAULTS = (
     ),
     Fault(
         "commands/batch.py",
-        "sorted(names[0] ^ names[1])",
-        "sorted(names[1] - names[0])",
+        "sorted(old_names ^ new_names)",
+        "sorted(new_names - old_names)",
         "reports that only the old folder has are not told",
     ),
     Fault(
