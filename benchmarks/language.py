@@ -41,14 +41,13 @@ NESTING = (
 )
 DEEP = 5
 # Words for which a reader must look up what they stand for
-NO_NOUNS = frozenset(
-    """
+WORDS_WITHOUT_NOUN = """
     of at by own every each some more most other others several part side said told asked given
     found made held kept shown moved off apart whole one two both either then there here these
     those such alike beside between within known used taken drawn put left about it its them all
     any few many much same different
-    """.split()
-)
+"""
+NO_NOUNS = frozenset(WORDS_WITHOUT_NOUN.split())
 
 
 # What is counted, place by place ------------------------------------------------------------------

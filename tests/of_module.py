@@ -38,7 +38,7 @@ def imported_modules(path: Path) -> set[str]:
     return imported
 
 
-def tests_of(path: Path) -> list[Path]:
+def paths_to_test(path: Path) -> list[Path]:
     """The module itself, for its doctests, and the test files, in the order described above."""
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     files = sorted((ROOT / "tests").glob("test_*.py"))
@@ -50,5 +50,5 @@ def tests_of(path: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for test in tests_of(module_path(sys.argv[1])):
+    for test in paths_to_test(module_path(sys.argv[1])):
         print(test.relative_to(ROOT))

@@ -1,11 +1,11 @@
 """Which tests a change of a module should run first."""
 
 import pytest
-from of_module import ROOT, module_path, tests_of
+from of_module import ROOT, module_path, paths_to_test
 
 
 def names_of_tests(module):
-    return [path.name for path in tests_of(module_path(module))]
+    return [path.name for path in paths_to_test(module_path(module))]
 
 
 @pytest.mark.parametrize(
