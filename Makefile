@@ -13,7 +13,7 @@ ifneq ($(shell cat $(VENV)/.place 2> /dev/null),$(CURDIR))
 $(shell rm -f $(VENV)/.ok)
 endif
 
-.PHONY: report test test-spark test-page test-wheel night large release distribution docs lint lab outputs bench bench-guard trust clean
+.PHONY: report test test-of test-spark test-page test-wheel night large release distribution docs lint figures lab outputs bench bench-guard trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -28,6 +28,10 @@ test test-spark test-page test-wheel night: export OPENBLAS_NUM_THREADS = 1
 # A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page --ignore tests/spark tests evalkit
+
+# What a change of a module should run first: make test-of MODULE=metrics.counts
+test-of: $(VENV)/.ok
+	$(BIN)/python -m pytest -q $$($(BIN)/python tests/of_module.py $(MODULE))
 
 # Spark for real on this machine, in the same environment; brings a Java where there is none.
 test-spark: $(VENV)/.spark
@@ -92,6 +96,11 @@ lint: $(VENV)/.ok
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	@! git log --since=2026-11-25 --format=%s 2> /dev/null | LC_ALL=C.UTF-8 grep -E '.{73}' || { echo "subjects of commits have at most 72 characters" >&2; exit 1; }
+
+# How large the package is and how it reads; nothing fails by it.
+figures: $(VENV)/.ok
+	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python benchmarks/language.py
 
 lab: $(VENV)/.ok
 	$(BIN)/jupyter lab notebooks

@@ -34,6 +34,11 @@ class Module:
         """The syntax tree."""
         return ast.parse(self.text)
 
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
     @property
     def dotted(self) -> str:
         """The name that an import uses."""

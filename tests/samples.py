@@ -111,8 +111,8 @@ def limits(estimate) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-def outside(comparison) -> bool:
-    """Whether the interval excludes 0."""
+def excludes_0(comparison) -> bool:
+    """Whether the interval of the difference excludes 0."""
     return not comparison.difference.low <= 0 <= comparison.difference.high
 
 

@@ -14,106 +14,181 @@ from scipy.stats import binom
 from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
-from evalkit.metrics import calibration, calibration as cal
+from evalkit.metrics import calibration
 from evalkit.metrics.counts import auc, count
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
 from evalkit.statistics.consistency import band, band_of_means
 from evalkit.studies import classification, rating
 
-TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
-
-
-rows = st.lists(
+scores_and_labels = st.lists(
     st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.integers(0, 1)), min_size=1, max_size=40
-)
+).map(lambda rows: tuple(np.array(column) for column in zip(*rows, strict=True)))
+
+
+# The Brier score, its parts and isotonic probabilities --------------------------------------------
 
 
 @ANY_TIME
-@given(rows)
-def test_decomposition_adds_up_and_no_part_is_negative(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
-    c = count(score, label)
-    parts = cal.decompose(c)
+@given(scores_and_labels)
+def test_the_brier_score_equals_scikit_learn(data):
+    score, label = data
+    expected = metrics.brier_score_loss(label, score, labels=[0, 1])
+    assert calibration.brier(count(score, label)) == pytest.approx(expected, abs=1e-12)
+
+
+@ANY_TIME
+@given(scores_and_labels)
+def test_the_parts_of_the_brier_score_add_up_to_it(data):
+    counts = count(*data)
+    parts = calibration.decompose(counts)
     total = parts.miscalibration - parts.discrimination + parts.uncertainty
-    assert total == pytest.approx(cal.brier(c), abs=1e-9)
+    assert total == pytest.approx(calibration.brier(counts), abs=1e-9)
+
+
+@ANY_TIME
+@given(scores_and_labels)
+def test_no_part_of_the_brier_score_is_negative(data):
+    parts = calibration.decompose(count(*data))
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= -1e-9
 
 
 @ANY_TIME
-@given(rows)
-def test_losses_and_isotonic_probabilities_equal_scikit_learn(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
-    c = count(score, label)
-    assert cal.brier(c) == pytest.approx(
-        metrics.brier_score_loss(label, score, labels=[0, 1]), abs=1e-12
-    )
-    fitted = IsotonicRegression().fit(score, label).predict(c.threshold)
-    np.testing.assert_allclose(cal.recalibrate(c).threshold, fitted, atol=1e-9)
-    assert cal.clipped(c) == np.isin(score, [0, 1]).sum()
+@given(scores_and_labels)
+def test_recalibrated_scores_equal_scikit_learns_isotonic_regression(data):
+    score, label = data
+    counts = count(score, label)
+    expected = IsotonicRegression().fit(score, label).predict(counts.threshold)
+    np.testing.assert_allclose(calibration.recalibrate(counts).threshold, expected, atol=1e-9)
+
+
+def test_recalibration_keeps_the_order_of_scores():
+    counts = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 1], [0, 0, 1, 0, 1, 1, 0, 1])
+    assert (np.diff(calibration.recalibrate(counts).threshold) <= 0).all()
+
+
+def test_recalibration_keeps_the_auc():
+    """The table keeps a row for each score, although pooled scores get the same probability."""
+    counts = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 1], [0, 0, 1, 0, 1, 1, 0, 1])
+    assert auc(calibration.recalibrate(counts)) == auc(counts)
+
+
+def test_rows_of_one_score_have_a_single_point_as_isotonic_curve():
+    x, y = calibration.isotonic_curve(count([0.4, 0.4], [0, 1]))
+    assert (x.tolist(), y.tolist()) == ([0.4], [0.5])
 
 
 @ANY_TIME
-@given(rows, st.integers(1, 12))
-def test_bins_hold_every_row(data, bins):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
-    c = count(score, label)
-    for kind in (cal.bins_uniform, cal.bins_quantile):
-        b = kind(c, bins)
-        assert (b.rows.sum(), b.positives.sum()) == (len(score), label.sum())
-        assert len(b.rows) <= bins
-        assert 0 <= cal.ece(b) <= b.gap.max() + 1e-12 <= 1 + 1e-9
+@given(scores_and_labels)
+def test_scores_of_exactly_0_or_1_are_counted_as_clipped(data):
+    score, label = data
+    assert calibration.clipped(count(score, label)) == np.isin(score, [0, 1]).sum()
 
 
-@pytest.mark.parametrize("bins", [5, 7, 10, 15, 25])
-def test_a_score_that_equals_a_border_lies_in_the_bin_above(bins):
-    border = [float(Fraction(k, bins)) for k in range(bins + 1)]
-    np.testing.assert_array_equal(
-        cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2]
-    )
+@pytest.mark.parametrize(
+    "metric",
+    [calibration.brier, calibration.mean_score, calibration.brier_skill, calibration.ece_10],
+)
+def test_metrics_of_probabilities_are_undefined_without_rows(metric):
+    assert np.isnan(metric(count([], [])))
 
 
-def test_ece_less_its_bias_equals_the_reference_code():
-    """normal_debiased_ce(data, power=1, resamples=400_000) of uncertainty-calibration 0.1.4:
-    0.032908 of 0.051073.
-    """
+def test_the_parts_of_the_brier_score_are_undefined_without_rows():
+    assert np.isnan(calibration.decompose(count([], [])).miscalibration)
+
+
+def test_the_brier_skill_is_undefined_where_all_labels_are_equal():
+    """The base rate as forecast then has a Brier score of 0, which nothing can be a share of."""
+    assert np.isnan(calibration.brier_skill(count([0.2, 0.3], [1, 1])))
+
+
+# Expected calibration error -----------------------------------------------------------------------
+
+
+@ANY_TIME
+@given(scores_and_labels, st.integers(1, 12))
+@pytest.mark.parametrize("make_bins", [calibration.bins_uniform, calibration.bins_quantile])
+def test_bins_hold_every_row(make_bins, data, n_bins):
+    score, label = data
+    bins = make_bins(count(score, label), n_bins)
+    assert len(bins.rows) <= n_bins
+    assert bins.rows.sum() == len(score)
+    assert bins.positives.sum() == label.sum()
+
+
+@ANY_TIME
+@given(scores_and_labels, st.integers(1, 12))
+@pytest.mark.parametrize("make_bins", [calibration.bins_uniform, calibration.bins_quantile])
+def test_the_ece_lies_between_0_and_the_largest_gap_of_a_bin(make_bins, data, n_bins):
+    bins = make_bins(count(*data), n_bins)
+    assert 0 <= calibration.ece(bins) <= bins.gap.max() + 1e-12
+
+
+@pytest.mark.parametrize("n_bins", [5, 7, 10, 15, 25])
+def test_a_score_that_equals_a_border_lies_in_the_bin_above(n_bins):
+    """0 and every border but 1 begin a bin; 1 lies in the last bin, with the border below it."""
+    borders = [float(Fraction(k, n_bins)) for k in range(n_bins + 1)]
+    bins = calibration.bins_uniform(count(borders, np.ones(n_bins + 1)), n_bins)
+    assert bins.rows.tolist() == [1] * (n_bins - 1) + [2]
+
+
+def test_the_ece_is_undefined_without_rows():
+    assert np.isnan(calibration.ece(calibration.bins_quantile(count([], []))))
+
+
+@pytest.fixture(scope="module")
+def bins_of_sharp_scores():
+    """Ten bins of 400 scores that are too sharp: their logits are 1.5 times the true ones."""
     rng = np.random.default_rng(11)
-    x = rng.normal(0, 1.5, 400)
-    label = (rng.random(400) < 1 / (1 + np.exp(-x))).astype(int)
-    score = 1 / (1 + np.exp(-1.5 * x))
-    b = cal.bins_uniform(count(score, label))
-    assert cal.ece(b) == pytest.approx(0.05107319198153848, abs=1e-12)
-    assert cal.ece_debiased(b) == pytest.approx(0.032908, abs=3e-5)
-    share = b.positives / b.rows
-    drawn = rng.normal(share, np.sqrt(share * (1 - share) / b.rows), (200_000, len(b.rows)))
-    by_draws = 2 * cal.ece(b) - (np.abs(drawn - b.score / b.rows) @ b.rows / 400).mean()
-    assert cal.ece_debiased(b) == pytest.approx(by_draws, abs=1e-4)
+    true_logit = rng.normal(0, 1.5, 400)
+    label = (rng.random(400) < 1 / (1 + np.exp(-true_logit))).astype(int)
+    return calibration.bins_uniform(count(1 / (1 + np.exp(-1.5 * true_logit)), label))
 
 
-def test_recalibration_keeps_the_table_and_its_order():
-    c = cal.recalibrate(TEN)
-    assert (np.diff(c.threshold) <= 0).all()
-    assert auc(c) == auc(TEN)  # the table keeps its rows; probabilities that are pooled repeat
+def test_the_debiased_ece_equals_uncertainty_calibration(bins_of_sharp_scores):
+    """normal_debiased_ce(data, power=1, resamples=400_000) of uncertainty-calibration 0.1.4, whose
+    own draws leave an error of 3e-5.
+    """
+    assert calibration.ece(bins_of_sharp_scores) == pytest.approx(0.05107319198153848, abs=1e-12)
+    assert calibration.ece_debiased(bins_of_sharp_scores) == pytest.approx(0.032908, abs=3e-5)
 
 
-def test_no_rows_are_undefined():
-    nothing = count([], [])
-    assert np.isnan(
-        [metric(nothing) for metric in (cal.brier, cal.mean_score, cal.brier_skill, cal.ece_10)]
-    ).all()
-    assert np.isnan(cal.ece(cal.bins_quantile(nothing)))
-    assert np.isnan(cal.decompose(nothing).miscalibration)
-    assert np.isnan(cal.brier_skill(count([0.2, 0.3], [1, 1])))
+def test_the_debiased_ece_is_the_ece_less_the_bias_of_draws(bins_of_sharp_scores):
+    """The bias is the mean ECE of normal draws about the shares of positives, less the ECE."""
+    bins = bins_of_sharp_scores
+    share = bins.positives / bins.rows
+    error = np.sqrt(share * (1 - share) / bins.rows)
+    drawn_shares = np.random.default_rng(12).normal(share, error, (200_000, len(share)))
+    drawn_gaps = np.abs(drawn_shares - bins.score / bins.rows)
+    drawn_ece = (drawn_gaps @ bins.rows / bins.rows.sum()).mean()
+    bias = drawn_ece - calibration.ece(bins)
+    expected = calibration.ece(bins) - bias
+    assert calibration.ece_debiased(bins) == pytest.approx(expected, abs=1e-4)
 
 
-def test_labels_as_far_from_the_scores_as_the_data_on_the_other_side_count_as_as_far():
-    # 5 of 47 are as far from 6 as 7 of 47, but for rounding
-    c = count([6 / 47], positive=[7], negative=[40])
-    p = consistency.perfect(
-        c, lambda c: cal.ece(cal.bins_uniform(c)), rng=np.random.default_rng(1), draws=20_000
-    ).p
+def ece_in_uniform_bins(counts):
+    return calibration.ece(calibration.bins_uniform(counts))
+
+
+def test_draws_as_far_off_on_the_other_side_count_as_equally_far():
+    """7 of 47 rows are positive where 6 are expected. 5 are as far from 6, but for rounding: only
+    draws of exactly 6 are nearer.
+    """
+    counts = count([6 / 47], positive=[7], negative=[40])
+    rng = np.random.default_rng(1)
+    p = consistency.perfect(counts, ece_in_uniform_bins, rng=rng, draws=20_000).p
     assert p == pytest.approx(1 - binom.pmf(6, 47, 6 / 47), abs=0.015)
 
+
+def test_the_data_count_among_the_draws_of_a_p_value():
+    """Scores of 0.1 of rows that are all positive: none of 99 draws is as far off, so p = 1/100."""
+    counts = count(np.full(40, 0.1), np.ones(40, int))
+    rng = np.random.default_rng(1)
+    p = consistency.perfect(counts, ece_in_uniform_bins, rng=rng, draws=99).p
+    assert p == pytest.approx(1 / 100)
+
+
+# Slope and intercept of the logistic recalibration ------------------------------------------------
 
 ORACLES = Path(__file__).parent / "oracles"
 RNG = np.random.default_rng(11)
@@ -121,90 +196,144 @@ SCORE = RNG.beta(1, 3, 800).round(3)
 LABEL = (RNG.random(800) < SCORE**1.2).astype(int)
 
 
-def test_one_score_is_a_point():
-    x, y = calibration.isotonic_curve(count([0.4, 0.4], [0, 1]))
-    assert (x.tolist(), y.tolist()) == ([0.4], [0.5])
-
-
-def test_slope_of_two_scores_is_the_ratio_of_logits():
-    c = count([0.3, 0.6], positive=[20, 50], negative=[80, 50])
-    expected = (np.log(50 / 50) - np.log(20 / 80)) / (np.log(0.6 / 0.4) - np.log(0.3 / 0.7))
-    assert calibration.slope(c) == pytest.approx(expected, abs=1e-10)
-
-
 def logits(score):
     return np.log(score) - np.log1p(-score)
 
 
-def test_the_variance_of_the_slope_is_the_sandwich_of_rows():
+def fit_logistic(columns, label, offset=0.0):
+    """The coefficients of a logistic regression of labels on columns, by Newton's method."""
+    coefficients = np.zeros(columns.shape[1])
+    for _ in range(60):
+        probability = 1 / (1 + np.exp(-(columns @ coefficients + offset)))
+        weighted = columns * (probability * (1 - probability))[:, None]
+        gradient = columns.T @ (label - probability)
+        coefficients = coefficients + np.linalg.solve(columns.T @ weighted, gradient)
+    return coefficients
+
+
+def test_slope_of_two_scores_is_the_ratio_of_differences_of_logits():
+    counts = count([0.3, 0.6], positive=[20, 50], negative=[80, 50])
+    observed = np.log(50 / 50) - np.log(20 / 80)
+    forecast = np.log(0.6 / 0.4) - np.log(0.3 / 0.7)
+    assert calibration.slope(counts) == pytest.approx(observed / forecast, abs=1e-10)
+
+
+def test_the_variance_of_the_slope_is_that_of_the_sandwich_estimator():
     use = (SCORE > 0) & (SCORE < 1)
-    columns = np.column_stack([np.ones(use.sum()), logits(SCORE[use])])
     label = LABEL[use]
-    c = count(SCORE[use], label)
-    coefficients = reweighted(columns, label, 0.0)
-    chance = 1 / (1 + np.exp(-columns @ coefficients))
-    bread = np.linalg.inv((columns.T * chance * (1 - chance)) @ columns)
-    sandwich = bread @ ((columns.T * (label - chance) ** 2) @ columns) @ bread
-    slope = calibration.slope(c)
-    moved = calibration.slope_influence(c)
-    assert slope == pytest.approx(coefficients[1], abs=1e-9)
-    variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
+    columns = np.column_stack([np.ones(use.sum()), logits(SCORE[use])])
+    probability = 1 / (1 + np.exp(-columns @ fit_logistic(columns, label)))
+    bread = np.linalg.inv((columns.T * probability * (1 - probability)) @ columns)
+    meat = (columns.T * (label - probability) ** 2) @ columns
+    sandwich = bread @ meat @ bread
+    counts = count(SCORE[use], label)
+    of_positives, of_negatives = calibration.slope_influence(counts)
+    variance = counts.positive @ of_positives**2 + counts.negative @ of_negatives**2
     assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["logistic", "gbm", "forest", "tree_depth3"])
-def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
-    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares,
-    row by row.
-    """
-    frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
-    score = frame["y_score"].to_numpy()
-    label = frame["y_true"].to_numpy()
-    x = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON))
-    c = count(score, label)
-    assert calibration.slope(c) == pytest.approx(
-        reweighted(np.column_stack([np.ones_like(x), x]), label, 0.0)[1], abs=1e-10
-    )
-    assert calibration.intercept(c) == pytest.approx(
-        reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10
-    )
+@pytest.fixture(scope="module", params=["logistic", "gbm", "forest", "tree_depth3"])
+def cancer_rows(request):
+    """Labels and scores of a real model; many scores are exactly 0 or 1, and so are clipped."""
+    frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @request.param")
+    return frame["y_true"].to_numpy(), frame["y_score"].to_numpy()
 
 
-def reweighted(columns, label, offset):
-    """The coefficients of a logistic regression."""
-    b = np.zeros(columns.shape[1])
-    for _ in range(60):
-        chance = 1 / (1 + np.exp(-(columns @ b + offset)))
-        weighted = columns * (chance * (1 - chance))[:, None]
-        b = b + np.linalg.solve(columns.T @ weighted, columns.T @ (label - chance))
-    return b
+def clipped_logits(score):
+    return logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON))
+
+
+def test_the_slope_is_the_coefficient_of_a_logistic_regression_on_logits(cancer_rows):
+    label, score = cancer_rows
+    columns = np.column_stack([np.ones(len(score)), clipped_logits(score)])
+    _, expected = fit_logistic(columns, label)
+    assert calibration.slope(count(score, label)) == pytest.approx(expected, abs=1e-10)
+
+
+def test_the_intercept_is_that_of_a_logistic_regression_with_slope_1(cancer_rows):
+    label, score = cancer_rows
+    (expected,) = fit_logistic(np.ones((len(score), 1)), label, offset=clipped_logits(score))
+    assert calibration.intercept(count(score, label)) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
 def test_classes_that_a_threshold_separates_have_no_slope(labels):
-    c = count([0.1, 0.2, 0.7, 0.9], labels)
-    assert np.isnan(calibration.slope(c))
-    assert np.isnan(calibration.slope_influence(c)).all()
+    counts = count([0.1, 0.2, 0.7, 0.9], labels)
+    assert np.isnan(calibration.slope(counts))
+    assert np.isnan(calibration.slope_influence(counts)).all()
 
 
-def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
-    c = count([1e-300, 2e-300, 3e-300], positive=[1, 1, 3], negative=[2, 3, 1])
-    assert np.isnan(calibration.slope(c))
-    assert calibration.intercept(c) == pytest.approx(
-        logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6
-    )
+SCORES_BELOW_EPSILON = count([1e-300, 2e-300, 3e-300], positive=[1, 1, 3], negative=[2, 3, 1])
 
 
-def test_the_band_of_scores_far_apart_is_binomial():
-    from scipy.stats import binom
+def test_scores_that_are_all_clipped_have_no_slope():
+    assert np.isnan(calibration.slope(SCORES_BELOW_EPSILON))
 
+
+def test_scores_that_are_all_clipped_have_the_intercept_from_epsilon():
+    """5 of the 11 rows are positive, and every score counts as epsilon."""
+    expected = logits(5 / 11) - logits(calibration.EPSILON)
+    assert calibration.intercept(SCORES_BELOW_EPSILON) == pytest.approx(expected, abs=1e-6)
+
+
+# Bands of consistency -----------------------------------------------------------------------------
+
+
+def test_the_band_of_scores_far_apart_has_binomial_quantiles():
+    """Labels of 400 rows a score do not overlap, so nothing is pooled."""
     rows = 400
     scores = np.array([0.1, 0.5, 0.9])
-    c = count(scores, positive=[40, 200, 360], negative=[360, 200, 40])
-    x, low, high = band(c, rng=np.random.default_rng(2), draws=4000, level=0.9)
-    np.testing.assert_array_equal(x, scores)
+    counts = count(scores, positive=[40, 200, 360], negative=[360, 200, 40])
+    _, low, high = band(counts, rng=np.random.default_rng(2), draws=4000, level=0.9)
     np.testing.assert_allclose(low, binom.ppf(0.05, rows, scores) / rows, atol=2 / rows)
     np.testing.assert_allclose(high, binom.ppf(0.95, rows, scores) / rows, atol=2 / rows)
+
+
+def test_the_band_stands_at_the_scores():
+    scores = [0.1, 0.5, 0.9]
+    counts = count(scores, positive=[4, 20, 36], negative=[36, 20, 4])
+    assert band(counts, rng=np.random.default_rng(2), draws=10, level=0.9)[0].tolist() == scores
+
+
+def test_the_pointwise_band_of_right_forecasts_covers_about_its_level():
+    """Of right forecasts, at three of their quantiles. 120 samples leave the coverage of 90 % a
+    standard error of 2.7 points.
+    """
+    rng = np.random.default_rng(3)
+    covered = []
+    for _ in range(120):
+        forecast = rng.gamma(2, 2, 300)
+        rows = Rows(rng.gamma(1.0, forecast), forecast)
+        means = calibration.means(rows)
+        x, low, high = band_of_means(rows, means, rng=rng, draws=100, level=0.9)
+        at = np.quantile(forecast, [0.2, 0.5, 0.8])
+        fitted = np.interp(at, means.forecast, calibration.isotonic(means))
+        covered.append((np.interp(at, x, low) <= fitted) & (fitted <= np.interp(at, x, high)))
+    assert np.all(np.mean(covered, axis=0) > 0.83), np.mean(covered, axis=0)
+    assert np.mean(covered) < 0.96
+
+
+def mean_width_of_band(forecast, actual, unit):
+    rows = Rows(actual, forecast, unit=unit)
+    _, low, high = band_of_means(
+        rows, calibration.means(rows), rng=np.random.default_rng(5), draws=200, level=0.9
+    )
+    return np.mean(high - low)
+
+
+def test_rows_of_units_that_err_alike_widen_the_band():
+    """The eight rows of a unit have the same error, so that 800 rows tell as little as 100: a
+    band √8 = 2.8 times as wide, of which the isotonic fit leaves at least 1.7.
+    """
+    rng = np.random.default_rng(4)
+    forecast = np.repeat(rng.gamma(2, 2, 100), 8) + rng.normal(0, 0.01, 800)
+    actual = forecast + np.repeat(rng.normal(0, 1, 100), 8)
+    by_row = mean_width_of_band(forecast, actual, unit=None)
+    by_unit = mean_width_of_band(forecast, actual, unit=np.arange(800) // 8)
+    assert by_unit > 1.7 * by_row
+
+
+# On the page --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -214,23 +343,36 @@ def study():
     )
 
 
-def test_the_picture_agrees_with_the_table(study):
+@pytest.mark.parametrize("system", ["a", "b"])
+def test_the_table_of_calibration_has_the_miscalibration_of_each_system(study, system):
     parts = study.calibration.set_index(["system", "part"])["value"]
-    words = study.plot.calibration.alt
-    for name in ("a", "b"):
-        miscalibration = calibration.decompose(study.table(name)).miscalibration
-        assert parts[name, "miscalibration"] == pytest.approx(miscalibration, abs=1e-12)
-        assert f"slope {parts[name, 'slope']:.2f}" in words
+    expected = calibration.decompose(study.table(system)).miscalibration
+    assert parts[system, "miscalibration"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_rows_in_units_have_no_band_and_a_slope_with_limits():
-    unit = np.arange(800) // 4
-    study = classification.read(
-        {"label": LABEL, "score": SCORE, "user": unit}, unit="user", metrics="brier"
-    )
-    assert study.isotonic.bands is None
-    row = study.calibration.set_index("part").loc["slope"]
-    assert row["low"] < row["value"] < row["high"]
+@pytest.mark.parametrize("system", ["a", "b"])
+def test_the_description_of_the_picture_has_the_slope_of_the_table(study, system):
+    parts = study.calibration.set_index(["system", "part"])["value"]
+    assert f"slope {parts[system, 'slope']:.2f}" in study.plot.calibration.alt
+
+
+@pytest.fixture(scope="module")
+def study_of_users():
+    """800 rows of 200 users."""
+    preds = {"label": LABEL, "score": SCORE, "user": np.arange(800) // 4}
+    return classification.read(preds, unit="user", metrics="brier")
+
+
+def test_rows_in_units_have_no_band(study_of_users):
+    assert study_of_users.isotonic.bands is None
+
+
+def test_rows_in_units_have_a_slope_with_limits(study_of_users):
+    slope = study_of_users.calibration.set_index("part").loc["slope"]
+    assert slope["low"] < slope["value"] < slope["high"]
+
+
+# Against model-diagnostics ------------------------------------------------------------------------
 
 
 CASES = expected("corp")["cases"]
@@ -242,92 +384,66 @@ def rows_of(case):
     return Rows(columns["actual"], columns["forecast"], weight=columns.get("weight"))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
-    case = CASES[name]
-    rows = rows_of(CASES[name])
-    table = calibration.means(rows)
-    np.testing.assert_allclose(
-        calibration.isotonic(table)[table.index], case["isotonic"], atol=1e-10
-    )
-    curve = np.interp(rows.scores, *calibration.means_curve(table))
-    np.testing.assert_allclose(curve, case["isotonic"], atol=1e-10)
-    of_case = case["parts"]
-    uncertainty = float(
-        np.average(
-            (rows.actual - np.average(rows.actual, weights=rows.weight)) ** 2, weights=rows.weight
-        )
-    )
-    parts = calibration.decomposed(table, uncertainty)
-    expected = of_case.get("brier") or of_case["squared_error"]
+def assert_equal_parts(found, expected):
     for part in PARTS:
-        assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
-    score = parts.miscalibration - parts.discrimination + parts.uncertainty
-    assert score == pytest.approx(expected["score"], abs=1e-10)
+        assert getattr(found, part) == pytest.approx(expected[part], abs=1e-10)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_isotonic_means_equal_model_diagnostics(name):
+    means = calibration.means(rows_of(CASES[name]))
+    by_row = calibration.isotonic(means)[means.index]
+    np.testing.assert_allclose(by_row, CASES[name]["isotonic"], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_curve_of_isotonic_means_meets_each_row(name):
+    rows = rows_of(CASES[name])
+    x, y = calibration.means_curve(calibration.means(rows))
+    at_rows = np.interp(rows.scores, x, y)
+    np.testing.assert_allclose(at_rows, CASES[name]["isotonic"], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_parts_of_the_squared_error_equal_model_diagnostics(name):
+    rows = rows_of(CASES[name])
+    mean = np.average(rows.actual, weights=rows.weight)
+    uncertainty = float(np.average((rows.actual - mean) ** 2, weights=rows.weight))
+    parts = calibration.decomposed(calibration.means(rows), uncertainty)
+    by_score = CASES[name]["parts"]
+    expected = by_score.get("brier") or by_score["squared_error"]
+    assert_equal_parts(parts, expected)
+    total = parts.miscalibration - parts.discrimination + parts.uncertainty
+    assert total == pytest.approx(expected["score"], abs=1e-10)
+
+
+def counts_of(rows):
+    """The weights of positive and of negative rows at each score."""
+    return count(rows.scores, rows.weights * rows.actual, rows.weights * (1 - rows.actual))
 
 
 @pytest.mark.parametrize("name", ["probabilities", "weighted_probabilities"])
-def test_the_brier_score_equals_model_diagnostics(name):
+def test_the_parts_of_the_brier_score_equal_model_diagnostics(name):
+    parts = calibration.decompose(counts_of(rows_of(CASES[name])))
+    assert_equal_parts(parts, CASES[name]["parts"]["brier"])
+
+
+@pytest.mark.parametrize("name", ["probabilities", "weighted_probabilities"])
+def test_the_isotonic_curve_of_counts_equals_model_diagnostics(name):
     rows = rows_of(CASES[name])
-    expected = CASES[name]["parts"]["brier"]
-    weight = rows.weights
-    c = count(rows.scores, weight * rows.actual, weight * (1 - rows.actual))
-    parts = calibration.decompose(c)
-    for part in PARTS:
-        assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
-    x, y = calibration.isotonic_curve(c)
-    np.testing.assert_allclose(np.interp(rows.scores, x, y), CASES[name]["isotonic"], atol=1e-10)
+    x, y = calibration.isotonic_curve(counts_of(rows))
+    at_rows = np.interp(rows.scores, x, y)
+    np.testing.assert_allclose(at_rows, CASES[name]["isotonic"], atol=1e-10)
 
 
-def test_the_band_holds_curves_of_right_forecasts():
-    rng = np.random.default_rng(3)
-    inside = []
-    for _ in range(120):
-        forecast = rng.gamma(2, 2, 300)
-        rows = Rows(rng.gamma(1.0, forecast), forecast)
-        table = calibration.means(rows)
-        x, low, high = band_of_means(rows, table, rng=rng, draws=100, level=0.9)
-        at = np.quantile(forecast, [0.2, 0.5, 0.8])
-        fitted = np.interp(at, table.forecast, calibration.isotonic(table))
-        inside.append((np.interp(at, x, low) <= fitted) & (fitted <= np.interp(at, x, high)))
-    assert np.all(np.mean(inside, axis=0) > 0.83), np.mean(inside, axis=0)
-    assert np.mean(inside) < 0.96
-
-
-def test_rows_of_one_unit_widen_the_band():
-    rng = np.random.default_rng(4)
-    forecast = np.repeat(rng.gamma(2, 2, 100), 8) + rng.normal(0, 0.01, 800)
-    actual = forecast + np.repeat(rng.normal(0, 1, 100), 8)
-    widths = []
-    for unit in (None, np.arange(800) // 8):
-        rows = Rows(actual, forecast, unit=unit)
-        options = {"rng": np.random.default_rng(5), "draws": 200, "level": 0.9}
-        _, low, high = band_of_means(rows, calibration.means(rows), **options)
-        widths.append(np.mean(high - low))
-    assert widths[1] > 1.7 * widths[0]
-
-
-def test_whole_weights_repeat_rows():
+def test_a_whole_weight_counts_as_that_many_rows_of_forecasts():
     case = CASES["weighted_forecasts"]
-    rows = rows_of(CASES["weighted_forecasts"])
-    times = np.array(case["rows"]["weight"], int)
+    rows = rows_of(case)
+    weight = np.array(case["rows"]["weight"], int)
     repeated = rating.read(
-        y_true=np.repeat(rows.actual, times), y_pred=np.repeat(rows.scores, times), metrics="mae"
+        y_true=np.repeat(rows.actual, weight), y_pred=np.repeat(rows.scores, weight), metrics="mae"
     )
     weighted = rating.read(
-        y_true=rows.actual, y_pred=rows.scores, sample_weight=times, metrics="mae"
+        y_true=rows.actual, y_pred=rows.scores, sample_weight=weight, metrics="mae"
     )
-    numbers = [study.parts.drop(columns="system").to_numpy(float) for study in (repeated, weighted)]
-    np.testing.assert_allclose(*numbers, atol=1e-12)
-
-
-def test_what_no_draw_reaches_counts_among_the_draws():
-    """Scores of 0.1 of rows that are all positive: none of 99 draws is as far off."""
-    certain = count(np.full(40, 0.1), np.ones(40, int))
-    found = consistency.perfect(
-        certain,
-        lambda c: calibration.ece(calibration.bins_uniform(c)),
-        rng=np.random.default_rng(1),
-        draws=99,
-    )
-    assert found.p == pytest.approx(1 / 100)
+    pd.testing.assert_frame_equal(repeated.parts, weighted.parts, rtol=0, atol=1e-12)

@@ -1,22 +1,35 @@
-"""Counts, also by group: worked examples, scikit-learn on real data, and what order and weights may
-not change.
+"""Counts of positives and negatives at each score: worked examples, scikit-learn on random rows,
+and what the order and the weights of rows must not change.
 """
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from samples import ANY_TIME, examples, printed
 from sklearn import metrics
 
 from evalkit.catalogue.lookup import find_metric
-from evalkit.metrics import counts as k
-from evalkit.metrics.counts import auc, auc_by_group, count, twice_u
+from evalkit.metrics.counts import (
+    STEP,
+    Counts,
+    auc,
+    auc_by_group,
+    average_precision,
+    balanced_accuracy,
+    base_rate,
+    count,
+    false_positive_rate,
+    ks,
+    majority,
+    mcc,
+    precision,
+    recall,
+    twice_u,
+)
 
-TIES = ([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
 
-
-def rows(size=40):
-    """Rows with many ties, both zeros, and scores of every sign and size."""
+def scores_and_labels(size=40):
+    """Strategy: scores, with many ties, both zeros and every size, and the 0/1 label of each."""
     score = st.sampled_from(
         [-1e300, -2.5, -0.0, 0.0, 1e-310, 0.25, 0.5, 1.0, 3.0, 1e5]
     ) | st.floats(-5, 5)
@@ -25,7 +38,7 @@ def rows(size=40):
     )
 
 
-def same(a: k.Counts, b: k.Counts) -> None:
+def assert_equal_counts(a: Counts, b: Counts) -> None:
     for name in ("threshold", "tp", "fp", "positives", "negatives"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
@@ -33,144 +46,194 @@ def same(a: k.Counts, b: k.Counts) -> None:
 # Worked by hand -----------------------------------------------------------------------------------
 
 
-NONE = ([0.1], [1], [99])
-EVERY = ([0.9], [95], [5])
 EXAMPLES = examples("counts")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_decisions_by_hand(name):
-    said = EXAMPLES[name]
-    at = k.count(said["score"], said["positive"], said["negative"])
-    for metric, text in said["printed"].items():
-        assert find_metric(metric, "counts").value_at(at, 0.5) == printed(text)
+def test_metrics_of_decisions_at_one_half_equal_worked_examples(name):
+    example = EXAMPLES[name]
+    counts = count(example["score"], example["positive"], example["negative"])
+    for metric, text in example["printed"].items():
+        assert find_metric(metric, "counts").value_at(counts, 0.5) == printed(text)
 
 
 @pytest.mark.parametrize("label", [[0, 0, 0], [1, 1, 1], []])
-def test_one_class_only_and_no_rows_are_undefined(label):
-    c = k.count([0.1, 0.2, 0.2][: len(label)], label)
-    assert np.isnan([k.auc(c), k.ks(c)]).all()
-    assert np.isnan(k.mcc(c)).all()
-    assert np.isnan(k.balanced_accuracy(c)).all()
-    assert np.isnan(k.average_precision(c)) == (sum(label) == 0)
-    assert np.isnan([k.base_rate(c), k.majority(c)]).all() == (not label)
-    assert (c.total, k.majority(k.count([0.1], [1], [99]))) == (len(label), 0.99)
+@pytest.mark.parametrize("metric", [auc, ks, mcc, balanced_accuracy])
+def test_metrics_that_need_both_classes_are_undefined_without_one(metric, label):
+    score = np.arange(len(label)) / 10
+    assert np.isnan(metric(count(score, label))).all()
+
+
+def test_average_precision_is_undefined_without_positives():
+    assert np.isnan(average_precision(count([0.1, 0.2], [0, 0])))
+    assert average_precision(count([0.1, 0.2], [1, 1])) == 1
+
+
+@pytest.mark.parametrize("metric", [base_rate, majority])
+def test_shares_of_all_rows_are_undefined_without_rows(metric):
+    assert np.isnan(metric(count([], [])))
+
+
+def test_majority_is_the_share_of_the_larger_class():
+    assert majority(count([0.1], positive=[1], negative=[99])) == 0.99
 
 
 # Against scikit-learn -----------------------------------------------------------------------------
 
 
 @ANY_TIME
-@given(rows())
-def test_equals_scikit_learn_on_any_rows(data):
-
+@given(scores_and_labels())
+def test_metrics_of_the_order_equal_scikit_learn(data):
     score, label = data
-    c = k.count(score, label)
-    if 0 < label.sum() < len(label):
-        assert k.auc(c) == pytest.approx(metrics.roc_auc_score(label, score), abs=1e-12)
-        assert k.average_precision(c) == pytest.approx(
-            metrics.average_precision_score(label, score), abs=1e-12
-        )
-        fpr, tpr, _ = metrics.roc_curve(label, score)
-        assert k.ks(c) == pytest.approx(np.abs(tpr - fpr).max(), abs=1e-12)
+    assume(0 < label.sum() < len(label))  # scikit-learn needs both classes
+    counts = count(score, label)
+    fpr, tpr, _ = metrics.roc_curve(label, score)
+    expected = [
+        metrics.roc_auc_score(label, score),
+        metrics.average_precision_score(label, score),
+        np.abs(tpr - fpr).max(),
+    ]
+    found = [auc(counts), average_precision(counts), ks(counts)]
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
-# What may not change it ---------------------------------------------------------------------------
+# What must not change them ------------------------------------------------------------------------
 
 
 @ANY_TIME
-@given(rows(), st.randoms())
-def test_order_of_rows(data, random):
-    order = np.array(random.sample(range(len(data[0])), len(data[0])))
-    same(k.count(*data), k.count(data[0][order], data[1][order]))
+@given(scores_and_labels(), st.randoms())
+def test_the_order_of_rows_changes_nothing(data, random):
+    score, label = data
+    order = np.array(random.sample(range(len(score)), len(score)))
+    assert_equal_counts(count(score, label), count(score[order], label[order]))
 
 
 @ANY_TIME
-@given(rows(), st.data())
-def test_weights_are_repetition(data, draw):
+@given(scores_and_labels(), st.data())
+def test_a_whole_weight_counts_as_that_many_rows(data, draw):
     score, label = data
-    times = np.array(
-        draw.draw(st.lists(st.integers(0, 3), min_size=len(score), max_size=len(score)))
-    )
-    same(
-        k.count(np.repeat(score, times), np.repeat(label, times)),
-        k.count(score, label * times, (1 - label) * times),
-    )
+    weights = st.lists(st.integers(0, 3), min_size=len(score), max_size=len(score))
+    weight = np.array(draw.draw(weights))
+    repeated = count(np.repeat(score, weight), np.repeat(label, weight))
+    weighted = count(score, positive=label * weight, negative=(1 - label) * weight)
+    assert_equal_counts(repeated, weighted)
 
 
 @ANY_TIME
-@given(rows())
-def test_monotone_transform_and_reversal(data):
+@given(scores_and_labels())
+def test_scores_count_by_their_order_alone(data):
     score, label = data
-    c = k.count(score, label)
-    _, rank = np.unique(score + 0.0, return_inverse=True)
-    for other in (k.count(rank - 3.0, label), k.count(2.0 ** rank.clip(max=900), label)):
-        np.testing.assert_array_equal(c.tp, other.tp)
-    reverse = k.count(-score, 1 - label)
-    np.testing.assert_equal(k.auc(reverse), k.auc(c))
-    np.testing.assert_allclose(k.auc(k.count(-score, label)), 1 - k.auc(c), atol=1e-12)
+    _, rank = np.unique(score + 0.0, return_inverse=True)  # + 0.0: -0.0 and 0.0 are one score
+    found = count(score, label).tp
+    np.testing.assert_array_equal(found, count(rank - 3.0, label).tp)
+    np.testing.assert_array_equal(found, count(2.0**rank, label).tp)
 
 
 @ANY_TIME
-@given(rows())
-def test_metrics_stay_in_range_and_the_perfect_order_is_best(data):
+@given(scores_and_labels())
+def test_auc_stays_when_scores_and_labels_are_reversed(data):
     score, label = data
-    c = k.count(score, label)
-    best = k.count(label.astype(float), label)
-    for metric in (k.auc, k.average_precision, k.ks):
-        assert np.isnan(metric(c)) or -1e-12 <= metric(c) <= metric(best) + 1e-12
-        assert np.isnan(metric(best)) or metric(best) == 1
+    reversed_counts = count(-score, 1 - label)
+    np.testing.assert_equal(auc(reversed_counts), auc(count(score, label)))
 
 
-def test_zeros_are_one_score_and_float32_keeps_its_order():
-    assert k.count([-0.0, 0.0], [1, 0]).threshold.tolist() == [0.0]
+@ANY_TIME
+@given(scores_and_labels())
+def test_auc_of_reversed_scores_is_one_less_the_auc(data):
+    score, label = data
+    expected = 1 - auc(count(score, label))
+    np.testing.assert_allclose(auc(count(-score, label)), expected, atol=1e-12)
+
+
+@ANY_TIME
+@given(scores_and_labels())
+@pytest.mark.parametrize("metric", [auc, average_precision, ks])
+def test_metrics_of_the_order_lie_between_0_and_1(metric, data):
+    value = metric(count(*data))
+    assert np.isnan(value) or -1e-12 <= value <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("metric", [auc, average_precision, ks])
+def test_metrics_of_the_perfect_order_are_1(metric):
+    label = np.array([1, 0, 1, 0, 0])
+    assert metric(count(label.astype(float), label)) == 1
+
+
+def test_minus_zero_and_zero_are_one_score():
+    assert count([-0.0, 0.0], [1, 0]).threshold.tolist() == [0.0]
+
+
+def test_scores_of_float32_count_as_the_same_scores_of_float64():
     score = np.random.default_rng(5).normal(size=1000).astype(np.float32)
     label = np.arange(1000) % 2
-    same(k.count(score, label), k.count(score.astype(np.float64), label))
+    assert_equal_counts(count(score, label), count(score.astype(np.float64), label))
 
 
-def test_counts_are_whole_unless_weights_are_real():
-    assert k.count([0.1, 0.2], [1, 0]).tp.dtype == np.int64
-    assert k.count([0.1, 0.2], [2.0, 0.0], [0.0, 1.0]).tp.dtype == np.int64
-    weighted = k.count([0.1, 0.2], [0.5, 0.0], [0.0, 1.5])
-    assert (weighted.tp.dtype, weighted.positives, weighted.negatives) == (np.float64, 0.5, 1.5)
+@pytest.mark.parametrize("weights", [([1, 0], [0, 1]), ([2.0, 0.0], [0.0, 1.0])])
+def test_whole_weights_give_integer_counts(weights):
+    positive, negative = weights
+    assert count([0.1, 0.2], positive, negative).tp.dtype == np.int64
 
 
-def test_long_tables_are_summed_in_steps():
+def test_fractional_weights_give_float_counts():
+    weighted = count([0.1, 0.2], positive=[0.5, 0.0], negative=[0.0, 1.5])
+    assert weighted.tp.dtype == np.float64
+    assert (weighted.positives, weighted.negatives) == (0.5, 1.5)
+
+
+# Tables with more scores than are summed at once --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_table():
+    """Counts of more than two steps of scores, all different."""
     generator = np.random.default_rng(2)
-    label = (generator.random(3 * k.STEP) < 0.4).astype(np.int64)
-    c = k.count(generator.normal(size=label.size) + label, label)
-    below = c.negatives - c.fp + c.negative / 2
-    assert k.twice_u(c) == 2 * np.dot(c.positive, below)
-    assert k.average_precision(c) == pytest.approx(
-        np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13
-    )
-    assert k.ks(c) == pytest.approx(np.abs(k.recall(c) - k.false_positive_rate(c)).max(), abs=1e-15)
+    label = (generator.random(3 * STEP) < 0.4).astype(np.int64)
+    return count(generator.normal(size=label.size) + label, label)
 
 
-rows_by_group = st.lists(
+def test_u_summed_in_steps_equals_one_sum(long_table):
+    negatives_below = long_table.negatives - long_table.fp + long_table.negative / 2
+    assert twice_u(long_table) == 2 * np.dot(long_table.positive, negatives_below)
+
+
+def test_average_precision_summed_in_steps_equals_one_sum(long_table):
+    one_sum = np.dot(long_table.positive, precision(long_table)) / long_table.positives
+    assert average_precision(long_table) == pytest.approx(one_sum, abs=1e-13)
+
+
+def test_ks_searched_in_steps_equals_one_maximum(long_table):
+    distance = np.abs(recall(long_table) - false_positive_rate(long_table))
+    assert ks(long_table) == pytest.approx(distance.max(), abs=1e-15)
+
+
+# By group -----------------------------------------------------------------------------------------
+
+
+rows_with_groups = st.lists(
     st.tuples(
         st.integers(0, 1),
         st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]),
         st.integers(-2, 3),
     ),
+    min_size=1,
     max_size=60,
 )
 
 
 @ANY_TIME
-@given(rows_by_group)
-def test_equals_one_table_for_each_group(data):
-    label, score, group = (
-        (np.array(column) for column in zip(*data, strict=True)) if data else (np.zeros(0),) * 3
-    )
-    g = auc_by_group(label, score, group)
-    np.testing.assert_array_equal(g.group, np.unique(group))
-    for i, name in enumerate(g.group):
-        c = count(score[group == name], label[group == name])
-        assert (g.twice_u[i], g.positives[i], g.negatives[i]) == (
-            twice_u(c),
-            c.positives,
-            c.negatives,
-        )
-        np.testing.assert_equal(g.auc[i], auc(c))
+@given(rows_with_groups)
+def test_auc_by_group_equals_the_auc_of_each_groups_rows(rows):
+    label, score, group = map(np.array, zip(*rows, strict=True))
+    by_group = auc_by_group(label, score, group)
+    np.testing.assert_array_equal(by_group.group, np.unique(group))
+    for i, name in enumerate(by_group.group):
+        counts = count(score[group == name], label[group == name])
+        assert by_group.twice_u[i] == twice_u(counts)
+        assert by_group.positives[i] == counts.positives
+        assert by_group.negatives[i] == counts.negatives
+        np.testing.assert_equal(by_group.auc[i], auc(counts))
+
+
+def test_auc_by_group_of_no_rows_has_no_groups():
+    assert auc_by_group([], [], []).group.size == 0

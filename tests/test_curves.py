@@ -1,6 +1,4 @@
-"""Curves, areas by their own names, the choice of a threshold, net benefit, and points and bands as
-drawn.
-"""
+"""Curves and areas, the points that are drawn, the choice of a threshold, net benefit, bands."""
 
 from typing import NamedTuple
 
@@ -9,9 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from samples import ANY_TIME
+from scipy import stats
 from sklearn import metrics
 
-from evalkit.metrics import curves, curves as v
+from evalkit.metrics import curves
 from evalkit.metrics.counts import at, auc, average_precision, count, f_score, precision, recall
 from evalkit.metrics.curves import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
@@ -30,13 +29,13 @@ def simulated(n, seed=3, base=0.3):
     return generator.normal(size=n) + label, label
 
 
-def test_davis_goadrich_is_the_limit_of_fine_steps():
+def test_davis_goadrich_is_the_limit_of_the_area_of_fine_steps():
     score, label = simulated(400)
-    c = count(np.round(score, 1), label)
-    depth = np.linspace(0, c.total, 400_001)[1:]
-    fine = v.at_depth(c, depth)
-    area = np.sum(np.diff(fine.tp, prepend=0) * precision(fine)) / c.positives
-    assert v.pr_auc_davis_goadrich(c) == pytest.approx(area, abs=1e-5)
+    counts = count(np.round(score, 1), label)
+    rows_above = np.linspace(0, counts.total, 400_001)[1:]  # fractions of tied rows included
+    fine = curves.at_depth(counts, rows_above)
+    area = np.sum(np.diff(fine.tp, prepend=0) * precision(fine)) / counts.positives
+    assert curves.pr_auc_davis_goadrich(counts) == pytest.approx(area, abs=1e-5)
 
 
 score_and_label = st.tuples(st.integers(0, 9), st.integers(0, 1))
@@ -50,7 +49,7 @@ rows_of_both_classes = st.lists(score_and_label, min_size=2, max_size=40).filter
 def test_the_areas_up_to_and_from_a_rate_add_up_to_auc(rows, rate):
     score, label = map(np.array, zip(*rows, strict=True))
     c = count(score, label)
-    total = v.partial_auc(c, 0, rate) + v.partial_auc(c, rate, 1)
+    total = curves.partial_auc(c, 0, rate) + curves.partial_auc(c, rate, 1)
     assert total == pytest.approx(auc(c), abs=1e-12)
 
 
@@ -59,11 +58,13 @@ def test_the_areas_up_to_and_from_a_rate_add_up_to_auc(rows, rate):
 def test_the_standardised_partial_area_equals_that_of_scikit_learn(rows, rate):
     score, label = map(np.array, zip(*rows, strict=True))
     expected = metrics.roc_auc_score(label, score, max_fpr=rate)
-    assert v.partial_auc_mcclish(count(score, label), rate) == pytest.approx(expected, abs=1e-12)
+    assert curves.partial_auc_mcclish(count(score, label), rate) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_a_partial_area_of_one_class_is_undefined():
-    assert np.isnan(v.partial_auc(count([0.1, 0.2], [1, 1]), 0, 0.5))
+    assert np.isnan(curves.partial_auc(count([0.1, 0.2], [1, 1]), 0, 0.5))
 
 
 def table_with_ties():
@@ -75,7 +76,7 @@ def table_with_ties():
 def test_the_roc_curve_equals_that_of_scikit_learn():
     score, label, c = table_with_ties()
     fpr, tpr, threshold = metrics.roc_curve(label, score, drop_intermediate=False)
-    roc = v.roc_curve(c)
+    roc = curves.roc_curve(c)
     np.testing.assert_allclose(roc.x, fpr)
     np.testing.assert_allclose(roc.y, tpr)
     np.testing.assert_allclose(roc.threshold, threshold)
@@ -84,41 +85,52 @@ def test_the_roc_curve_equals_that_of_scikit_learn():
 def test_the_precision_recall_curve_equals_that_of_scikit_learn_without_its_last_point():
     score, label, c = table_with_ties()
     expected_precision, expected_recall, _ = metrics.precision_recall_curve(label, score)
-    curve = v.precision_recall_curve(c)
+    curve = curves.precision_recall_curve(c)
     np.testing.assert_allclose(curve.x[::-1], expected_recall[:-1])
     np.testing.assert_allclose(curve.y[::-1], expected_precision[:-1])
 
 
 def test_the_gain_curve_goes_from_no_rows_to_all():
     _, _, c = table_with_ties()
-    gain = v.gain_curve(c)
+    gain = curves.gain_curve(c)
     assert (gain.x[0], gain.y[0]) == (0, 0)
     assert (gain.x[-1], gain.y[-1]) == (1, 1)
 
 
 def test_lift_is_gain_by_share_of_rows():
     _, _, c = table_with_ties()
-    gain = v.gain_curve(c)
-    np.testing.assert_allclose(v.lift(c), gain.y[1:] / gain.x[1:])
+    gain = curves.gain_curve(c)
+    np.testing.assert_allclose(curves.lift(c), gain.y[1:] / gain.x[1:])
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40),
-    st.floats(0, 1),
-)
-def test_recall_at_a_rate_is_scikit_learns_curve_read_by_interp(data, rate):
-    score, label = map(np.array, zip(*data, strict=True))
-    negatives = int((label == 0).sum())
-    if 0 < negatives < len(label):
-        x, y, _ = metrics.roc_curve(label, score, drop_intermediate=False)
-        for at in (rate, round(rate * negatives) / negatives):  # between points, and on one
-            recall = v.recall_at_rate(count(score, label), at)
-            assert recall == pytest.approx(np.interp(at, x, y), abs=1e-12)
-    else:
-        assert np.isnan(v.recall_at_rate(count(score, label), rate))
+def recall_of_scikit_learn(label, score, rate):
+    """The recall at a false positive rate, on the ROC curve, between its points on a line."""
+    fpr, tpr, _ = metrics.roc_curve(label, score, drop_intermediate=False)
+    return np.interp(rate, fpr, tpr)
 
 
-AT_FIVE_PERCENT = v.at_base_rate(EIGHT, 0.05)
+@given(rows_of_both_classes, st.floats(0, 1))
+def test_recall_between_the_points_of_the_curve_is_interpolated(rows, rate):
+    score, label = map(np.array, zip(*rows, strict=True))
+    found = curves.recall_at_rate(count(score, label), rate)
+    assert found == pytest.approx(recall_of_scikit_learn(label, score, rate), abs=1e-12)
+
+
+@given(rows_of_both_classes, st.floats(0, 1))
+def test_recall_at_a_whole_number_of_false_positives_is_that_of_the_curve(rows, share):
+    score, label = map(np.array, zip(*rows, strict=True))
+    negatives = (label == 0).sum()
+    rate = round(share * negatives) / negatives
+    found = curves.recall_at_rate(count(score, label), rate)
+    assert found == pytest.approx(recall_of_scikit_learn(label, score, rate), abs=1e-12)
+
+
+@pytest.mark.parametrize("label", [[0, 0], [1, 1]])
+def test_recall_at_a_rate_of_one_class_is_undefined(label):
+    assert np.isnan(curves.recall_at_rate(count([0.1, 0.2], label), 0.5))
+
+
+AT_FIVE_PERCENT = curves.at_base_rate(EIGHT, 0.05)
 
 
 def test_another_base_rate_is_the_share_of_positives():
@@ -126,7 +138,7 @@ def test_another_base_rate_is_the_share_of_positives():
 
 
 def test_another_base_rate_leaves_the_roc_curve():
-    np.testing.assert_allclose(v.roc_curve(AT_FIVE_PERCENT).x, v.roc_curve(EIGHT).x)
+    np.testing.assert_allclose(curves.roc_curve(AT_FIVE_PERCENT).x, curves.roc_curve(EIGHT).x)
     assert auc(AT_FIVE_PERCENT) == pytest.approx(auc(EIGHT), abs=1e-12)
 
 
@@ -139,22 +151,22 @@ def test_another_base_rate_changes_precision_by_the_odds_of_the_classes():
 
 def test_two_curves_cross_as_often_in_either_order():
     score, label = simulated(2000)
-    roc = v.roc_curve(count(score, label))
-    better = v.roc_curve(count(score + 0.5 * label, label))
-    assert v.crossings(better, roc).size == v.crossings(roc, better).size
+    roc = curves.roc_curve(count(score, label))
+    better = curves.roc_curve(count(score + 0.5 * label, label))
+    assert curves.crossings(better, roc).size == curves.crossings(roc, better).size
 
 
 def test_a_curve_does_not_cross_itself():
     score, label = simulated(2000)
-    roc = v.roc_curve(count(score, label))
-    assert v.crossings(roc, roc).size == 0
+    roc = curves.roc_curve(count(score, label))
+    assert curves.crossings(roc, roc).size == 0
 
 
 def test_two_lines_cross_where_they_are_equal():
     """y = 1/2 + x/2 and y = 2x meet at x = 1/3."""
-    from_half = v.Curve(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.zeros(3))
-    from_zero = v.Curve(np.array([0, 0.5, 1.0]), np.array([0, 1.0, 1]), np.zeros(3))
-    assert v.crossings(from_half, from_zero) == pytest.approx([1 / 3], abs=1e-9)
+    from_half = curves.Curve(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.zeros(3))
+    from_zero = curves.Curve(np.array([0, 0.5, 1.0]), np.array([0, 1.0, 1]), np.zeros(3))
+    assert curves.crossings(from_half, from_zero) == pytest.approx([1 / 3], abs=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -164,87 +176,121 @@ def large_table():
 
 
 def test_a_thin_table_has_no_more_thresholds_than_are_allowed(large_table):
-    assert len(v.thin(large_table).threshold) <= 1000
+    assert len(curves.thin(large_table).threshold) <= 1000
 
 
 def test_a_thin_table_has_exact_counts(large_table):
-    thin = v.thin(large_table)
+    thin = curves.thin(large_table)
     exact = at(large_table, thin.threshold)
     np.testing.assert_array_equal(thin.tp, exact.tp)
     np.testing.assert_array_equal(thin.fp, exact.fp)
 
 
 def test_a_thin_table_ends_where_all_rows_are_positive(large_table):
-    assert v.thin(large_table).tp[-1] == large_table.positives
+    assert curves.thin(large_table).tp[-1] == large_table.positives
 
 
 def test_a_thin_table_has_nearly_the_same_auc(large_table):
-    assert abs(auc(v.thin(large_table)) - auc(large_table)) < 1e-3
+    assert abs(auc(curves.thin(large_table)) - auc(large_table)) < 1e-3
 
 
 def test_a_table_of_few_thresholds_is_thin_already():
-    assert v.thin(EIGHT) is EIGHT
+    assert curves.thin(EIGHT) is EIGHT
 
 
-@pytest.mark.parametrize("rows", [8, 600, 50_000])
-@pytest.mark.parametrize("kind", [v.roc_curve, v.precision_steps, v.gain_curve])
-def test_drawn_points_keep_lines_and_steps_within_a_cell(rows, kind):
-    score, label = simulated(rows, base=0.3)
-    curve = kind(count(score, label))
-    keep = v.drawn(curve.x, curve.y)
-    x = curve.x[keep]
-    y = curve.y[keep]
+# Points that are drawn: one for each cell of a fine grid that a curve enters ----------------------
+
+
+def drawn_points(curve):
+    keep = curves.drawn(curve.x, curve.y)
+    return curve.x[keep], curve.y[keep]
+
+
+@pytest.fixture(scope="module", params=[8, 600, 50_000])
+def simulated_counts(request):
+    return count(*simulated(request.param))
+
+
+LINES = pytest.mark.parametrize("make_curve", [curves.roc_curve, curves.gain_curve])
+
+
+@LINES
+def test_a_drawn_line_keeps_its_ends(simulated_counts, make_curve):
+    curve = make_curve(simulated_counts)
+    x, _ = drawn_points(curve)
     assert (x[[0, -1]] == curve.x[[0, -1]]).all()
-    height = (curve.y.max() - curve.y.min()) / v.CELLS
-    exact = curve.y
-    steps = y[np.minimum(np.searchsorted(x, curve.x), len(x) - 1)]
-    inside = np.diff(curve.x, prepend=-1) > 0  # of points at one x the first is where a step begins
-    assert (np.abs(steps - exact)[inside] <= height + 1e-12).all() or kind is not v.precision_steps
-    if kind is not v.precision_steps:
-        rising = np.interp(curve.y, y, x)  # both rise, so either axis tells
-        far = np.minimum(np.abs(np.interp(curve.x, x, y) - exact), np.abs(rising - curve.x))
-        assert far.max() <= 1 / v.CELLS + 1e-12
-        # a line that never falls enters as many cells as the grid has sides, at most
-        assert len(x) <= 4 * v.CELLS + 2
 
 
-def test_precision_steps_enclose_average_precision():
+@LINES
+def test_a_drawn_line_passes_each_point_of_the_curve_within_a_cell(simulated_counts, make_curve):
+    """Above it or beside it: the curves rise, so x is a function of y as well."""
+    curve = make_curve(simulated_counts)
+    x, y = drawn_points(curve)
+    vertical = np.abs(np.interp(curve.x, x, y) - curve.y)
+    horizontal = np.abs(np.interp(curve.y, y, x) - curve.x)
+    assert np.minimum(vertical, horizontal).max() <= 1 / curves.CELLS + 1e-12
+
+
+@LINES
+def test_a_drawn_line_has_at_most_two_points_for_each_cell_it_enters(simulated_counts, make_curve):
+    """A line that rises enters at most as many cells as two sides of the grid have."""
+    x, _ = drawn_points(make_curve(simulated_counts))
+    assert len(x) <= 2 * 2 * curves.CELLS + 2
+
+
+def test_drawn_steps_of_precision_are_within_a_cell_of_the_exact_ones(simulated_counts):
+    curve = curves.precision_steps(simulated_counts)
+    x, y = drawn_points(curve)
+    drawn_height = y[np.minimum(np.searchsorted(x, curve.x), len(x) - 1)]
+    begins_step = np.diff(curve.x, prepend=-1) > 0  # the first of several points at one x
+    cell = (curve.y.max() - curve.y.min()) / curves.CELLS
+    assert (np.abs(drawn_height - curve.y)[begins_step] <= cell + 1e-12).all()
+
+
+def test_all_points_of_a_curve_that_is_not_finite_are_drawn():
+    assert curves.drawn(np.array([np.inf, 2.0, 1.0, 0.5]), np.array([np.nan, 1.0, 1.0, 1.0])).all()
+
+
+def test_both_ends_of_a_curve_that_does_not_vary_are_drawn():
+    assert curves.drawn(np.zeros(5), np.zeros(5)).tolist() == [True, False, False, False, True]
+
+
+def test_the_area_below_the_steps_of_precision_is_average_precision():
     score, label = simulated(3000, base=0.1)
-    score = np.round(score, 2)
-    c = count(score, label)
-    steps = v.precision_steps(c)
-    assert np.sum(np.diff(steps.x) * steps.y[1:]) == pytest.approx(average_precision(c), abs=1e-12)
+    counts = count(np.round(score, 2), label)
+    steps = curves.precision_steps(counts)
+    area = np.sum(np.diff(steps.x) * steps.y[1:])
+    assert area == pytest.approx(average_precision(counts), abs=1e-12)
 
 
-def test_the_first_rows_being_negative_leave_no_artefact():
-    steps = v.precision_steps(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
+def test_steps_of_precision_begin_with_the_first_positive():
+    """Negatives above it lower its precision to 1/3, and are no step of precision 0."""
+    steps = curves.precision_steps(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
     assert steps.x[0] == 0
     assert steps.y.min() == pytest.approx(1 / 3)
 
 
-def test_lines_of_what_is_not_finite_or_does_not_vary():
-    assert v.drawn(np.array([np.inf, 2.0, 1.0, 0.5]), np.array([np.nan, 1.0, 1.0, 1.0])).all()
-    assert v.drawn(np.zeros(5), np.zeros(5)).tolist() == [True, False, False, False, True]
+# The choice of a threshold ------------------------------------------------------------------------
 
 
 FIVE_HUNDRED = count(*simulated(500))
 
 
 def test_the_threshold_of_the_best_f_score_has_the_largest_of_all():
-    best = at(FIVE_HUNDRED, v.best_f(FIVE_HUNDRED, 2))
+    best = at(FIVE_HUNDRED, curves.best_f(FIVE_HUNDRED, 2))
     assert f_score(best, 2) == np.nanmax(f_score(FIVE_HUNDRED, 2))
 
 
 def test_the_threshold_for_a_precision_has_the_largest_recall_with_it():
     c = FIVE_HUNDRED
-    decisions = at(c, v.for_precision(c, 0.5))
+    decisions = at(c, curves.for_precision(c, 0.5))
     assert precision(decisions) >= 0.5
     assert recall(decisions) == recall(c)[precision(c) >= 0.5].max()
 
 
 def test_the_threshold_for_a_recall_has_the_largest_precision_with_it():
     c = FIVE_HUNDRED
-    decisions = at(c, v.for_recall(c, 0.8))
+    decisions = at(c, curves.for_recall(c, 0.8))
     assert recall(decisions) >= 0.8
     assert precision(decisions) == precision(c)[recall(c) >= 0.8].max()
 
@@ -255,35 +301,37 @@ def test_the_cheapest_threshold_has_the_lowest_cost_of_errors():
     false_negatives = np.array([np.sum(label[score < t]) for t in thresholds])
     false_positives = np.array([np.sum(1 - label[score >= t]) for t in thresholds])
     costs = 5 * false_negatives + 1 * false_positives
-    assert v.cheapest(FIVE_HUNDRED, 1, 5) == thresholds[np.argmin(costs)]
+    assert curves.cheapest(FIVE_HUNDRED, 1, 5) == thresholds[np.argmin(costs)]
 
 
 def test_if_false_negatives_cost_nothing_no_row_is_positive():
-    assert v.cheapest(FIVE_HUNDRED, 1, 0) == np.inf
+    assert curves.cheapest(FIVE_HUNDRED, 1, 0) == np.inf
 
 
 def test_of_thresholds_with_a_precision_equal_recall_leaves_the_largest_precision():
     c = count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 0])
-    assert v.for_precision(c, 0.5) == 0.8
+    assert curves.for_precision(c, 0.5) == 0.8
 
 
 def test_of_thresholds_with_a_precision_recall_decides_before_precision():
     c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    assert v.for_precision(c, 0.6) == 0.7
+    assert curves.for_precision(c, 0.6) == 0.7
 
 
 def test_of_thresholds_with_a_recall_precision_decides_before_the_threshold():
     c = count([0.9, 0.8, 0.7, 0.6], [0, 1, 1, 0])
-    assert v.for_recall(c, 0.5) == 0.7
+    assert curves.for_recall(c, 0.5) == 0.7
 
 
 def test_of_thresholds_with_a_recall_equal_precision_leaves_the_largest_recall():
     c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], [1, 0, 1, 3])
-    assert v.for_recall(c, 0.5) == 0.7
+    assert curves.for_recall(c, 0.5) == 0.7
 
+
+# Net benefit --------------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(5)
-CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
+CHANCE = np.array([0.05, 0.2, 0.5, 0.8])  # thresholds of risk, at which one would treat
 
 
 class RiskRows(NamedTuple):
@@ -304,7 +352,7 @@ def risk_rows(n, rng):
 
 
 def net_benefit_of_dcurves(label, score, t):
-    """tp_rate − t / (1 − t) fp_rate, as `dca` has it, with rates over all rows."""
+    """tp_rate − t / (1 − t) · fp_rate, with rates over all rows, as R's package dcurves has it."""
     tp_rate = np.mean((score >= t) & (label == 1))
     fp_rate = np.mean((score >= t) & (label == 0))
     return tp_rate - t / (1 - t) * fp_rate
@@ -324,26 +372,45 @@ def test_the_net_benefit_of_treating_all_equals_that_of_dcurves():
     np.testing.assert_allclose(treat_all(c, CHANCE), expected, atol=1e-10)
 
 
-def test_differences_equal_the_mean_over_rows_and_its_error():
-    rows = risk_rows(500, RNG)
+@pytest.mark.parametrize("t", CHANCE)
+def test_a_difference_of_net_benefit_is_the_mean_difference_of_rows(t):
+    rows = risk_rows(500, np.random.default_rng(7))
+    found = net_benefit_difference(rows, t)
+    assert found.value == pytest.approx(difference_of_rows(rows, t).mean(), abs=1e-10)
+
+
+@pytest.mark.parametrize("t", CHANCE)
+def test_the_error_of_a_difference_of_net_benefit_has_a_row_of_each_kind_more(t):
+    """The sum of squares of rows, with one more benefit of 1 and one more cost of t / (1 − t)."""
+    rows = risk_rows(500, np.random.default_rng(7))
+    found = net_benefit_difference(rows, t)
+    of_row = difference_of_rows(rows, t)
+    squares = np.sum((of_row - of_row.mean()) ** 2) + 1 + (t / (1 - t)) ** 2
+    error = np.sqrt(squares / 499 / 500)
+    expected = stats.t.ppf(0.975, 499) * error
+    assert (found.high - found.low) / 2 == pytest.approx([expected], rel=1e-5)
+
+
+def net_benefit_difference(rows, t):
     first = Rows(rows.label, rows.risk)
     second = Rows(rows.label, rows.no_skill)
-    found = difference(first, second, CHANCE, level=0.95)
-    half_widths = (found.high - found.low) / 2
-    for value, half_width, t in zip(found.value, half_widths, CHANCE, strict=True):
-        cost = t / (1 - t)
-        benefit = np.where(rows.label == 1, 1, -cost)
-        of_row = ((rows.risk >= t) * 1.0 - (rows.no_skill >= t)) * benefit
-        error = np.sqrt((np.sum((of_row - of_row.mean()) ** 2) + 1 + cost**2) / 499 / 500)
-        assert value == pytest.approx(of_row.mean(), abs=1e-10)
-        assert half_width == pytest.approx(1.96473 * error, rel=1e-5)
+    return difference(first, second, np.array([t]), level=0.95)
 
 
-SYSTEMS = page.CURVES + 2
+def difference_of_rows(rows, t):
+    """What each row adds to the difference of net benefit, times the number of rows."""
+    benefit = np.where(rows.label == 1, 1, -t / (1 - t))
+    return ((rows.risk >= t) * 1.0 - (rows.no_skill >= t)) * benefit
+
+
+# In the study and on the page ---------------------------------------------------------------------
+
+SYSTEMS = page.CURVES + 2  # two more than are drawn
 
 
 @pytest.fixture
 def study():
+    """Systems with scores that tell more of the label the higher their number."""
     g = np.random.default_rng(1)
     label = g.random(300) < 0.4
     scores = {
@@ -355,34 +422,55 @@ def study():
     )
 
 
-def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
-    resampled = []
+@pytest.fixture
+def resampled_systems(monkeypatch):
+    """The names of systems, as often as they are resampled from now on."""
+    names = []
     resample = BinaryStudy.resample
-    monkeypatch.setattr(
-        BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name)
-    )
+
+    def record_and_resample(study, name):
+        names.append(name)
+        return resample(study, name)
+
+    monkeypatch.setattr(BinaryStudy, "resample", record_and_resample)
+    return names
+
+
+def test_only_systems_that_are_drawn_are_resampled_for_bands(study, resampled_systems):
     binary_page.curve_plot(study)
-    assert resampled == study.order[: page.CURVES]
-    for kind in ("roc", "pr"):
-        every = study.bands(kind)
-        some = study.bands(kind, study.order[2:4])
-        assert list(every["system"].unique()) == study.order
-        own = every[every["system"].isin(study.order[2:4])].reset_index(drop=True)
-        pd.testing.assert_frame_equal(own, some)
-        drawn = resample(study, study.order[2])
-        alone = score_curves.band(study.order[2], drawn, kind, level=0.95)
-        pd.testing.assert_frame_equal(alone, some[some["system"] == study.order[2]])
-    assert sorted(resampled) == sorted(study.order)
+    assert resampled_systems == study.order[: page.CURVES]
 
 
-def test_crossings_are_those_of_each_pair_alone(study):
-    rows = study.crossings
-    assert len(rows) == 2 * len(study.pairs) == SYSTEMS * (SYSTEMS - 1)
-    for row in rows[rows["curve"] == "pr"].to_dict("records"):
-        first, second = (
-            curves.precision_recall_curve(study.table(row[name])) for name in ("first", "second")
-        )
-        assert row["crossings"] == pytest.approx(
-            curves.crossings(first, second).tolist(), abs=1e-12
-        )
-    assert rows["crossings"].map(len).max() > 0
+def test_both_curves_take_their_bands_from_the_same_resamples(study, resampled_systems):
+    study.bands("roc")
+    study.bands("pr")
+    assert sorted(resampled_systems) == sorted(study.order)
+
+
+@pytest.mark.parametrize("curve", ["roc", "pr"])
+def test_bands_of_some_systems_are_those_among_all(study, curve):
+    some = study.order[2:4]
+    of_all = study.bands(curve)
+    expected = of_all[of_all["system"].isin(some)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(study.bands(curve, some), expected)
+
+
+@pytest.mark.parametrize("curve", ["roc", "pr"])
+def test_the_band_of_a_system_is_that_of_its_own_resamples(study, curve):
+    name = study.order[0]
+    expected = score_curves.band(name, study.resample(name), curve, level=0.95)
+    pd.testing.assert_frame_equal(study.bands(curve, [name]), expected)
+
+
+def test_crossings_are_looked_for_in_both_curves_of_each_pair(study):
+    assert len(study.crossings) == 2 * len(study.pairs)
+
+
+def test_crossings_of_a_pair_are_those_of_its_two_curves(study):
+    of_pr = study.crossings[study.crossings["curve"] == "pr"]
+    assert of_pr["crossings"].map(len).max() > 0
+    for row in of_pr.to_dict("records"):
+        first = curves.precision_recall_curve(study.table(row["first"]))
+        second = curves.precision_recall_curve(study.table(row["second"]))
+        expected = curves.crossings(first, second).tolist()
+        assert row["crossings"] == pytest.approx(expected, abs=1e-12)

@@ -1,5 +1,5 @@
-"""Bins of scores: they depend on the set of rows alone, every threshold is exact, the bounds
-hold.
+"""Bins of scores, by the leading bits of their code: they depend on the set of rows alone, every
+threshold is counted exactly, and the bounds of AUC and average precision hold.
 """
 
 import numpy as np
@@ -13,10 +13,10 @@ from evalkit.metrics.grid import Grid
 FIELDS = ("low", "high", "positive", "negative")
 
 
-def same(a: Grid, b: Grid) -> bool:
-    return a.shift == b.shift and all(
-        np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS
-    )
+def assert_equal_bins(a: Grid, b: Grid) -> None:
+    assert a.shift == b.shift
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
 def random_rows(seed: int, n: int, digits: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -30,49 +30,48 @@ def random_rows(seed: int, n: int, digits: int | None = None) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("max_bins", [50, 1000, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3])
-@pytest.mark.parametrize("weighted", ["", "weighted"])
-def test_the_bins_do_not_depend_on_chunks_or_order(max_bins, cut, weighted):
+@pytest.mark.parametrize("weight", [None, np.random.default_rng(4).integers(0, 4, 5000)])
+def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins):
     score, label = random_rows(1, 5000, digits=3)
     rng = np.random.default_rng(2)
-    weight = rng.integers(0, 4, len(score)) if weighted else None
 
     def bins_of(rows) -> Grid:
         weight_of_rows = None if weight is None else weight[rows]
         return grid.reduce(score[rows], label[rows], weight_of_rows, max_bins=max_bins, cut=cut)
 
-    bins_of_all = bins_of(slice(None))
+    bins_of_all_rows = bins_of(slice(None))
     for _ in range(5):
-        order = rng.permutation(len(score))
-        chunks = np.array_split(order, np.sort(rng.integers(0, len(score), 6)))
+        shuffled_rows = rng.permutation(5000)
+        chunks = np.array_split(shuffled_rows, np.sort(rng.integers(0, 5000, 6)))
         grids = [bins_of(rows) for rows in chunks]
-        rng.shuffle(grids)
         halves = [grid.merge(grids[:3], max_bins), grid.merge(grids[3:], max_bins)]
-        assert same(grid.merge(halves, max_bins), bins_of_all)
+        assert_equal_bins(grid.merge(halves, max_bins), bins_of_all_rows)
 
 
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
-@pytest.mark.parametrize("most_apart", [1.0, 8.0])
-def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(
-    monkeypatch, max_bins, cut, most_apart
+@pytest.mark.parametrize("largest", [0.999, 7.992])
+def test_sorting_scores_with_or_without_their_labels_gives_the_same_bins(
+    monkeypatch, max_bins, cut, largest
 ):
-    """Scores below 2 in size are sorted with their labels; others, and these where that is switched
-    off, without.
+    """The code of a score below 2 in size has a bit to spare, in which its label is sorted with it
+    (`with_label`).
     """
     score, label = random_rows(6, 100_000, digits=4)
-    score = score / np.abs(score).max() * most_apart * 0.999
-    found = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    score = score / np.abs(score).max() * largest
+    with_labels = grid.reduce(score, label, max_bins=max_bins, cut=cut)
     monkeypatch.setattr(grid, "with_label", lambda score, label: None)
-    assert same(found, grid.reduce(score, label, max_bins=max_bins, cut=cut))
-    assert found.positive.sum() == label.sum()
+    without_labels = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    assert_equal_bins(with_labels, without_labels)
 
 
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
-def test_the_shift_is_the_least_that_leaves_so_few_bins(spread, max_bins, n):
-    code = np.sort(np.random.default_rng(n).integers(0, 2**spread + 1, n))
-    shift = grid.bins(code, min_shift=0, max_bins=max_bins, cut=None).shift
-    assert len(np.unique(code >> shift)) <= max_bins
-    assert shift == 0 or len(np.unique(code >> (shift - 1))) > max_bins
+def test_no_more_bits_are_dropped_than_needed_for_the_number_of_bins(bits, max_bins, n):
+    """A bin has the codes that are equal without their last `shift` bits."""
+    codes = np.sort(np.random.default_rng(n).integers(0, 2**bits + 1, n))
+    shift = grid.bins(codes, min_shift=0, max_bins=max_bins, cut=None).shift
+    assert len(np.unique(codes >> shift)) <= max_bins
+    assert shift == 0 or len(np.unique(codes >> (shift - 1))) > max_bins
 
 
 def few_distinct_codes(rng, n):
@@ -84,8 +83,8 @@ def many_distinct_codes(rng, n):
 
 
 def uneven_codes(rng, n):
-    """So that the sample of sorted codes, which is taken at even distances, misleads in either
-    direction.
+    """Half of them close together: the shift that a sample of codes at even distances suggests is
+    too large or too small.
     """
     return np.concatenate([rng.integers(0, 2**9, n // 2), rng.integers(2**40, 2**60, n - n // 2)])
 
@@ -119,78 +118,61 @@ def test_bins_begin_where_more_than_the_last_bits_differ(make_codes, cut, max_bi
     np.testing.assert_array_equal(split.size, np.diff(np.flatnonzero(begins), append=n))
 
 
-def test_few_distinct_scores_are_counted_exactly():
+# Counts from bins ---------------------------------------------------------------------------------
+
+
+def assert_equal_counts(a, b) -> None:
+    for name in ("threshold", "tp", "fp"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_bins_of_few_distinct_scores_have_one_score_each():
+    bins = grid.reduce(*random_rows(3, 4000, digits=2))
+    assert bins.shift == 0
+    assert bins.exact.all()
+
+
+def test_bins_of_few_distinct_scores_have_the_counts_of_the_rows():
     score, label = random_rows(3, 4000, digits=2)
-    g = grid.reduce(score, label)
-    c = count(score, label)
-    found = grid.counts(g)
-    assert g.shift == 0
-    assert g.exact.all()
-    assert np.array_equal(found.threshold, c.threshold)
-    assert np.array_equal(found.tp, c.tp)
-    assert np.array_equal(found.fp, c.fp)
+    assert_equal_counts(grid.counts(grid.reduce(score, label)), count(score, label))
 
 
-def test_every_threshold_of_the_table_is_a_point_of_the_exact_curve():
+def test_the_threshold_of_a_bin_is_counted_exactly():
     score, label = random_rows(5, 3000)
-    found = grid.counts(grid.reduce(score, label, max_bins=64))
-    exact = counts.at(count(score, label), found.threshold)
-    assert np.array_equal(found.tp, exact.tp)
-    assert np.array_equal(found.fp, exact.fp)
+    binned = grid.counts(grid.reduce(score, label, max_bins=64))
+    assert_equal_counts(binned, counts.at(count(score, label), binned.threshold))
 
 
-def test_a_cut_is_counted_exactly():
+def test_a_cut_that_the_bins_were_given_is_counted_exactly():
     score, label = random_rows(6, 3000)
-    found = counts.at(grid.counts(grid.reduce(score, label, max_bins=16, cut=0.123)), 0.123)
-    assert (found.tp.item(), found.fp.item()) == (
-        int((label & (score >= 0.123)).sum()),
-        int((~label & (score >= 0.123)).sum()),
+    binned = grid.counts(grid.reduce(score, label, max_bins=16, cut=0.123))
+    at_cut = counts.at(binned, 0.123)
+    assert at_cut.tp.item() == (label & (score >= 0.123)).sum()
+    assert at_cut.fp.item() == (~label & (score >= 0.123)).sum()
+
+
+rows_of_both_classes = (
+    st.lists(
+        st.tuples(st.floats(-3, 3, width=16) | st.sampled_from([0.0, -0.0, 1.0]), st.booleans()),
+        min_size=2,
+        max_size=60,
     )
-
-
-values = st.lists(
-    st.tuples(st.floats(-3, 3, width=16) | st.sampled_from([0.0, -0.0, 1.0]), st.booleans()),
-    min_size=2,
-    max_size=60,
+    .map(lambda rows: tuple(np.array(column) for column in zip(*rows, strict=True)))
+    .filter(lambda columns: 0 < columns[1].sum() < len(columns[1]))
 )
 
 
-@given(values, st.integers(2, 30))
-def test_auc_from_bins_is_no_farther_off_than_its_bound(rows, max_bins):
-    score, label = (np.array(column) for column in zip(*rows, strict=True))
-    if label.all() or not label.any():
-        return
+@given(rows_of_both_classes, st.integers(2, 30))
+def test_auc_from_bins_is_no_farther_from_the_exact_one_than_its_bound(rows, max_bins):
+    score, label = rows
     bins = grid.reduce(score, label, max_bins=max_bins)
     binned = grid.counts(bins)
     bound = grid.auc_width(binned, grid.pools_scores(bins))
     assert abs(counts.auc(binned) - counts.auc(count(score, label))) <= bound + 1e-12
-    if bins.shift == 0:
-        assert bound == 0
-
-
-@given(values, st.integers(2, 30))
-def test_average_precision_is_within_the_limits_from_bins(rows, max_bins):
-    score, label = (np.array(column) for column in zip(*rows, strict=True))
-    if label.all() or not label.any():
-        return
-    bins = grid.reduce(score, label, max_bins=max_bins)
-    limits = grid.average_precision_limits(grid.counts(bins), grid.pools_scores(bins))
-    exact = counts.average_precision(count(score, label))
-    assert limits.low - 1e-12 <= exact <= limits.high + 1e-12
-    if bins.shift == 0:
-        assert limits.low == limits.high
-
-
-def test_positives_alone_in_a_bin_are_no_tie():
-    score = np.array([3.0, 1.0, 0.75, 0.25, -0.5, -0.5, -1.0])
-    label = np.array([False, True, True, True, True, False, False])
-    g = grid.reduce(score, label, max_bins=3)
-    low, high = grid.average_precision_limits(grid.counts(g), grid.pools_scores(g))
-    assert g.shift > 0
-    assert low <= counts.average_precision(count(score, label)) <= high
 
 
 def test_auc_from_bins_may_be_as_far_off_as_its_bound():
+    """A positive and a higher negative in one bin count as a tie, 0.5 instead of 0."""
     score = np.array([1.0, 1.1])
     label = np.array([True, False])
     bins = grid.reduce(score, label, max_bins=1)
@@ -199,52 +181,92 @@ def test_auc_from_bins_may_be_as_far_off_as_its_bound():
     assert error == grid.auc_width(binned, grid.pools_scores(bins)) == 0.5
 
 
-SCALE = grid.scale_of(10.0, 2000, integers=False)
+def test_auc_from_bins_of_one_score_each_has_the_bound_0():
+    bins = grid.reduce(*random_rows(3, 4000, digits=2))
+    assert grid.auc_width(grid.counts(bins), grid.pools_scores(bins)) == 0
 
 
-def test_weights_of_any_kind_add_up_alike_in_any_order():
+def average_precision_limits(score, label, max_bins):
+    bins = grid.reduce(score, label, max_bins=max_bins)
+    return grid.average_precision_limits(grid.counts(bins), grid.pools_scores(bins))
+
+
+@given(rows_of_both_classes, st.integers(2, 30))
+def test_average_precision_lies_within_its_limits_from_bins(rows, max_bins):
+    limits = average_precision_limits(*rows, max_bins)
+    exact = counts.average_precision(count(*rows))
+    assert limits.low - 1e-12 <= exact <= limits.high + 1e-12
+
+
+def test_average_precision_from_bins_of_one_score_each_is_exact():
+    limits = average_precision_limits(*random_rows(3, 4000, digits=2), max_bins=2**20)
+    assert limits.low == limits.high
+
+
+def test_average_precision_lies_within_its_limits_if_a_bin_has_positives_alone():
+    """Their order among themselves matters, although no negative ties with them."""
+    score = np.array([3.0, 1.0, 0.75, 0.25, -0.5, -0.5, -1.0])
+    label = np.array([False, True, True, True, True, False, False])
+    low, high = average_precision_limits(score, label, max_bins=3)
+    assert low <= counts.average_precision(count(score, label)) <= high
+
+
+# Weights ------------------------------------------------------------------------------------------
+
+SCALE = grid.scale_of(10.0, 2000, integers=False)  # units of weight for 2,000 rows of up to 10
+
+
+def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
     rng = np.random.default_rng(8)
     score, label = random_rows(8, 2000, digits=1)
     weight = grid.in_units(rng.random(2000) * 10, SCALE)
     order = rng.permutation(2000)
     in_another_order = grid.reduce(score[order], label[order], weight[order])
-    assert same(grid.reduce(score, label, weight), in_another_order)
+    assert_equal_bins(grid.reduce(score, label, weight), in_another_order)
 
 
 def test_weights_in_whole_units_give_the_counts_of_the_weights():
     score, label = random_rows(8, 2000, digits=1)
     weight = np.random.default_rng(8).random(2000) * 10
     in_units = grid.counts(grid.reduce(score, label, grid.in_units(weight, SCALE)), SCALE)
-    exact = count(score, weight * label, weight * ~label)
-    assert np.allclose(in_units.tp, exact.tp, rtol=1e-13)
-    assert counts.auc(in_units) == pytest.approx(counts.auc(exact), rel=1e-12)
+    exact = count(score, positive=weight * label, negative=weight * ~label)
+    np.testing.assert_allclose(in_units.tp, exact.tp, rtol=1e-13)
 
 
-def test_weights_are_repetitions():
+def test_a_whole_weight_counts_as_that_many_rows():
     score, label = random_rows(9, 300, digits=1)
     weight = np.random.default_rng(9).integers(0, 3, 300)
-    found = grid.counts(grid.reduce(score, label, weight))
-    exact = count(np.repeat(score, weight), np.repeat(label, weight))
-    assert np.array_equal(found.threshold, exact.threshold)
-    assert np.array_equal(found.tp, exact.tp)
+    weighted = grid.counts(grid.reduce(score, label, weight))
+    assert_equal_counts(weighted, count(np.repeat(score, weight), np.repeat(label, weight)))
 
 
-def test_the_middle_of_an_exact_bin_is_its_score():
+# What is computed from bins -----------------------------------------------------------------------
+
+
+def test_the_middle_of_a_bin_of_one_score_is_that_score():
     score, label = random_rows(10, 500)
-    fine = grid.reduce(score, label)
-    coarse = grid.reduce(score, label, max_bins=20)
-    assert np.array_equal(grid.middles(fine), np.sort(score)[::-1])
-    assert (grid.middles(coarse) >= grid.counts(coarse).threshold).all()
+    middles = grid.middles(grid.reduce(score, label))
+    assert np.array_equal(middles, np.sort(score)[::-1])
 
 
-def test_the_variance_of_binned_scores_is_nearly_that_of_the_scores():
+def test_the_middle_of_a_bin_is_not_below_its_threshold():
+    bins = grid.reduce(*random_rows(10, 500), max_bins=20)
+    assert (grid.middles(bins) >= grid.counts(bins).threshold).all()
+
+
+def test_the_variance_of_auc_from_many_bins_is_nearly_that_from_scores():
     score, label = random_rows(11, 20_000)
     binned = grid.counts(grid.reduce(score, label, max_bins=4096))
     exact = count(score, label)
     assert influence.auc_variance(binned) == pytest.approx(influence.auc_variance(exact), rel=1e-3)
 
 
-def test_no_rows():
-    g = grid.reduce(np.empty(0), np.empty(0, bool))
-    assert len(grid.merge([g, g]).low) == 0
-    assert np.isnan(counts.auc(grid.counts(g)))
+NO_ROWS = grid.reduce(np.empty(0), np.empty(0, bool))
+
+
+def test_bins_of_no_rows_merge_to_none():
+    assert len(grid.merge([NO_ROWS, NO_ROWS]).low) == 0
+
+
+def test_the_auc_of_no_bins_is_undefined():
+    assert np.isnan(counts.auc(grid.counts(NO_ROWS)))

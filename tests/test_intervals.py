@@ -4,10 +4,11 @@ undefined cases.
 
 from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from samples import ANY_TIME, compare, estimate, limits, rng
 from scipy import stats
 from scipy.optimize import minimize_scalar
@@ -15,14 +16,13 @@ from scipy.optimize import minimize_scalar
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Loss, Ratio
 from evalkit.catalogue.metric import Metric, MetricAtK
-from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
+from evalkit.catalogue.score_kinds import Calibration, Depth
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import (
     closed_forms,
     independent,
     inference,
     intervals,
-    intervals as iv,
     proportions,
     spread,
 )
@@ -34,7 +34,7 @@ from evalkit.statistics.closed_forms import (
     overlap,
     ranged_t,
 )
-from evalkit.statistics.intervals import hall, newcombe, wilson
+from evalkit.statistics.intervals import Comparison, Estimate, hall, newcombe, wilson
 from evalkit.statistics.methods import Options
 from evalkit.statistics.proportions import difference_score
 from evalkit.statistics.significance import paired_bootstrap
@@ -43,11 +43,16 @@ from evalkit.statistics.summed import SummedMean
 from evalkit.studies.binary import DEPTHS
 
 
-def bca(values, g, **options):
-    return paired_bootstrap(values, rng=g, **options).difference
+def bca(values, generator, **options):
+    """The mean of values with the limits of a BCa bootstrap."""
+    return paired_bootstrap(values, rng=generator, **options).difference
 
 
-def test_a_mean_of_sums_has_the_freedom_of_its_units_as_fourth_powers_are_unknown():
+# Means, ratios and shares -------------------------------------------------------------------------
+
+
+def test_a_mean_known_by_sums_without_fourth_powers_has_the_freedom_of_its_units():
+    """Its kurtosis, which would lower the degrees of freedom, is unknown."""
     mean = SummedMean(
         lookup.find_metric("mae", "forecasts"),
         Layout.PLAIN,
@@ -57,22 +62,25 @@ def test_a_mean_of_sums_has_the_freedom_of_its_units_as_fourth_powers_are_unknow
         square=0.5,
         skew=2.0,
     )
-    assert mean.spread.skewness == 2
     assert np.isnan(mean.spread.standardised_power(4))
     assert mean.spread.kurtosis_freedom(3.0) == 3
 
 
-def test_mean_t_equals_scipy():
+def test_limits_by_t_equal_scipy():
     values = rng().normal(3, 2, 25)
-    e = iv.mean_t(values, level=0.9)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    assert limits(e) == pytest.approx((expected.low, expected.high), rel=1e-12)
-    assert (e.value, e.level, e.n, e.method) == (pytest.approx(values.mean()), 0.9, 25, "t")
+    found = intervals.mean_t(values, level=0.9)
+    assert limits(found) == pytest.approx((expected.low, expected.high), rel=1e-12)
 
 
-@pytest.mark.parametrize("mean", [iv.mean_t, lambda values: bca(values, rng())])
-def test_equal_values_leave_no_width(mean):
-    e = mean([0.5] * 7)
+def test_an_estimate_by_t_names_its_level_units_and_method():
+    e = intervals.mean_t([1.0, 2.0, 6.0], level=0.9)
+    assert (e.value, e.level, e.n, e.method) == (3.0, 0.9, 3, "t")
+
+
+@pytest.mark.parametrize("estimate_mean", [intervals.mean_t, lambda values: bca(values, rng())])
+def test_equal_values_have_an_interval_without_width(estimate_mean):
+    e = estimate_mean([0.5] * 7)
     assert (e.value, e.low, e.high) == (0.5, 0.5, 0.5)
 
 
@@ -87,45 +95,64 @@ def test_bca_equals_scipy_within_monte_carlo_error():
 
 def test_ratio_of_a_constant_denominator_is_the_mean():
     values = rng().normal(size=40)
-    mean = iv.mean_t(values)
-    quotient = iv.ratio_delta(values * 3, np.full(40, 3.0))
+    mean = intervals.mean_t(values)
+    quotient = intervals.ratio_delta(values * 3, np.full(40, 3.0))
     assert limits(quotient) == pytest.approx(limits(mean), rel=1e-10)
 
 
-def test_repeating_the_rows_of_each_unit_leaves_the_interval():
+def test_repeating_the_rows_of_each_unit_does_not_change_the_interval():
     values = rng().normal(size=50)
     unit = rng(1).integers(0, 12, 50)
-    once = iv.ratio_delta(*iv.by_unit(values, unit))
-    twice = iv.ratio_delta(*iv.by_unit(np.tile(values, 2), np.tile(unit, 2)))
+    once = intervals.ratio_delta(*intervals.by_unit(values, unit))
+    twice = intervals.ratio_delta(*intervals.by_unit(np.tile(values, 2), np.tile(unit, 2)))
     assert limits(twice) == pytest.approx(limits(once), rel=1e-12)
 
 
 def test_repeated_rows_taken_as_units_narrow_the_interval():
     values = rng().normal(size=50)
-    assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high
+    assert intervals.mean_t(np.tile(values, 2)).high < intervals.mean_t(values).high
 
 
 @given(st.integers(1, 60), st.data())
 @settings(max_examples=50, deadline=None)
-def test_proportions_equal_scipy(n, data):
-    k = data.draw(st.integers(0, n))
-    test = stats.binomtest(k, n)
-    for ours, theirs in ((iv.wilson, "wilson"), (iv.clopper_pearson, "exact")):
-        expected = test.proportion_ci(0.9, theirs)
-        assert limits(ours(k, n, level=0.9)) == pytest.approx(
-            (expected.low, expected.high), abs=1e-12
-        )
+@pytest.mark.parametrize(
+    "interval, method", [(intervals.wilson, "wilson"), (intervals.clopper_pearson, "exact")]
+)
+def test_limits_of_a_share_equal_scipy(interval, method, n, data):
+    hits = data.draw(st.integers(0, n))
+    expected = stats.binomtest(hits, n).proportion_ci(0.9, method)
+    assert limits(interval(hits, n, level=0.9)) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 40))
+# Tango's interval of a difference of paired shares: n units, of which some count for one alone ---
+
+ONE_SYSTEM_ALONE = st.integers(0, 30)
+
+
+@given(ONE_SYSTEM_ALONE, ONE_SYSTEM_ALONE, st.integers(1, 40))
 @settings(max_examples=200, deadline=None)
-def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, rest):
-    e = iv.tango(first, second, first + second + rest)
-    p = stats.chi2.sf((first - second) ** 2 / (first + second), 1) if first + second else 1.0
-    assert (p < 0.05) == (not e.low <= 0 <= e.high)
+def test_tangos_interval_excludes_0_exactly_where_mcnemars_test_rejects(first, second, rest):
+    differing = first + second
+    p = stats.chi2.sf((first - second) ** 2 / differing, 1) if differing else 1.0
+    low, high = limits(intervals.tango(first, second, differing + rest))
+    assert (p < 0.05) == (low > 0 or high < 0)
+
+
+@given(ONE_SYSTEM_ALONE, ONE_SYSTEM_ALONE, st.integers(1, 40))
+@settings(max_examples=200, deadline=None)
+def test_tangos_limits_hold_the_difference_and_lie_within_minus_1_and_1(first, second, rest):
+    e = intervals.tango(first, second, first + second + rest)
     assert -1 <= e.low <= e.value <= e.high <= 1
-    mirrored = iv.tango(second, first, first + second + rest)
-    assert limits(mirrored) == pytest.approx((-e.high, -e.low), abs=1e-9)
+
+
+@given(ONE_SYSTEM_ALONE, ONE_SYSTEM_ALONE, st.integers(1, 40))
+@settings(max_examples=200, deadline=None)
+def test_tangos_limits_of_swapped_systems_are_the_opposite(first, second, rest):
+    n = first + second + rest
+    low, high = limits(intervals.tango(first, second, n))
+    assert limits(intervals.tango(second, first, n)) == pytest.approx((-high, -low), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -134,19 +161,30 @@ def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, res
 def test_tangos_score_of_the_observed_difference_is_0_without_variance(
     first_only, second_only, n, difference
 ):
-    assert iv._tango_score(first_only, second_only, n, difference) == 0.0
+    assert intervals._tango_score(first_only, second_only, n, difference) == 0.0
 
 
-def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
-    """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard
-    errors above.
-    """
-    highs = np.array(
-        [intervals.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)]
-    )
-    assert highs[0] == pytest.approx(stats.t.ppf(0.975, 19))
-    assert highs[20] < 4.5  # at a skewness of 2, where his own is 8.8
-    assert np.diff(highs).max() < 0.7  # in no step of a tenth of skewness
+# Skewed and bounded means -------------------------------------------------------------------------
+
+
+def upper_limit_by_hall(skewness):
+    """In standard errors above the mean, of 20 units."""
+    return intervals.hall(0.0, 1.0, skewness, n=20, level=0.95).high
+
+
+def test_halls_limit_without_skewness_is_that_by_t():
+    assert upper_limit_by_hall(0.0) == pytest.approx(stats.t.ppf(0.975, 19))
+
+
+def test_halls_limit_stays_near_where_his_own_runs_away():
+    """At a skewness of 2 his cube root passes 0, and his limit is 8.8 standard errors."""
+    assert upper_limit_by_hall(2.0) < 4.5
+
+
+def test_halls_limit_does_not_jump_as_the_skewness_grows():
+    """By at most 0.7 standard errors for a tenth of skewness."""
+    limits_by_skewness = [upper_limit_by_hall(skewness) for skewness in np.linspace(0, 3.5, 36)]
+    assert np.diff(limits_by_skewness).max() < 0.7
 
 
 def test_symmetric_values_have_students_interval():
@@ -185,41 +223,69 @@ def test_one_bound_alone_leaves_a_mean_unbounded():
     assert intervals.mean(SYMMETRIC, ends=(0, np.inf)) == intervals.mean(SYMMETRIC)
 
 
-def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
-    alike = intervals.mean([0.5] * 10, ends=(0, 1))
-    top = intervals.mean([1.0, 1.0, 0.999], ends=(0, 1))
-    assert 0.3 < alike.low < 0.45
-    assert alike.high == pytest.approx(1 - alike.low)
-    assert 0 < top.low < top.high <= 1
+def test_a_bounded_mean_of_equal_units_has_an_interval_with_a_width():
+    low, high = limits(intervals.mean([0.5] * 10, ends=(0, 1)))
+    assert 0.3 < low < 0.45
+    assert high == pytest.approx(1 - low)
 
 
-def test_zeros_and_ones_are_a_share():
+def test_the_limits_of_a_bounded_mean_near_an_end_stay_inside():
+    low, high = limits(intervals.mean([1.0, 1.0, 0.999], ends=(0, 1)))
+    assert 0 < low < high <= 1
+
+
+def test_the_mean_of_zeros_and_ones_has_wilsons_interval():
     assert limits(intervals.mean([1, 1, 0, 1, 1])) == limits(intervals.wilson(4, 5))
 
 
+VALUES_AND_ERRORS = given(st.floats(0.01, 0.99), st.floats(0.001, 0.3), st.integers(3, 50))
+
+
 @settings(max_examples=100, deadline=None)
-@given(st.floats(0.01, 0.99), st.floats(0.001, 0.3), st.integers(3, 50))
-def test_ranged_t_stays_inside_and_mirrors(value, error, n):
-    e = ranged_t(value, error, freedom=n - 1, n=n, level=0.95)
-    assert 0 <= e.low <= value <= e.high <= 1
-    other = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
-    assert limits(other) == pytest.approx((1 - e.high, 1 - e.low), abs=1e-9)
-    plain = ranged_t(
-        value, error, freedom=n - 1, n=n, level=0.95, ends=(-np.inf, np.inf), method="t"
+@VALUES_AND_ERRORS
+def test_ranged_t_stays_within_its_range(value, error, n):
+    low, high = limits(ranged_t(value, error, freedom=n - 1, n=n, level=0.95))
+    assert 0 <= low <= value <= high <= 1
+
+
+@settings(max_examples=100, deadline=None)
+@VALUES_AND_ERRORS
+def test_ranged_t_of_1_less_a_share_has_1_less_its_limits(value, error, n):
+    low, high = limits(ranged_t(value, error, freedom=n - 1, n=n, level=0.95))
+    complement = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
+    assert limits(complement) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+
+
+def test_ranged_t_without_ends_is_t():
+    unbounded = ranged_t(
+        0.8, 0.05, freedom=99, n=100, level=0.95, ends=(-np.inf, np.inf), method="t"
     )
-    assert plain == intervals.t_interval(value, error, n=n, level=0.95, method="t")
+    assert unbounded == intervals.t_interval(0.8, 0.05, n=100, level=0.95, method="t")
 
 
-def test_ranged_t_is_the_logit_and_the_logarithm():
-    half = stats.t.ppf(0.975, 99) * 0.05
-    logit = np.log(4) + np.array([-1, 1]) * half / 0.16
+def ranged_limits(low, high):
+    """The limits of 0.8 ± 0.05 of 100 units within a range."""
+    return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, ends=(low, high)))
 
-    def within(low, high):
-        return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, ends=(low, high)))
 
-    assert within(0.0, 1.0) == pytest.approx(1 / (1 + np.exp(-logit)))
-    assert within(0.0, np.inf) == pytest.approx(0.8 * np.exp(np.array([-1, 1]) * half / 0.8))
-    assert within(-np.inf, 1.0) == pytest.approx(1 - 0.2 * np.exp(np.array([1, -1]) * half / 0.2))
+HALF_WIDTH = stats.t.ppf(0.975, 99) * 0.05
+BOTH_SIDES = np.array([-1, 1])
+
+
+def test_ranged_t_between_two_ends_is_on_the_logit_scale():
+    """log(0.8 / 0.2) = log 4, of which the error is that of 0.8 by 0.8 · 0.2."""
+    logits = np.log(4) + BOTH_SIDES * HALF_WIDTH / 0.16
+    assert ranged_limits(0.0, 1.0) == pytest.approx(1 / (1 + np.exp(-logits)))
+
+
+def test_ranged_t_above_a_lower_end_is_on_the_logarithmic_scale():
+    expected = 0.8 * np.exp(BOTH_SIDES * HALF_WIDTH / 0.8)
+    assert ranged_limits(0.0, np.inf) == pytest.approx(expected)
+
+
+def test_ranged_t_below_an_upper_end_is_on_the_logarithmic_scale_of_the_distance():
+    expected = 1 - 0.2 * np.exp(-BOTH_SIDES * HALF_WIDTH / 0.2)
+    assert ranged_limits(-np.inf, 1.0) == pytest.approx(expected)
 
 
 # Where they are used ------------------------------------------------------------------------------
@@ -229,54 +295,69 @@ def chosen(kind, low, high):
     return MetricAtK(Metric("number", "rows", kind, "", "", "", low=low, high=high))
 
 
-POOLED = chosen(Ratio(lambda *_: None), 0.0, 1.0)
+SHARE_OF_ROWS = chosen(Ratio(lambda *_: None), 0.0, 1.0)  # hits of all users / rows of all users
 
 
-def by_user(g, users=20):
-    rows = 1 + g.poisson(g.lognormal(1, 1, users))
-    hits = g.binomial(rows, g.beta(4, 4, users)).astype(float)
-    return hits, rows.astype(float)
+def divided(hits, rows):
+    """A system's share of the rows of users that it divides with the other system."""
+    return UnitStatistic(SHARE_OF_ROWS, Sums(hits, rows), design=Layout.DIVIDED)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_two_arms_that_divide_users_tell_one_story(seed):
-    hits, rows = by_user(rng(seed), 12)
-    first, second = (
-        UnitStatistic(POOLED, Sums(side, rows), design=Layout.DIVIDED)
-        for side in (hits, rows - hits)
+class DividedUsers(NamedTuple):
+    """12 users, whose rows two systems divide."""
+
+    share: Estimate  # of the first system
+    comparison: Comparison
+
+
+@pytest.fixture(params=range(5))
+def divided_users(request):
+    generator = rng(request.param)
+    rows = (1 + generator.poisson(generator.lognormal(1, 1, 12))).astype(float)
+    hits = generator.binomial(rows.astype(int), generator.beta(4, 4, 12)).astype(float)
+    first = divided(hits, rows)
+    second = divided(rows - hits, rows)
+    options = Options(0.95, rng())
+    return DividedUsers(
+        inference.estimate(first, options), inference.compare(first, second, options)
     )
-    o = Options(0.95, rng())
-    e = inference.estimate(first, o)
-    c = inference.compare(first, second, o)
-    assert limits(e) == pytest.approx(((1 + c.difference.low) / 2, (1 + c.difference.high) / 2))
-    assert (c.p_value < 0.05) == (not e.low <= 0.5 <= e.high)
+
+
+def test_the_share_of_divided_rows_has_the_limits_of_the_difference(divided_users):
+    """The two shares add up to 1, so that the share is (1 + difference) / 2."""
+    low, high = limits(divided_users.comparison.difference)
+    assert limits(divided_users.share) == pytest.approx(((1 + low) / 2, (1 + high) / 2))
+
+
+def test_the_test_of_divided_rows_rejects_where_the_share_excludes_one_half(divided_users):
+    low, high = limits(divided_users.share)
+    assert (divided_users.comparison.p_value < 0.05) == (low > 0.5 or high < 0.5)
 
 
 ROWS_OF_THREE_USERS = np.array([3.0, 5, 2])
 HITS_OF_THREE_USERS = np.array([3.0, 4, 2])
 
 
-def test_three_users_that_systems_divide_reject_no_share():
-    share = UnitStatistic(
-        POOLED, Sums(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS), design=Layout.DIVIDED
-    )
+def test_three_users_whose_rows_are_divided_exclude_no_share():
+    share = divided(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS)
     assert limits(inference.estimate(share, Options(0.95, rng()))) == (0, 1)
 
 
 def test_a_difference_of_shares_of_few_users_has_limits_within_minus_1_and_1():
-    first = UnitStatistic(POOLED, Sums(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS))
+    first = UnitStatistic(SHARE_OF_ROWS, Sums(HITS_OF_THREE_USERS, ROWS_OF_THREE_USERS))
     misses = ROWS_OF_THREE_USERS - HITS_OF_THREE_USERS
-    second = UnitStatistic(POOLED, Sums(misses, ROWS_OF_THREE_USERS))
+    second = UnitStatistic(SHARE_OF_ROWS, Sums(misses, ROWS_OF_THREE_USERS))
     difference = inference.compare(first, second, Options(0.95, rng())).difference
     assert -1 <= difference.low <= difference.high <= 1
 
 
-def test_a_heavy_user_costs_degrees_of_freedom():
+def test_a_user_with_most_of_the_rows_widens_the_interval():
+    """20 users, one with 60 of the 79 rows: which costs degrees of freedom."""
     rows = np.array([1.0] * 19 + [60.0])
     hits = np.array([1.0, 0.0] * 9 + [1.0, 25.0])
-    e = inference.estimate(UnitStatistic(POOLED, Sums(hits, rows)), Options(0.95, rng()))
-    delta = intervals.ratio_delta(hits, rows)
-    assert e.high - e.low > 1.4 * (delta.high - delta.low)
+    found = inference.estimate(UnitStatistic(SHARE_OF_ROWS, Sums(hits, rows)), Options(0.95, rng()))
+    by_delta_method = intervals.ratio_delta(hits, rows)
+    assert found.high - found.low > 1.4 * (by_delta_method.high - by_delta_method.low)
 
 
 ABSOLUTE_ERROR = Loss(lambda rows, k: np.abs(rows.actual - rows.score))
@@ -316,101 +397,150 @@ def test_the_error_of_unweighted_rows_is_that_of_the_delta_method():
     assert statistic.spread.error == pytest.approx(delta, rel=1e-12)
 
 
-# Coverage -----------------------------------------------------------------------------------------
+# Losses of certain predictions --------------------------------------------------------------------
 
 
-def test_no_certain_prediction_leaves_the_mean_as_it_is():
+def test_losses_without_a_certain_prediction_have_the_interval_of_a_mean():
     losses = np.random.default_rng(2).exponential(1, 30)
     assert intervals.mean_of_losses(losses, worst=36.0) == intervals.mean(losses)
 
 
-def test_certain_predictions_that_were_right_may_be_wrong_elsewhere():
-    """40 certain rows of 100, none wrong: the upper limit holds Wilson's for 0 of 40."""
-    losses = np.concatenate([np.zeros(40), np.full(60, 0.5)])
-    e = intervals.mean_of_losses(losses, worst=36.0)
+# 40 certain rows of 100, none of them wrong
+LOSSES_WITH_CERTAIN_ROWS = np.concatenate([np.zeros(40), np.full(60, 0.5)])
+
+
+def test_the_upper_limit_of_losses_allows_that_certain_predictions_are_wrong():
+    """Up to Wilson's upper limit of 0 of 40, 8.8 %, of which each costs the worst loss."""
+    e = intervals.mean_of_losses(LOSSES_WITH_CERTAIN_ROWS, worst=36.0)
     assert e.high > e.value + 36.0 * 0.4 * 0.08
-    assert e.low == pytest.approx(intervals.mean(losses).low)
 
 
-def test_few_units_that_differ_leave_few_degrees_of_freedom():
-    few, many = (intervals.hall(1.0, 0.1, skew, n=100, level=0.95) for skew in (6.0, 0.0))
-    assert few.high > many.high
+def test_the_lower_limit_of_losses_is_that_of_a_mean():
+    e = intervals.mean_of_losses(LOSSES_WITH_CERTAIN_ROWS, worst=36.0)
+    assert e.low == pytest.approx(intervals.mean(LOSSES_WITH_CERTAIN_ROWS).low)
 
 
-def test_the_likeliest_proportion_is_that_of_a_search():
-    g = np.random.default_rng(1)
-    for _ in range(40):
-        n, m = g.integers(3, 40, 2)
-        a = int(g.integers(0, n + 1))
-        b = int(g.integers(0, m + 1))
-        d = g.uniform(-0.9, 0.9)
+# Two independent shares: a of n, b of m -----------------------------------------------------------
 
-        def loss(p, a=a, b=b, n=n, m=m, d=d):
-            return -(
-                a * np.log(p)
-                + (n - a) * np.log1p(-p)
-                + b * np.log(p - d)
-                + (m - b) * np.log1p(d - p)
-            )
 
-        ends = max(0, d) + 1e-12, min(1, 1 + d) - 1e-12
-        by_search = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-10}).x
-        assert proportions._likeliest(a / n, n, b / m, m, d) == pytest.approx(by_search, abs=1e-6)
+@pytest.mark.parametrize("seed", range(40))
+def test_the_likeliest_share_under_a_difference_is_that_of_a_search(seed):
+    """The first share p of the largest binomial likelihood where the second is p − difference."""
+    generator = np.random.default_rng(seed)
+    n, m = generator.integers(3, 40, 2)
+    a = int(generator.integers(0, n + 1))
+    b = int(generator.integers(0, m + 1))
+    difference = generator.uniform(-0.9, 0.9)
+
+    def negative_log_likelihood(p):
+        q = p - difference
+        first = a * np.log(p) + (n - a) * np.log1p(-p)
+        second = b * np.log(q) + (m - b) * np.log1p(-q)
+        return -(first + second)
+
+    lowest = max(0, difference) + 1e-12
+    highest = min(1, 1 + difference) - 1e-12
+    expected = minimize_scalar(
+        negative_log_likelihood,
+        bounds=(lowest, highest),
+        method="bounded",
+        options={"xatol": 1e-10},
+    ).x
+    found = proportions._likeliest(a / n, n, b / m, m, difference)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def draw_two_shares(data):
+    """a, n, b, m: hits and trials of two arms."""
+    n = data.draw(st.integers(1, 60))
+    m = data.draw(st.integers(1, 60))
+    return data.draw(st.integers(0, n)), n, data.draw(st.integers(0, m)), m
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 60), st.data())
-def test_test_interval_and_lift_never_contradict(n, m, data):
-    a = data.draw(st.integers(0, n))
-    b = data.draw(st.integers(0, m))
-    c = proportions.two_proportions(a, n, b, m)
-    lift = independent.share_lift(a, n, b, m)
-    e = c.difference
-    assert (c.p_value < 0.05) == (not e.low <= 0 <= e.high)
+@given(st.data())
+def test_a_test_of_two_shares_rejects_exactly_where_its_interval_excludes_0(data):
+    comparison = proportions.two_proportions(*draw_two_shares(data))
+    low, high = limits(comparison.difference)
+    assert (comparison.p_value < 0.05) == (low > 0 or high < 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_difference_of_two_shares_lies_within_its_limits(data):
+    e = proportions.two_proportions(*draw_two_shares(data)).difference
     assert -1 <= e.low <= e.value <= e.high <= 1
-    mirrored = proportions.two_proportions(b, m, a, n).difference
-    assert (mirrored.low, mirrored.high) == pytest.approx((-e.high, -e.low), abs=1e-9)
-    if b:
-        assert (lift.p_value < 0.05) == (not lift.difference.low <= 0 <= lift.difference.high)
-        assert lift.difference.low - 1e-9 <= lift.difference.value <= lift.difference.high + 1e-9
 
 
-def test_the_score_interval_covers():
-    """The exact coverage over a grid of true shares, 20 and 30 trials: near the level on
-    average.
-    """
-    n, m = 20, 30
-    tables = [[difference_score(a, n, b, m) for b in range(m + 1)] for a in range(n + 1)]
-    covered = []
-    for p, q in ((0.1, 0.1), (0.3, 0.1), (0.5, 0.5), (0.8, 0.6)):
-        chance = np.outer(binomial(n, p), binomial(m, q))
-        holds = np.array([[e.low <= p - q <= e.high for e in row] for row in tables])
-        covered.append(float((chance * holds).sum()))
-    assert 0.94 <= np.mean(covered) <= 0.97
-    assert min(covered) > 0.93
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_swapped_arms_have_the_opposite_limits(data):
+    a, n, b, m = draw_two_shares(data)
+    low, high = limits(proportions.two_proportions(a, n, b, m).difference)
+    swapped = proportions.two_proportions(b, m, a, n).difference
+    assert limits(swapped) == pytest.approx((-high, -low), abs=1e-9)
 
 
-def binomial(n, p):
-    return np.exp([float(proportions.log_binomial(k, n, p)) for k in range(n + 1)])
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_lift_of_shares_rejects_exactly_where_its_interval_excludes_0(data):
+    a, n, b, m = draw_two_shares(data)
+    assume(b)  # a lift over 0 is undefined
+    lift = independent.share_lift(a, n, b, m)
+    low, high = limits(lift.difference)
+    assert (lift.p_value < 0.05) == (low > 0 or high < 0)
 
 
-def test_newcombe_limits_solve_their_equation():
-    e = closed_forms.auc_newcombe(0.85, 20, 80)
-    for truth in (e.low, e.high):
-        spread = 1 + 49 * ((1 - truth) / (2 - truth) + truth / (1 + truth))
-        assert (0.85 - truth) ** 2 == pytest.approx(
-            1.959964**2 * truth * (1 - truth) * spread / 1600, rel=1e-6
-        )
-    mirrored = closed_forms.auc_newcombe(0.15, 20, 80)
-    assert (mirrored.low, mirrored.high) == pytest.approx((1 - e.high, 1 - e.low))
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_lift_of_shares_lies_within_its_limits(data):
+    a, n, b, m = draw_two_shares(data)
+    assume(b)
+    e = independent.share_lift(a, n, b, m).difference
+    assert e.low - 1e-9 <= e.value <= e.high + 1e-9
 
 
-def test_limits_stay_inside_and_have_width_at_the_ends():
-    top = closed_forms.auc_newcombe(1.0, 5, 9)
-    bottom = closed_forms.auc_newcombe(0.0, 5, 9)
-    assert (top.high, bottom.low) == (1, 0)
-    assert top.low < 0.9
-    assert bottom.high > 0.1
+def exact_coverage_of_score_interval(p, q, n=20, m=30):
+    """The probability that the interval from n and m trials holds the true difference p − q."""
+    coverage = 0.0
+    for a in range(n + 1):
+        for b in range(m + 1):
+            e = difference_score(a, n, b, m)
+            if e.low <= p - q <= e.high:
+                coverage += stats.binom.pmf(a, n, p) * stats.binom.pmf(b, m, q)
+    return coverage
+
+
+def test_the_score_interval_of_two_shares_covers_95_percent_on_average():
+    true_shares = [(0.1, 0.1), (0.3, 0.1), (0.5, 0.5), (0.8, 0.6)]
+    coverage = [exact_coverage_of_score_interval(p, q) for p, q in true_shares]
+    assert 0.94 <= np.mean(coverage) <= 0.97
+    assert min(coverage) > 0.93
+
+
+# The area under the ROC curve ---------------------------------------------------------------------
+
+
+def test_newcombes_limits_of_an_auc_solve_his_equation():
+    """His method 5 of 2006, with N* = (positives + negatives) / 2 − 1 in place of both."""
+    positives, negatives = 20, 80
+    e = closed_forms.auc_newcombe(0.85, positives, negatives)
+    n_star = (positives + negatives) / 2 - 1
+    for auc in (e.low, e.high):
+        spread = 1 + n_star * ((1 - auc) / (2 - auc) + auc / (1 + auc))
+        variance = auc * (1 - auc) * spread / (positives * negatives)
+        assert (0.85 - auc) ** 2 == pytest.approx(stats.norm.ppf(0.975) ** 2 * variance, rel=1e-6)
+
+
+def test_newcombes_limits_of_1_less_an_auc_are_1_less_its_limits():
+    low, high = limits(closed_forms.auc_newcombe(0.85, 20, 80))
+    assert limits(closed_forms.auc_newcombe(0.15, 20, 80)) == pytest.approx((1 - high, 1 - low))
+
+
+def test_an_auc_of_1_has_a_lower_limit_well_below():
+    low, high = limits(closed_forms.auc_newcombe(1.0, 5, 9))
+    assert low < 0.9
+    assert high == 1
 
 
 TABLE = lookup.TABLES["counts"]
@@ -423,16 +553,15 @@ def test_mover_is_newcombes_interval_of_a_difference():
     """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]."""
     parts = [
         WeightedEstimate(1.0, wilson(56, 70), np.zeros(1)),
-        WeightedEstimate(1.0, _turned(wilson(48, 80)), np.zeros(1)),
+        WeightedEstimate(1.0, opposite(wilson(48, 80)), np.zeros(1)),
     ]
     e = mover_mean(parts, n=150, level=0.95)
     assert (e.value, e.low, e.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-    assert (e.low, e.high) == pytest.approx(
-        (newcombe(56, 70, 48, 80).low, newcombe(56, 70, 48, 80).high)
-    )
+    assert limits(e) == pytest.approx(limits(newcombe(56, 70, 48, 80)))
 
 
-def _turned(e):
+def opposite(e):
+    """The estimate of minus the value."""
     return type(e)(-e.value, -e.high, -e.low, e.level, e.n, e.method)
 
 
@@ -464,120 +593,133 @@ def test_the_mean_of_two_metrics_with_opposite_influence_has_no_width():
     assert limits(mover_mean(parts, n=10, level=0.95)) == pytest.approx((0.5, 0.5))
 
 
-@pytest.mark.parametrize("weight, times", [(1, 2), (4, 5), (0.25, 1.25), (1, 1)])
-def test_overlap_is_the_metric_and_keeps_its_end(weight, times):
-    for hits, missed, false in ((8, 1, 1), (0, 3, 2), (5, 0, 0), (5, 0, 3), (5, 3, 0), (1, 0, 0)):
-        e = overlap(hits, missed, false, weight=weight, times=times, level=0.95)
-        assert e.value == pytest.approx(times * hits / (times * hits + weight * missed + false))
-        assert 0 <= e.low <= e.value <= e.high <= 1
-        assert e.high - e.low > 0.05
-    assert np.isnan(overlap(0, 0, 0, weight=weight, times=times, level=0.95).low)
-
-
-def test_f1_is_wilsons_interval_of_the_jaccard_index_mapped():
-    e = overlap(30, 10, 5, weight=1, times=2, level=0.9)
-    j = wilson(30, 45, level=0.9)
-    assert (e.value, e.low, e.high) == pytest.approx(
-        tuple(2 * x / (1 + x) for x in (j.value, j.low, j.high))
-    )
-
-
-def test_hall_undoes_its_own_transformation():
-    """With s = skewness / √n a limit T solves T + s T² / 3 + s² T³ / 27 + s / 6 = ±t (Hall 1992);
-    t has at most 2 / s² degrees of freedom.
-    """
-    from scipy.special import stdtrit
-
-    for s in (-0.3, 0.1, 0.35):  # beyond 0.35 the root goes on as a line
-        e = hall(0.0, 1.0, s * np.sqrt(30), n=30, level=0.95)
-        t = stdtrit(min(29, 2 / s**2), 0.975)
-
-        def transformed(limit, s=s):
-            return limit + s * limit**2 / 3 + s**2 * limit**3 / 27 + s / 6
-
-        assert transformed(-e.low) == pytest.approx(t)
-        assert transformed(-e.high) == pytest.approx(-t)
-
-
-def test_hall_without_skewness_is_t():
-    from scipy.special import stdtrit
-
-    assert hall(0.0, 1.0, 0.0, n=30, level=0.95).high == pytest.approx(stdtrit(29, 0.975))
-
-
-def test_lift_by_precision_and_by_recall_meet():
-    """Where the rows picked are as many as the positives, precision and recall are shares of as
-    many.
-    """
-    a = lift(60, 100, 100, 1000, 0.3, level=0.95)
-    b = lift_of_few(60, 100, 0.1, 0.3, n=1000, level=0.95)
-    assert a.value == b.value
-    assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.05)
-
-
-# Always in range, and consistent ------------------------------------------------------------------
-
-rows = st.lists(
-    st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 1)), min_size=4, max_size=40
+# times · hits / (times · hits + weight · missed + false): F1, F2, F0.5 and the Jaccard index
+OVERLAPS = pytest.mark.parametrize("weight, times", [(1, 2), (4, 5), (0.25, 1.25), (1, 1)])
+DECISIONS = pytest.mark.parametrize(
+    "hits, missed, false", [(8, 1, 1), (0, 3, 2), (5, 0, 0), (5, 0, 3), (5, 3, 0), (1, 0, 0)]
 )
 
 
+@OVERLAPS
+@DECISIONS
+def test_the_value_of_an_overlap_is_that_of_its_formula(hits, missed, false, weight, times):
+    e = overlap(hits, missed, false, weight=weight, times=times, level=0.95)
+    assert e.value == pytest.approx(times * hits / (times * hits + weight * missed + false))
+
+
+@OVERLAPS
+@DECISIONS
+def test_an_overlap_has_a_width_within_0_and_1_also_at_its_ends(hits, missed, false, weight, times):
+    e = overlap(hits, missed, false, weight=weight, times=times, level=0.95)
+    assert 0 <= e.low <= e.value <= e.high <= 1
+    assert e.high - e.low > 0.05
+
+
+@OVERLAPS
+def test_an_overlap_of_no_decisions_has_no_limits(weight, times):
+    assert np.isnan(overlap(0, 0, 0, weight=weight, times=times, level=0.95).low)
+
+
+def test_f1_has_wilsons_limits_of_the_jaccard_index_j_as_2j_over_1_plus_j():
+    f1 = overlap(30, 10, 5, weight=1, times=2, level=0.9)
+    jaccard_limits = np.array(limits(wilson(30, 45, level=0.9)))
+    assert limits(f1) == pytest.approx(2 * jaccard_limits / (1 + jaccard_limits))
+
+
+@pytest.mark.parametrize("s", [-0.3, 0.1, 0.35])  # beyond 0.35 the root goes on as a line
+def test_halls_limits_solve_his_equation(s):
+    """With s = skewness / √n a limit T, in standard errors, solves
+    T + s T² / 3 + s² T³ / 27 + s / 6 = ±t (Hall 1992); t has at most 2 / s² degrees of freedom.
+    """
+
+    def transform(limit):
+        return limit + s * limit**2 / 3 + s**2 * limit**3 / 27 + s / 6
+
+    low, high = limits(hall(0.0, 1.0, s * np.sqrt(30), n=30, level=0.95))
+    t = stats.t.ppf(0.975, min(29, 2 / s**2))
+    assert (transform(-low), transform(-high)) == pytest.approx((t, -t))
+
+
+def test_a_lift_has_about_the_same_limits_by_precision_and_by_recall():
+    """60 of 100 picked rows are positive, as are 60 of 100 positives picked, so that precision and
+    recall are equal shares of equally many rows.
+    """
+    by_precision = lift(60, 100, 100, 1000, 0.3, level=0.95)
+    by_recall = lift_of_few(60, 100, 0.1, 0.3, n=1000, level=0.95)
+    assert by_precision.value == by_recall.value
+    assert limits(by_precision) == pytest.approx(limits(by_recall), rel=0.05)
+
+
+# All metrics of two classes, on any rows ----------------------------------------------------------
+
+ROWS_OF_TWO_SYSTEMS = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 1)), min_size=4, max_size=40
+).map(lambda rows: tuple(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def assert_within_range(metric, e):
+    """That limits which are defined lie within the metric's range, and around its value."""
+    if np.isfinite(e.low + e.value):
+        assert metric.low <= e.low <= e.value + 1e-9, metric.name
+        assert e.value - 1e-9 <= e.high <= metric.high, metric.name
+
+
 @settings(ANY_TIME, max_examples=25)
-@given(rows, st.integers(0, 9))
-def test_limits_lie_in_the_range_and_hold_the_value(data, threshold):
-    a, b, label = (np.array(column) for column in zip(*data, strict=True))
-    first, second = (Rows(label.astype(np.int64), score / 8, threshold / 8) for score in (a, b))
+@given(ROWS_OF_TWO_SYSTEMS, st.integers(0, 9))
+def test_limits_of_all_metrics_lie_in_their_range_and_hold_the_value(columns, threshold):
+    score, _, label = columns
+    rows = Rows(label.astype(np.int64), score / 8, threshold / 8)
+    for metric in TABLE.values():
+        assert_within_range(metric, estimate(MetricAtK(metric), rows))
+
+
+@settings(ANY_TIME, max_examples=25)
+@given(ROWS_OF_TWO_SYSTEMS, st.integers(0, 9))
+def test_tests_of_all_metrics_reject_exactly_where_their_interval_excludes_0(columns, threshold):
+    """But for the exact McNemar test, beside which stands the interval of the score test."""
+    first_score, second_score, label = columns
+    first = Rows(label.astype(np.int64), first_score / 8, threshold / 8)
+    second = Rows(label.astype(np.int64), second_score / 8, threshold / 8)
     for name, metric in TABLE.items():
-        e = estimate(MetricAtK(metric), first)
-        if np.isfinite(e.low):
-            assert metric.low <= e.low <= e.value + 1e-9, name
-            assert e.value - 1e-9 <= e.high <= metric.high, name
-        c = compare(MetricAtK(metric), first, second)
-        d = c.difference
-        if np.isfinite(c.p_value) and np.isfinite(d.low) and "McNemar" not in c.method:
-            assert (c.p_value < 0.05) == (not d.low <= 0 <= d.high), (name, c)
+        comparison = compare(MetricAtK(metric), first, second)
+        low, high = limits(comparison.difference)
+        if np.isfinite(comparison.p_value + low) and "McNemar" not in comparison.method:
+            assert (comparison.p_value < 0.05) == (low > 0 or high < 0), name
 
 
 @settings(ANY_TIME, max_examples=25)
-@given(rows)
-def test_further_numbers_of_the_page_lie_in_their_range(data):
-    a, _, label = (np.array(column) for column in zip(*data, strict=True))
-    plain = Rows(label.astype(np.int64), a / 8, 0.5)
-    weights = 1.0 + np.arange(len(label)) % 7
+@given(ROWS_OF_TWO_SYSTEMS)
+def test_limits_of_lifts_and_of_other_base_rates_lie_in_their_range(columns):
+    score, _, label = columns
+    plain = Rows(label.astype(np.int64), score / 8, 0.5)
+    weighted = replace(plain, weight=1.0 + np.arange(len(label)) % 7)
     metrics = [tables.lift_at(depth) for depth in DEPTHS]
-    metrics += [of(rate) for _, of in tables.CHANGED_BY_BASE_RATE for rate in (0.05, 0.5)]
-    for metric, sample in product(metrics, (plain, replace(plain, weight=weights))):
-        e = estimate(MetricAtK(metric), sample)
-        if np.isfinite(e.low + e.value):
-            assert metric.low <= e.low <= e.value + 1e-9, metric
-            assert e.value - 1e-9 <= e.high <= metric.high, metric
+    for _, at_base_rate in tables.CHANGED_BY_BASE_RATE:
+        metrics += [at_base_rate(rate) for rate in (0.05, 0.5)]
+    for metric, rows in product(metrics, (plain, weighted)):
+        assert_within_range(metric, estimate(MetricAtK(metric), rows))
 
 
-def test_no_lift_by_user_is_above_that_of_positive_rows_alone():
-    """Of three users the logarithm of the lift has one or two degrees of freedom, and t's limit
-    alone is far out.
+def test_the_upper_limit_of_a_lift_by_user_is_at_most_1_over_the_lowest_base_rate():
+    """A lift is a precision of at most 1 over the base rate. Of three users its logarithm has one
+    or two degrees of freedom, by which t's limit alone is far above.
     """
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 30)
-    score = rng.random(30)
     user = np.repeat(["a", "b", "c"], 10)
-    e = estimate(lookup.find_metric("lift", "counts"), Rows(label, score, 0.5, unit=user))
-    fewest = wilson(label.mean() * 3, 3).low
-    assert e.value < e.high <= 1 / fewest
+    rows = Rows(label, rng.random(30), 0.5, unit=user)
+    e = estimate(lookup.find_metric("lift", "counts"), rows)
+    lowest_base_rate = wilson(label.mean() * 3, 3).low
+    assert e.value < e.high <= 1 / lowest_base_rate
 
 
-def test_the_effects_of_a_depth_are_those_of_a_weight():
-    """The border's share is smoothed, so only what does not depend on it is exact: the sum, and
-    rows at one border.
-    """
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_the_influence_of_all_rows_on_a_lift_adds_up_to_0(depth):
     rng = np.random.default_rng(5)
     label = (rng.random(400) < 0.3).astype(np.int64)
-    sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
-    for depth in DEPTHS:
-        moved = (
-            Depth(tables.lift_at(depth).kind.function, depth=depth).effects(sample, None).influence
-        )
-        assert moved.sum() == pytest.approx(0, abs=1e-9)
+    rows = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
+    lift_kind = Depth(tables.lift_at(depth).kind.function, depth=depth)
+    assert lift_kind.effects(rows, None).influence.sum() == pytest.approx(0, abs=1e-9)
 
 
 def two_normal_systems(rng, positives, negatives):
@@ -588,31 +730,49 @@ def two_normal_systems(rng, positives, negatives):
     return [Rows(label, score, 0.5) for score in scores]
 
 
-@pytest.mark.parametrize(("positives", "negatives"), [(400, 200), (50, 1000)])
-def test_limits_of_recall_at_a_rate_cover_it_and_their_test_keeps_its_level(positives, negatives):
-    """5 % of 200 negatives are 10, so that the rows above the threshold are few."""
+# Recall at a false positive rate ------------------------------------------------------------------
+
+
+class Simulated(NamedTuple):
+    coverage: float  # of the first system's interval, of the true recall
+    rejections: float  # the share of tests between two equally good systems with p < 0.05
+
+
+@pytest.fixture(scope="module", params=[(400, 200), (50, 1000)])
+def simulated_recall(request):
+    """200 samples of positives and negatives; 5 % of 200 negatives are only 10 rows."""
     rng = np.random.default_rng(66)
     metric = lookup.find_metric("recall@fpr0.05", "counts")
-    recall = stats.norm.sf(stats.norm.isf(0.05) - 1 / np.sqrt(0.98))
-    runs = 200
-    covered = rejected = 0
-    for _ in range(runs):
-        first, second = two_normal_systems(rng, positives, negatives)
+    # scores have the standard deviation √(0.7² + 0.7²) and differ by 1 between the classes
+    true_recall = stats.norm.sf(stats.norm.isf(0.05) - 1 / np.sqrt(0.98))
+    covered = []
+    rejected = []
+    for _ in range(200):
+        first, second = two_normal_systems(rng, *request.param)
         e = estimate(metric, first)
-        covered += e.low <= recall <= e.high
-        rejected += compare(metric, first, second).p_value < 0.05
-    assert covered / runs > 0.91
-    assert rejected / runs < 0.09
+        covered.append(e.low <= true_recall <= e.high)
+        rejected.append(compare(metric, first, second).p_value < 0.05)
+    return Simulated(np.mean(covered), np.mean(rejected))
 
 
-def test_the_effects_on_recall_at_a_rate_add_up_to_0():
+def test_limits_of_recall_at_a_rate_cover_it(simulated_recall):
+    """95 % less three standard errors of 200 samples."""
+    assert simulated_recall.coverage > 0.91
+
+
+def test_the_test_of_recall_at_a_rate_keeps_its_level(simulated_recall):
+    """5 % and three standard errors of 200 samples."""
+    assert simulated_recall.rejections < 0.09
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+@pytest.mark.parametrize("name", ["recall@fpr0.01", "recall@fpr0.3"])
+def test_the_influence_of_all_rows_on_recall_at_a_rate_adds_up_to_0(name, digits):
     rng = np.random.default_rng(5)
     label = (rng.random(400) < 0.3).astype(np.int64)
-    for digits in (0, 1, 9):
-        sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, digits), 0.5)
-        for name in ("recall@fpr0.01", "recall@fpr0.3"):
-            moved = lookup.find_metric(name, "counts").effects(sample).influence
-            assert moved.sum() == pytest.approx(0, abs=1e-9)
+    rows = Rows(label, np.round(rng.normal(0, 1, 400) + label, digits), 0.5)
+    influence = lookup.find_metric(name, "counts").effects(rows).influence
+    assert influence.sum() == pytest.approx(0, abs=1e-9)
 
 
 def test_recall_at_a_rate_below_one_false_positive_has_the_lower_limit_0():
@@ -620,51 +780,65 @@ def test_recall_at_a_rate_below_one_false_positive_has_the_lower_limit_0():
     assert estimate(lookup.find_metric("recall@fpr0.01", "counts"), sample).low == 0
 
 
-def test_a_gap_is_not_certain_where_few_rows_agree():
+# Where influence values claim too much ------------------------------------------------------------
+
+
+def test_a_ks_of_three_positives_above_all_negatives_is_not_certainly_equal():
+    """Both systems have a KS of 1, on few positives."""
     label = np.array([1, 1, 1] + [0] * 60)
-    a, b = (np.concatenate([[70.0, 71.0, 72.0], np.roll(np.arange(60.0), turn)]) for turn in (0, 7))
-    c = compare(MetricAtK(TABLE["ks"]), Rows(label, a, 0.5), Rows(label, b, 0.5))
-    assert isinstance(TABLE["ks"].kind, Gap)
-    assert c.p_value > 0.2
+    negatives = np.arange(60.0)
+    first = Rows(label, np.concatenate([[70.0, 71.0, 72.0], negatives]), 0.5)
+    second = Rows(label, np.concatenate([[70.0, 71.0, 72.0], np.roll(negatives, 7)]), 0.5)
+    assert compare(MetricAtK(TABLE["ks"]), first, second).p_value > 0.2
 
 
-def test_calibration_has_no_interval_and_no_test():
-    rng = np.random.default_rng(1)
-    score = rng.random(300)
-    a = Rows((rng.random(300) < score).astype(np.int64), score, 0.5)
-    b = Rows(a.actual, score**2, 0.5)
-    for name, metric in TABLE.items():
-        if isinstance(metric.kind, Calibration):
-            e = estimate(MetricAtK(metric), a)
-            c = compare(MetricAtK(metric), a, b)
-            assert np.isnan([e.low, e.high, c.p_value, c.difference.low]).all(), name
-            assert e.value == metric.kind.value(a, None)
-            assert "biased" in e.method
+CALIBRATED_SCORE = np.random.default_rng(1).random(300)
+CALIBRATED_LABEL = (np.random.default_rng(2).random(300) < CALIBRATED_SCORE).astype(np.int64)
+CALIBRATION_ERRORS = [
+    MetricAtK(metric) for metric in TABLE.values() if isinstance(metric.kind, Calibration)
+]
 
 
-# Half a row in each cell --------------------------------------------------------------------------
+@pytest.mark.parametrize("metric", CALIBRATION_ERRORS, ids=str)
+def test_a_calibration_error_has_no_limits_as_it_is_biased(metric):
+    e = estimate(metric, Rows(CALIBRATED_LABEL, CALIBRATED_SCORE, 0.5))
+    assert np.isnan([e.low, e.high]).all()
+    assert "biased" in e.method
 
 
-@pytest.mark.parametrize("name", ["mcc", "kappa"])
-def test_no_predicted_row_claims_no_certainty(name):
-    """Nothing, or next to nothing, is predicted: the influence values are all 0, and the value
-    tells little.
+@pytest.mark.parametrize("metric", CALIBRATION_ERRORS, ids=str)
+def test_a_calibration_error_has_no_test(metric):
+    first = Rows(CALIBRATED_LABEL, CALIBRATED_SCORE, 0.5)
+    second = Rows(CALIBRATED_LABEL, CALIBRATED_SCORE**2, 0.5)
+    assert np.isnan(compare(metric, first, second).p_value)
+
+
+@pytest.mark.parametrize("name, predicted", [("mcc", 1), ("kappa", 0)])
+def test_metrics_of_next_to_no_predicted_row_have_a_wide_interval(name, predicted):
+    """4 of 100 rows are positive, one or none is predicted: the influence of all rows is 0, and the
+    value tells little.
     """
-    label = np.arange(100) < 4
-    score = np.where(np.arange(100) < (1 if name == "mcc" else 0), 0.9, 0.1)
-    e = estimate(lookup.find_metric(name, "counts"), Rows(label.astype(int), score))
+    label = (np.arange(100) < 4).astype(int)
+    score = np.where(np.arange(100) < predicted, 0.9, 0.1)
+    e = estimate(lookup.find_metric(name, "counts"), Rows(label, score))
     assert -1 <= e.low <= e.value <= e.high <= 1
     assert e.high - e.low > 0.4
 
 
-def test_one_class_for_all_rows_has_a_kappa_without_limits():
-    """No row moves it, which is no certainty that it is 0."""
-    label = np.arange(60) % 3
-    rows = Rows(label, decision=np.zeros(60, dtype=int), classes=3)
-    e = estimate(lookup.find_metric("kappa", "classes"), rows)
+def kappa_of_classes(label, decision):
+    rows = Rows(label, decision=decision, classes=3)
+    return estimate(lookup.find_metric("kappa", "classes"), rows)
+
+
+def test_kappa_has_no_limits_if_one_class_is_predicted_for_all_rows():
+    """It is 0 and no row moves it, which is no certainty."""
+    e = kappa_of_classes(np.arange(60) % 3, np.zeros(60, dtype=int))
     assert e.value == 0
     assert np.isnan([e.low, e.high]).all()
-    perfect = estimate(
-        lookup.find_metric("kappa", "classes"), Rows(label, decision=label, classes=3)
-    )
-    assert perfect.high == 1 > perfect.low > 0.8
+
+
+def test_a_perfect_kappa_has_a_lower_limit():
+    label = np.arange(60) % 3
+    low, high = limits(kappa_of_classes(label, label))
+    assert 0.8 < low < 1
+    assert high == 1

@@ -1,4 +1,4 @@
-"""Own metrics: they equal the catalogue's where they say the same, join every report; bad ones are
+"""Own metrics: they equal the catalogue's with the same definition, in every report; bad ones are
 refused by name.
 """
 
@@ -12,12 +12,11 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from engine_samples import SMALL as TWICE, binary, classified
-from online_samples import SMALL, log, users
+from engine_samples import SMALL as LIMITS_BELOW_3000_ROWS, binary, classified
+from online_samples import SMALL as WITHOUT_SIMULATION, log, users
 from own_metric_samples import (
     CHANCES,
     forecasts,
-    own_alarms,
     own_brier,
     own_errors,
     own_hits,
@@ -36,7 +35,7 @@ from evalkit.catalogue.lookup import find_metric
 from evalkit.catalogue.own import names_of
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
-from evalkit.pages import binary_page, classification_page, ranking_page
+from evalkit.pages import binary_page, classification_page, ranking_page, rating_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,19 +44,29 @@ NUMBERS = ["value", "low", "high"]
 TESTS = ["difference", "low", "high", "p", "verdict"]
 
 
-def pairs(study, own, known, columns, frame="estimates"):
-    """Two metrics' rows of a frame, side by side."""
-    rows = getattr(study, frame)
-    return rows.loc[rows["metric"] == own, columns], rows.loc[rows["metric"] == known, columns]
+def rows_of_metric(frame, metric, columns):
+    return frame.loc[frame["metric"] == metric, columns].reset_index(drop=True)
 
 
-def same(study, own, known):
-    """The same value, interval and test, to the last bit."""
-    for columns, table in ((NUMBERS, "estimates"), (TESTS, "comparisons")):
-        first, second = pairs(study, own, known, columns, table)
-        pd.testing.assert_frame_equal(
-            first.reset_index(drop=True), second.reset_index(drop=True), rtol=1e-12
-        )
+def assert_equal_estimates(study, own, known, columns=NUMBERS):
+    """That an own metric has the values and limits of one of the catalogue."""
+    pd.testing.assert_frame_equal(
+        rows_of_metric(study.estimates, own, columns),
+        rows_of_metric(study.estimates, known, columns),
+        rtol=1e-12,
+    )
+
+
+def assert_equal_tests(study, own, known):
+    """That an own metric has the differences, p and verdicts of one of the catalogue."""
+    pd.testing.assert_frame_equal(
+        rows_of_metric(study.comparisons, own, TESTS),
+        rows_of_metric(study.comparisons, known, TESTS),
+        rtol=1e-12,
+    )
+
+
+# Beside the catalogue's metric of the same definition ---------------------------------------------
 
 
 LAYOUTS = {
@@ -68,137 +77,240 @@ LAYOUTS = {
 }
 
 
+SAME_IN_CATALOGUE = {
+    "brier": own_brier,
+    "recall": own_recall,
+    "precision": own_precision,
+    "mcc": own_mcc,
+}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def study_of_labels(request):
+    metrics = [*SAME_IN_CATALOGUE, *SAME_IN_CATALOGUE.values()]
+    return classification.read(binary(400, units=60), metrics=metrics, **LAYOUTS[request.param])
+
+
+@pytest.mark.parametrize("known", SAME_IN_CATALOGUE)
+def test_an_own_metric_of_labels_has_the_interval_of_its_kind(study_of_labels, known):
+    assert_equal_estimates(study_of_labels, SAME_IN_CATALOGUE[known].name, known)
+
+
+@pytest.mark.parametrize("known", SAME_IN_CATALOGUE)
+def test_an_own_metric_of_labels_has_the_test_of_its_kind(study_of_labels, known):
+    assert_equal_tests(study_of_labels, SAME_IN_CATALOGUE[known].name, known)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_own_metric_has_interval_and_test_of_its_kind(layout):
-    known = {"brier": own_brier, "recall": own_recall, "precision": own_precision, "mcc": own_mcc}
-    study = classification.read(
-        binary(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout]
-    )
-    for name, own in known.items():
-        same(study, own.name, name)
-    same(
-        rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape"
-    )
+def test_an_own_ratio_of_forecasts_equals_wape(layout):
+    study = rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout])
+    assert_equal_estimates(study, "own_wape", "wape")
+    assert_equal_tests(study, "own_wape", "wape")
 
 
-def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
-    why = (
-        "metrics: saved is computed from the column amount, which needs all rows in memory, got "
-        "3,000 rows"
-    )
-    with pytest.raises(ParameterError, match=why):
-        classified(binary().assign(amount=1.0), TWICE, metrics=[saved])
-    for declare, side in (
-        (ek.mean, lambda values: values),
-        (ek.ratio, lambda values: (values, values)),
-    ):
-        part = declare(name="part", undefined="negative")(
-            lambda label, score, s=side: s(np.where(label, score, np.nan))
-        )
-        with pytest.raises(
-            ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"
-        ):
-            classified(binary(), TWICE, metrics=[part])
+@pytest.fixture(scope="module")
+def study_of_lists():
+    """Ranked lists with an own metric at a cut-off and one of sums, by digit."""
+    metrics = [own_recall_at.at(10), "recall@10", own_hits, "hit_ratio"]
+    return ranking.read(metrics=metrics, unit="digit")
 
 
-def test_without_segments_no_pair_is_compared_by_slice():
-    @ek.mean(best="low", undefined="the score is above a half")
-    def part(label, score):
-        return np.where(score > 0.5, np.nan, np.abs(label - score))
-
-    a = np.linspace(0.1, 0.9, 8)
-    scores = {"a": a, "b": (1 - a) ** 1.1}
-    study = ek.classification(y_true=[0, 1] * 4, y_score=scores, metrics=[part])
-    assert not len(study.by_segment)  # the two systems have no row in common
-    with pytest.raises(InputError, match="at least one unit"):
-        _ = study.comparisons
+def test_an_own_metric_of_ranked_lists_is_labelled_with_its_cut_off(study_of_lists):
+    labels = [metric.label for metric in study_of_lists.settings.metrics]
+    assert labels == ["own_recall_at@10", "recall@10", "own_hits", "hit_ratio"]
 
 
-def test_of_ranked_lists_it_takes_a_cut_off_and_units():
-    names = ["own_recall_at@10", "recall@10", "own_hits", "hit_ratio"]
-    study = ranking.read(
-        metrics=[own_recall_at.at(10), "recall@10", own_hits, "hit_ratio"], unit="digit"
-    )
-    assert [chosen.label for chosen in study.settings.metrics] == names
-    same(study, *names[:2])
-    same(study, *names[2:])
+@pytest.mark.parametrize(
+    "own, known", [("own_recall_at@10", "recall@10"), ("own_hits", "hit_ratio")]
+)
+def test_an_own_metric_of_ranked_lists_equals_the_catalogues(study_of_lists, own, known):
+    assert_equal_estimates(study_of_lists, own, known)
+    assert_equal_tests(study_of_lists, own, known)
 
 
-def test_of_ranked_lists_less_may_be_better_query_by_query_too():
-    found = ek.mean(name="found", low=0, high=1)(
-        lambda grades, ideal, level: np.mean(grades >= level)
-    )
-    missed = ek.mean(name="missed", best="low", low=0, high=1)(
-        lambda grades, ideal, level: np.mean(~(grades >= level))
-    )
-    more, less = (ranking.read(metrics=[metric]) for metric in (found.at(10), missed.at(10)))
-    captions = [ranking_page.queries(study).alt for study in (more, less)]
-    sides = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
-    told = [sides.search(caption).groups() for caption in captions]
-    assert told[0] == told[1]
-    assert more.opponents == less.opponents
-    one = [
-        ranking.read(metrics=[metric], systems=[more.leader])
-        for metric in (found.at(10), missed.at(10))
-    ]
-    assert one[0].extremes()["query"].tolist() == one[1].extremes()["query"].tolist()
-    assert one[0].moved(9)["query"].tolist() == one[1].moved(9)["query"].tolist()
-    ends = [ranking_page.extremes(study).text.splitlines()[0] for study in one]
-    assert ["lowest found" in ends[0], "highest missed" in ends[1]] == [True, True]
-
-
-def test_of_interleaved_users_and_of_single_rows():
+def test_an_own_preference_of_users_equals_user_share():
     @ek.mean(undefined="no credit")
     def own_share(credit, whole):
         return credit / whole
 
-    online = interleaving.read(log(), preference=[own_share, "user_share"], **SMALL)
-    same(online.log, "own_share", "user_share")
-    rich = ek.mean(name="rich")(lambda orders, visits: orders * (visits > 1))
+    study = interleaving.read(log(), preference=[own_share, "user_share"], **WITHOUT_SIMULATION)
+    assert_equal_estimates(study.log, "own_share", "user_share")
+    assert_equal_tests(study.log, "own_share", "user_share")
+
+
+def test_an_own_ratio_of_users_equals_the_ratio_of_two_columns():
     per_visit = ek.ratio(name="per_visit")(lambda orders, visits: (orders, visits))
-    both = interleaving.read(
-        users=users(), metrics=[per_visit, "orders/visits", rich], **SMALL
-    ).users
-    same(both, "per_visit", "orders/visits")
-    assert both.estimate(both.settings.metrics[2], "a").value == 1.0
+    metrics = [per_visit, "orders/visits"]
+    study = interleaving.read(users=users(), metrics=metrics, **WITHOUT_SIMULATION)
+    assert_equal_estimates(study.users, "per_visit", "orders/visits")
+    assert_equal_tests(study.users, "per_visit", "orders/visits")
+
+
+def test_an_own_loss_of_single_rows_equals_the_catalogues():
     study = significance.read(CHANCES, metrics=[own_brier, "brier"])
-    same(study, "own_brier", "brier")
+    assert_equal_estimates(study, "own_brier", "brier")
+    assert_equal_tests(study, "own_brier", "brier")
 
 
-def test_several_classes_several_labels_and_folds():
-    @ek.mean()
-    def right(actual, predicted):
-        return (actual == predicted).reshape(len(actual), -1).all(axis=1)
+@ek.mean()
+def all_right(actual, predicted):
+    """1 for each row whose class, or whose labels all, are predicted."""
+    return (actual == predicted).reshape(len(actual), -1).all(axis=1)
 
-    classes = classification.read("data/penguins/predictions.csv", metrics=[right, "accuracy"])
-    first, second = pairs(classes, "right", "accuracy", NUMBERS)
-    assert np.allclose(first, second)
-    several = classification.read(
-        "data/digit_traits/predictions.csv", metrics=[right, "exact_match"]
+
+def test_an_own_metric_of_several_classes_equals_accuracy():
+    study = classification.read("data/penguins/predictions.csv", metrics=[all_right, "accuracy"])
+    assert_equal_estimates(study, "all_right", "accuracy")
+
+
+def test_an_own_metric_of_several_labels_has_the_value_of_exact_match():
+    study = classification.read(
+        "data/digit_traits/predictions.csv", metrics=[all_right, "exact_match"]
     )
-    first, second = pairs(several, "right", "exact_match", ["value"])
-    assert first["value"].tolist() == pytest.approx(second["value"].tolist())
+    assert_equal_estimates(study, "all_right", "exact_match", columns=["value"])
+
+
+def test_an_own_metric_over_folds_equals_the_catalogues():
     study = validation.read(metrics=[own_brier, "brier"])
-    assert np.array_equal(*pairs(study, "own_brier", "brier", NUMBERS))
+    assert_equal_estimates(study, "own_brier", "brier")
 
 
-def test_further_columns_are_numbers_of_the_input():
-    table = binary(200).assign(amount=np.linspace(0, 5, 200))
-    study = classification.read(table, metrics=[saved, "accuracy"], segments="country")
-    predicted = table["score_good"] >= 0.5
-    by_hand = (table["amount"] * table["label"] * predicted - predicted).mean()
-    assert study.estimate(study.primary, "good").value == pytest.approx(by_hand, rel=1e-12)
+# A metric of which less is better -----------------------------------------------------------------
+
+FOUND = ek.mean(name="found", low=0, high=1)(lambda grades, ideal, level: np.mean(grades >= level))
+MISSED = ek.mean(name="missed", best="low", low=0, high=1)(
+    lambda grades, ideal, level: 1 - np.mean(grades >= level)
+)
+
+
+@pytest.fixture(scope="module")
+def studies_of_found_and_missed():
+    """Of the same lists by a metric of which more is better, and by 1 less that metric."""
+    return ranking.read(metrics=[FOUND.at(10)]), ranking.read(metrics=[MISSED.at(10)])
+
+
+def test_queries_are_better_or_worse_in_the_direction_of_the_metric(studies_of_found_and_missed):
+    numbers = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
+    by_found, by_missed = (
+        numbers.search(ranking_page.queries(study).alt).groups()
+        for study in studies_of_found_and_missed
+    )
+    assert by_found == by_missed
+
+
+def test_systems_are_ranked_in_the_direction_of_the_metric(studies_of_found_and_missed):
+    by_found, by_missed = studies_of_found_and_missed
+    assert by_found.opponents == by_missed.opponents
+
+
+@pytest.fixture(scope="module")
+def studies_of_one_system(studies_of_found_and_missed):
+    leader = studies_of_found_and_missed[0].leader
+    return [ranking.read(metrics=[m.at(10)], systems=[leader]) for m in (FOUND, MISSED)]
+
+
+def test_the_worst_queries_are_those_in_the_direction_of_the_metric(studies_of_one_system):
+    by_found, by_missed = (study.extremes()["query"].tolist() for study in studies_of_one_system)
+    assert by_found == by_missed
+
+
+def test_the_page_says_which_end_is_worst(studies_of_one_system):
+    by_found, by_missed = (ranking_page.extremes(study).text for study in studies_of_one_system)
+    assert "lowest found" in by_found.splitlines()[0]
+    assert "highest missed" in by_missed.splitlines()[0]
+
+
+# Rows and columns that a metric takes -------------------------------------------------------------
+
+
+def test_an_own_metric_takes_columns_of_users():
+    rich = ek.mean(name="rich")(lambda orders, visits: orders * (visits > 1))
+    study = interleaving.read(users=users(), metrics=[rich], **WITHOUT_SIMULATION).users
+    assert study.estimate(study.settings.metrics[0], "a").value == 1.0
+
+
+@pytest.fixture(scope="module")
+def table_with_amount():
+    return binary(200).assign(amount=np.linspace(0, 5, 200))
+
+
+def test_an_own_metric_takes_further_columns_of_the_input(table_with_amount):
+    study = classification.read(table_with_amount, metrics=[saved])
+    predicted = table_with_amount["score_good"] >= 0.5
+    saved_by_row = table_with_amount["amount"] * table_with_amount["label"] * predicted - predicted
+    found = study.estimate(study.primary, "good").value
+    assert found == pytest.approx(saved_by_row.mean(), rel=1e-12)
+
+
+def test_an_own_metric_of_further_columns_has_values_by_slice(table_with_amount):
+    study = classification.read(table_with_amount, metrics=[saved], segments="country")
     assert study.by_segment["value"].notna().all()
-    table.loc[6, "country"] = "much"
+
+
+def test_a_further_column_of_text_is_refused_by_its_value():
     of_text = ek.mean(name="of_text")(lambda label, country: country)
-    with pytest.raises(InputError, match="country must be a number, got '"):
-        classification.read(table, metrics=[of_text])
+    with pytest.raises(InputError, match=r"country must be a number, got '(de|fr|it)'"):
+        classification.read(binary(200), metrics=[of_text])
+
+
+def test_a_further_column_that_the_input_lacks_is_refused_by_name():
     with pytest.raises(ParameterError, match="has no column 'amount'"):
         classification.read(binary(200), metrics=[saved])
-    with pytest.raises(
-        ParameterError, match="saved needs the column 'amount', which this report does not read"
-    ):
+
+
+def test_a_further_column_is_refused_by_a_report_that_reads_none():
+    message = "saved needs the column 'amount', which this report does not read"
+    with pytest.raises(ParameterError, match=message):
         validation.read(metrics=[saved])
+
+
+def test_a_metric_of_further_columns_is_refused_for_a_table_read_in_blocks():
+    message = (
+        "metrics: saved is computed from the column amount, which needs all rows in memory, got "
+        "3,000 rows"
+    )
+    with pytest.raises(ParameterError, match=message):
+        classified(binary().assign(amount=1.0), LIMITS_BELOW_3000_ROWS, metrics=[saved])
+
+
+SCORE_OF_POSITIVES = {  # NaN leaves the negative rows out
+    "mean": ek.mean(name="part", undefined="negative")(
+        lambda label, score: np.where(label, score, np.nan)
+    ),
+    "ratio": ek.ratio(name="part", undefined="negative")(
+        lambda label, score: (np.where(label, score, np.nan), np.where(label, 1.0, np.nan))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SCORE_OF_POSITIVES)
+def test_a_metric_that_leaves_rows_out_is_refused_for_a_table_read_in_blocks(kind):
+    message = "metrics: part leaves rows out, which needs all rows in memory"
+    with pytest.raises(ParameterError, match=message):
+        classified(binary(), LIMITS_BELOW_3000_ROWS, metrics=[SCORE_OF_POSITIVES[kind]])
+
+
+@pytest.fixture(scope="module")
+def study_without_common_rows():
+    """Of two systems, each with a value only on the rows where the other has none."""
+
+    @ek.mean(best="low", undefined="the score is above a half")
+    def error_of_low_scores(label, score):
+        return np.where(score > 0.5, np.nan, np.abs(label - score))
+
+    a = np.linspace(0.1, 0.9, 8)
+    scores = {"a": a, "b": (1 - a) ** 1.1}
+    return ek.classification(y_true=[0, 1] * 4, y_score=scores, metrics=[error_of_low_scores])
+
+
+def test_systems_without_common_rows_cannot_be_compared(study_without_common_rows):
+    with pytest.raises(InputError, match="at least one unit"):
+        _ = study_without_common_rows.comparisons
+
+
+def test_slices_are_no_obstacle_for_systems_without_common_rows(study_without_common_rows):
+    """Without segments there is none, and nothing is compared."""
+    assert study_without_common_rows.by_segment.empty
 
 
 # From a file --------------------------------------------------------------------------------------
@@ -220,46 +332,67 @@ def own_file(tmp_path):
     return path
 
 
-def test_a_file_of_metrics_is_named_in_the_parameters_and_stands_in_the_provenance(own_file):
-    from evalkit.pages import rating_page
+@pytest.fixture
+def study_of_file(own_file):
+    return rating.read(forecasts(), metrics=f"mae,{own_file}:overshoot")
 
-    study = rating.read(forecasts(), metrics=f"mae,{own_file}:overshoot")
+
+def test_a_file_of_metrics_and_its_digest_stand_in_the_provenance(study_of_file, own_file):
     digest = hashlib.sha256(own_file.read_bytes()).hexdigest()
-    assert (
-        f"own metric overshoot: my_metrics.py, SHA-256 {digest}" in rating_page.origin(study).text
-    )
+    origin = rating_page.origin(study_of_file).text
+    assert f"own metric overshoot: my_metrics.py, SHA-256 {digest}" in origin
+
+
+def test_the_page_defines_a_metric_of_a_file_by_its_docstring(study_of_file):
     assert (
         "Mean of forecast − actual where that is above 0. Equals: none, an own metric of "
-        "my_metrics.py." in (rating_page.definitions(study).text)
-    )
-    results = json.loads(
-        json.dumps(rating_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"])
-    )
+        "my_metrics.py."
+    ) in rating_page.definitions(study_of_file).text
+
+
+def test_the_stored_results_have_the_digest_of_a_file_of_metrics(study_of_file, own_file):
+    bundle = rating_page.results(study_of_file)._repr_mimebundle_()
+    results = json.loads(json.dumps(bundle["application/vnd.evalkit+json"]))
     jsonschema.validate(results, SCHEMA)
+    digest = hashlib.sha256(own_file.read_bytes()).hexdigest()
     assert results["metrics"][1]["sha256"] == digest
-    assert (
-        rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary
-        == study.settings.metrics[1]
-    )
 
 
-def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
-    study = classification.read(
-        binary(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country"
-    )
+def test_a_file_of_metrics_that_is_read_again_gives_an_equal_metric(study_of_file, own_file):
+    _, overshoot = study_of_file.settings.metrics
+    assert rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary == overshoot
+
+
+# On the page --------------------------------------------------------------------------------------
+
+
+def test_the_docstring_of_a_metric_is_shown_as_plain_text(table_with_amount):
+    study = classification.read(table_with_amount, metrics=["roc_auc", saved])
     assert "Money saved per case &lt;b&gt;: the amount" in binary_page.definitions(study).html
+
+
+def test_the_provenance_says_that_a_metric_was_declared_in_python(table_with_amount):
+    study = classification.read(table_with_amount, metrics=["roc_auc", saved])
     assert "own metric saved: declared in Python, no file" in classification_page.origin(study).text
-    metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
-    several = classification.read(binary(211).assign(amount=2.0), metrics=metrics)
-    (table,) = classification_page.estimates(several).tables
-    heads = [head.text.rstrip("\u00a0↑↓") for head in table.columns[1:]]
-    assert heads == ["own_brier", "brier", "saved", "own_errors", "error_rate", "own_alarms"]
-    assert table.rows[-1][0].text == "(a constant)"
-    constant = dict(zip(heads, [cell.text for cell in table.rows[-1][1:]], strict=True))
-    assert constant["own_brier"] == constant["brier"]
-    assert constant["own_errors"] == constant["error_rate"]
-    lists = ranking.read(metrics=[own_recall_at.at(5)])
-    assert "Undefined where nothing is relevant" in ranking_page.definitions(lists).text
+
+
+def test_the_definition_says_where_a_metric_is_undefined():
+    study = ranking.read(metrics=[own_recall_at.at(5)])
+    assert "Undefined where nothing is relevant" in ranking_page.definitions(study).text
+
+
+def test_a_constant_prediction_has_a_value_of_an_own_metric():
+    """The last row of the table of metrics."""
+    metrics = [own_brier, "brier", own_errors, "error_rate"]
+    study = classification.read(binary(211), metrics=metrics)
+    (table,) = classification_page.estimates(study).tables
+    name, own_brier_cell, brier_cell, own_errors_cell, error_rate_cell = table.rows[-1]
+    assert name.text == "(a constant)"
+    assert own_brier_cell.text == brier_cell.text
+    assert own_errors_cell.text == error_rate_cell.text
+
+
+# Files that hold no such metric, and other callables ----------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -337,30 +470,38 @@ def test_the_refusal_of_two_lambdas_says_how_to_name_them():
         rating.read(forecasts(), metrics=lambdas)
 
 
-def test_the_examples_of_the_docs_are_metrics():
+@pytest.fixture(scope="module")
+def metrics_of_docs():
+    """What the examples of docs/own_metrics.md declare, by name."""
     text = (ROOT / "docs" / "own_metrics.md").read_text(encoding="utf-8")
-    code = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
     variables: dict = {"np": np}
-    for block in code:
+    for block in blocks:
         if "@ek" in block:
             exec(block, variables)
+    return variables
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("money_saved", 7.5), ("cost_per_alarm", 2.5), ("alarms_in_vain", 0.5), ("cost", 1.5)],
+)
+def test_the_examples_of_the_docs_have_values_of_rows(metrics_of_docs, name, value):
     rows = Rows(
         np.array([1, 0, 1, 0]),
         np.array([0.9, 0.8, 0.2, 0.1]),
         columns={"amount": np.array([50.0, 1, 1, 1])},
     )
-    names = ("money_saved", "cost_per_alarm", "alarms_in_vain", "cost")
-    assert [find_metric(variables[name], "counts").value(rows) for name in names] == [
-        7.5,
-        2.5,
-        0.5,
-        1.5,
-    ]
+    assert find_metric(metrics_of_docs[name], "counts").value(rows) == value
+
+
+def test_the_example_of_the_docs_has_a_value_of_ranked_lists(metrics_of_docs):
     lists = from_grades([[1, 0], [0, 1]])
-    assert find_metric(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
+    found_early = find_metric(metrics_of_docs["found_early"].at(1), "rankings")
+    assert found_early.sums(lists).value == 0.5
 
 
-# Coverage -----------------------------------------------------------------------------------------
+# What a metric must not return --------------------------------------------------------------------
 
 
 def fails(label, score):
@@ -368,7 +509,7 @@ def fails(label, score):
 
 
 ROWS = Rows(np.array([1, 0, 1]), np.array([0.9, 0.4, 0.2]))
-BAD = {
+BAD_RESULTS = {  # a declaration, the function declared, and the message after "metrics: bad"
     "wrong length": (
         ek.mean(name="bad"),
         lambda label: label[:2],
@@ -447,15 +588,15 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", BAD_RESULTS)
 def test_a_bad_result_is_refused_with_name_and_reason(case):
-    declare, function, message = BAD[case]
+    declare, function, message = BAD_RESULTS[case]
     rows = Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.2])) if case == "no rate" else ROWS
     with pytest.raises(ParameterError, match=f"^metrics: bad ({message})"):
         find_metric(declare(function), "counts").value(rows)
 
 
-DECLARED = {
+BAD_DECLARATIONS = {  # a declaration, the function to declare, and the message
     "unknown argument": (ek.of_counts(), lambda tp, positives: 1, "name must be a word"),
     "counts": (
         ek.of_counts(name="bad"),
@@ -482,9 +623,9 @@ DECLARED = {
 }
 
 
-@pytest.mark.parametrize("case", DECLARED)
+@pytest.mark.parametrize("case", BAD_DECLARATIONS)
 def test_a_metric_that_cannot_be_declared_is_refused_by_reason(case):
-    declare, function, message = DECLARED[case]
+    declare, function, message = BAD_DECLARATIONS[case]
     with pytest.raises(ParameterError, match=message):
         declare(function)
 
@@ -541,22 +682,25 @@ def test_an_own_metric_of_a_table_of_values_is_refused():
         significance.read(wide(), metrics=[own_wape])
 
 
-def test_a_metric_of_many_rows_has_no_values_of_single_rows():
+def test_a_metric_of_counts_is_refused_where_each_row_needs_a_value():
     with pytest.raises(ParameterError, match="for single rows there are"):
         significance.read(CHANCES, metrics=[own_mcc])
 
 
-def test_lists_are_refused_by_query():
-    lists = from_grades([[1, 0], [0, 1], [1, 1]])
+LISTS = from_grades([[1, 0], [0, 1], [1, 1]])
+
+
+def test_a_bad_value_of_a_ranked_list_is_refused_with_its_query():
     bad = ek.mean(name="bad")(lambda grades, ideal: 1 / grades[0])
     with pytest.raises(ParameterError, match=r"metrics: bad must be finite, got inf \(query 2\)"):
-        find_metric(bad, "rankings").sums(lists)
-    pair = ek.ratio(name="bad")(lambda grades: 1)
-    with pytest.raises(
-        ParameterError,
-        match=r"must return a pair \(numerator, denominator\) for each query, got int 1",
-    ):
-        find_metric(pair, "rankings").sums(lists)
+        find_metric(bad, "rankings").sums(LISTS)
+
+
+def test_a_ratio_of_ranked_lists_that_returns_no_pair_is_refused():
+    one_number = ek.ratio(name="bad")(lambda grades: 1)
+    message = r"must return a pair \(numerator, denominator\) for each query, got int 1"
+    with pytest.raises(ParameterError, match=message):
+        find_metric(one_number, "rankings").sums(LISTS)
 
 
 def test_starred_arguments_are_named_by_their_stars_without_annotations():

@@ -1,6 +1,8 @@
-"""Bootstraps of rows, of sums and of counts: moments, cells that lose nothing, paired draws,
-bands.
+"""Bootstraps of rows, of sums and of counts: moments, shared samples, cells that lose nothing,
+bands, thresholds chosen again.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -33,29 +35,31 @@ from evalkit.statistics.bootstrap import (
 from evalkit.statistics.intervals import wilson
 from evalkit.statistics.statistic import RowStatistic
 
-ROWS_WITH_TWO_COLUMNS = np.random.default_rng(1).normal(size=(50, 2)) * [1, 5]
+FIFTY_ROWS = np.random.default_rng(1).normal(size=(50, 2)) * [1, 5]
 
 
-def sums_of_two_columns():
-    return resampled_sums(ROWS_WITH_TWO_COLUMNS, rng=np.random.default_rng(2), resamples=20_000)
+@pytest.fixture(scope="module")
+def sums_of_fifty_rows():
+    """The sums of both columns in each of 20,000 samples: (samples, 2)."""
+    return resampled_sums(FIFTY_ROWS, rng=np.random.default_rng(2), resamples=20_000)
 
 
-def test_resampled_sums_have_the_mean_of_a_bootstrap():
-    rows = ROWS_WITH_TWO_COLUMNS
-    expected = pytest.approx(rows.sum(axis=0), abs=0.04 * rows.std() * 50**0.5)
-    assert sums_of_two_columns().mean(axis=0) == expected
+def test_sums_of_samples_have_the_sum_of_the_rows_as_mean(sums_of_fifty_rows):
+    error = FIFTY_ROWS.std() * np.sqrt(50)  # of one sample
+    expected = pytest.approx(FIFTY_ROWS.sum(axis=0), abs=0.04 * error)
+    assert sums_of_fifty_rows.mean(axis=0) == expected
 
 
-def test_resampled_sums_have_the_covariances_of_a_bootstrap():
-    covariances = 50 * np.cov(ROWS_WITH_TWO_COLUMNS.T, ddof=0)
-    assert np.cov(sums_of_two_columns().T) == pytest.approx(covariances, rel=0.05, abs=2)
+def test_sums_of_samples_have_n_times_the_covariances_of_the_rows(sums_of_fifty_rows):
+    expected = 50 * np.cov(FIFTY_ROWS.T, ddof=0)
+    assert np.cov(sums_of_fifty_rows.T) == pytest.approx(expected, rel=0.05, abs=2)
 
 
 @pytest.mark.parametrize("distance", [0.0, 1e-9])
-def test_sums_of_rows_vary_alike_whether_rows_are_equal_or_only_nearly_so(distance):
+def test_sums_of_equal_rows_vary_as_those_of_rows_that_differ_by_a_hair(distance):
+    """10 hits of 40 rows. Equal rows may be drawn as one count, others are drawn one by one."""
     hits = np.repeat([[0.0], [1.0]], [30, 10], axis=0) + distance * np.arange(40)[:, None]
     sums = resampled_sums(hits, rng=np.random.default_rng(1), resamples=20_000)
-    assert sums.mean() == pytest.approx(10, abs=0.1)
     assert sums.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
 
 
@@ -69,16 +73,20 @@ def test_a_sample_has_as_many_rows_as_the_data(weights_of_many_rows):
     assert (weights_of_many_rows.sum(axis=1) == 2_000).all()
 
 
-def test_how_often_a_row_is_in_a_sample_is_binomial(weights_of_many_rows):
+def test_how_often_rows_are_in_samples_is_binomial(weights_of_many_rows):
+    """Up to six times, by a χ² test; more often is counted below."""
+    _, n = weights_of_many_rows.shape
+    observed = np.bincount(weights_of_many_rows.astype(int).ravel())[:7]
+    probability = stats.binom.pmf(np.arange(7), n, 1 / n)
+    expected = probability / probability.sum() * observed.sum()
+    assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+def test_as_many_rows_are_in_samples_more_than_six_times_as_expected(weights_of_many_rows):
     samples, n = weights_of_many_rows.shape
-    draws = samples * n
-    times = np.bincount(weights_of_many_rows.astype(int).ravel(), minlength=20)
-    up_to_six = times[:7]
-    expected = draws * stats.binom.pmf(np.arange(7), n, 1 / n)
-    scaled = expected * up_to_six.sum() / expected.sum()
-    assert stats.chisquare(up_to_six, scaled).pvalue > 1e-3
-    assert times[7:].sum() == pytest.approx(draws * stats.binom.sf(6, n, 1 / n), abs=4 * 16)
-    assert weights_of_many_rows.var(axis=0).mean() == pytest.approx(1 - 1 / n, abs=0.005)
+    expected = samples * n * stats.binom.sf(6, n, 1 / n)
+    observed = (weights_of_many_rows > 6).sum()
+    assert observed == pytest.approx(expected, abs=4 * np.sqrt(expected))
 
 
 def test_the_rows_of_half_of_the_table_in_a_sample_are_binomial(weights_of_many_rows):
@@ -87,23 +95,23 @@ def test_the_rows_of_half_of_the_table_in_a_sample_are_binomial(weights_of_many_
     assert rows_of_first_half.var() == pytest.approx(n / 4, rel=0.15)
 
 
-def test_samples_are_independent_of_each_other(weights_of_many_rows):
+def test_how_often_a_row_is_in_a_sample_tells_nothing_of_the_next_sample(weights_of_many_rows):
     times_of_a_row = weights_of_many_rows[:, 5]
     correlation = stats.pearsonr(times_of_a_row[:-1], times_of_a_row[1:]).statistic
     assert abs(correlation) < 0.1
 
 
-def test_the_counts_of_random_codes_have_a_poisson_distribution():
-    codes = _poisson(10_000)
+def test_counts_drawn_by_random_codes_have_a_poisson_distribution():
+    """With the mean 1 − 3 / √n. Most codes stand for a count; the last ones leave it to a further
+    draw, with the probabilities `undecided_shares`.
+    """
+    n = 10_000
+    codes = _poisson(n)
     decided_counts = codes.count_by_code[: codes.decided].astype(int)
     decided = np.bincount(decided_counts, minlength=25) / CODES
     undecided = codes.undecided_shares * (CODES - codes.decided) / CODES
-    expected = stats.poisson.pmf(np.arange(25), 1 - 3 / 100)
+    expected = stats.poisson.pmf(np.arange(25), 1 - 3 / np.sqrt(n))
     assert decided + undecided == pytest.approx(expected, abs=1e-15)
-
-
-def test_most_codes_decide_a_count():
-    assert _poisson(10_000).decided < CODES
 
 
 def test_samples_of_many_rows_differ():
@@ -112,114 +120,158 @@ def test_samples_of_many_rows_differ():
     assert len(np.unique(sums)) == 3
 
 
-def test_each_sample_of_many_rows_has_all_its_rows():
+def test_each_sample_of_many_rows_has_as_many_rows():
     ones = resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3)
     assert ones.tolist() == [[3e5]] * 3
 
 
-def test_no_rows_sum_to_nothing():
+def test_the_sums_of_no_rows_are_0():
     sums = resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3)
     assert sums.tolist() == [[0, 0]] * 3
 
 
-def test_bca_p_value_is_where_its_interval_meets_the_null():
-    g = np.random.default_rng(4)
-    replicates = g.gamma(4, 1, 5000) - 1
-    effect = g.gamma(1, 1, 40) - 1
-    p = bca_p_value(3.0, replicates, effect)
-    share = bca_shares(3.0, replicates, effect, z=[ndtri(p / 2)])
-    assert 0 < p < 1
-    assert share == pytest.approx(np.mean(replicates < 0), abs=1e-9)
+# BCa: limits and p-values of a bootstrap ----------------------------------------------------------
+
+
+def test_a_bca_interval_of_level_1_less_p_ends_at_the_null():
+    """So at the share of replicates below 0."""
+    generator = np.random.default_rng(4)
+    replicates = generator.gamma(4, 1, 5000) - 1
+    influence_of_rows = generator.gamma(1, 1, 40) - 1
+    p = bca_p_value(3.0, replicates, influence_of_rows)
+    lower_end = bca_shares(3.0, replicates, influence_of_rows, z=[ndtri(p / 2)])
+    assert lower_end == pytest.approx(np.mean(replicates < 0), abs=1e-9)
 
 
 def test_replicates_equal_to_the_value_count_half():
+    """Half of [1, 2, 2, 2, 3] then lies below 2, and nothing is corrected."""
     assert bca_shares(2, [1, 2, 2, 2, 3], [-1, 0, 1], z=[0.0]) == pytest.approx(0.5)
 
 
-def test_bca_p_value_is_at_least_that_of_one_more_extreme_resample():
+def test_a_bca_p_value_counts_the_data_among_99_replicates():
+    """None of them is as extreme as 0: p is at least 1 / 100."""
     assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
 
 
-def test_bca_p_value_of_undefined_replicates_is_undefined():
+def test_the_bca_p_value_of_undefined_replicates_is_undefined():
     assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))
 
 
-def test_tables_that_share_their_samples_have_the_sums_of_each_alone():
-    g = np.random.default_rng(6)
-    shapes = [(40, 1), (40, 4), (1_500, 1), (1_500, 4)] * 2
-    hits = g.integers(0, 2, (500, 1)).astype(float)
-    tenths = g.normal(size=(500, 1)).round(1)
-    tables = [*(g.normal(size=shape) for shape in shapes), hits, np.zeros((0, 2)), tenths]
-    together = resampled_each(tables, rng=lambda: np.random.default_rng(5), resamples=300)
-    for rows, sums in zip(tables, together, strict=True):
-        alone = resampled_sums(rows, rng=np.random.default_rng(5), resamples=300)
+def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(1, 30, 40)
+    sums = rng.exponential(1, 40) * sizes
+    samples = resampled_sums(np.column_stack([sums, sizes]), rng=rng, resamples=1_000)
+    plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=samples).difference
+
+    sampled_sums, sampled_sizes = samples.T
+    shifted_samples = np.column_stack([sampled_sums + 5 * sampled_sizes, sampled_sizes])
+    shifted = significance.paired_bootstrap(
+        sums + 5 * sizes, sizes, rng=rng, sums=shifted_samples
+    ).difference
+    assert shifted.low - 5 == pytest.approx(plain.low, rel=1e-9)
+    assert shifted.high - 5 == pytest.approx(plain.high, rel=1e-9)
+
+
+# Tables with the same samples ---------------------------------------------------------------------
+
+GENERATOR = np.random.default_rng(6)
+TABLES = {
+    "few rows": GENERATOR.normal(size=(40, 1)),
+    "few rows, four columns": GENERATOR.normal(size=(40, 4)),
+    "many rows": GENERATOR.normal(size=(1_500, 1)),
+    "many rows, four columns": GENERATOR.normal(size=(1_500, 4)),
+    "zeros and ones": GENERATOR.integers(0, 2, (500, 1)).astype(float),
+    "repeated values": GENERATOR.normal(size=(500, 1)).round(1),
+    "no rows": np.zeros((0, 2)),
+}
+
+
+@pytest.fixture(scope="module")
+def sums_of_tables():
+    """The sums of samples of all tables, drawn together, by name; each table twice."""
+    tables = [*TABLES.values(), *TABLES.values()]
+    sums = list(resampled_each(tables, rng=lambda: np.random.default_rng(5), resamples=300))
+    return {name: sums[i :: len(TABLES)] for i, name in enumerate(TABLES)}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_drawn_together_have_the_sums_of_each_drawn_alone(sums_of_tables, name):
+    alone = resampled_sums(TABLES[name], rng=np.random.default_rng(5), resamples=300)
+    for sums in sums_of_tables[name]:
         np.testing.assert_array_equal(sums, alone)
 
 
-def sample(rows, share, shift=1.2, seed=0):
-    rng = np.random.default_rng(seed)
+# Counts -------------------------------------------------------------------------------------------
+
+
+def labels_and_scores(rows, share):
+    """Labels, of which such a share is positive, and normal scores, higher by 1.2 for positives."""
+    rng = np.random.default_rng(0)
     label = (rng.random(rows) < share).astype(np.int64)
-    return label, rng.standard_normal(rows) + shift * label
+    return label, rng.standard_normal(rows) + 1.2 * label
 
 
-def by_rows(metric, label, score, resamples, seed=1):
+def metric_of_resampled_rows(metric, label, score, resamples):
     """The metric of each resample of rows, counted anew: slow and certainly right."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     n = len(label)
-    resampled_rows = (rng.integers(0, n, n) for _ in range(resamples))
-    return np.array([metric(count(score[rows], label[rows])) for rows in resampled_rows])
+    samples = (rng.integers(0, n, n) for _ in range(resamples))
+    return np.array([metric(count(score[rows], label[rows])) for rows in samples])
 
 
 @pytest.mark.parametrize("share", [0.3, 0.02])
-def test_standard_errors_are_those_of_rows(share):
-    label, score = sample(3_000, share)
-    table = influence.pooled(count(score, label))
-    resamples = bootstrap.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
-    for metric in (average_precision, ks):
-        found = np.array([metric(counts) for counts in resamples])
-        expected = by_rows(metric, label, score, 400)
-        assert found.std() == pytest.approx(expected.std(), rel=0.12)
+@pytest.mark.parametrize("metric", [average_precision, ks])
+def test_the_standard_error_from_resampled_counts_is_that_of_resampled_rows(metric, share):
+    label, score = labels_and_scores(3_000, share)
+    pooled_counts = influence.pooled(count(score, label))
+    resamples = bootstrap.resampled(pooled_counts, rng=np.random.default_rng(2), resamples=1_000)
+    found = np.std([metric(counts) for counts in resamples])
+    expected = metric_of_resampled_rows(metric, label, score, 400).std()
+    assert found == pytest.approx(expected, rel=0.12)
 
 
 def test_the_decisions_at_a_threshold_are_counted_exactly():
-    label, score = sample(2_000, 0.3)
+    label, score = labels_and_scores(2_000, 0.3)
     decisions = influence.decision(count(score, label), 0.7)
     predicted_positive = score >= 0.7
     assert decisions.tp[0] == (predicted_positive & (label == 1)).sum()
     assert decisions.fp[0] == (predicted_positive & (label == 0)).sum()
 
 
-def test_resampled_decisions_have_the_interval_of_their_share():
-    label, score = sample(2_000, 0.3)
+def test_recalls_of_resampled_decisions_have_nearly_wilsons_limits_as_quantiles():
+    label, score = labels_and_scores(2_000, 0.3)
     decisions = influence.decision(count(score, label), 0.7)
     resamples = bootstrap.resampled(decisions, rng=np.random.default_rng(1), resamples=4_000)
-    recalls = [c.tp[0] / c.positives for c in resamples]
+    recalls = [counts.tp[0] / counts.positives for counts in resamples]
     expected = wilson(decisions.tp[0], decisions.positives)
     limits = np.quantile(recalls, [0.025, 0.975])
     assert limits == pytest.approx([expected.low, expected.high], abs=0.01)
 
 
-def test_the_largest_rise_is_that_of_a_row_bootstrap():
-    label, score = sample(1_500, 0.2)
-    c = count(score, label)
-    rng = np.random.default_rng(3)
-    n = len(label)
+def test_the_largest_rise_of_the_gap_between_classes_is_that_of_resampled_rows():
+    """The gap at a threshold is the true less the false positive rate. A resample's largest rise
+    over the gap of the data has such a 97.5 % quantile.
+    """
+    label, score = labels_and_scores(1_500, 0.2)
     thresholds = np.linspace(score.min(), score.max(), 400)
 
     def share_above(scores):
-        """The share of the scores at or above each threshold."""
         return 1 - np.searchsorted(np.sort(scores), thresholds) / scores.size
 
     def gap(label, score):
         return share_above(score[label == 1]) - share_above(score[label == 0])
 
+    rng = np.random.default_rng(3)
+    n = len(label)
     rises = []
     for _ in range(600):
         rows = rng.integers(0, n, n)
         rises.append((gap(label[rows], score[rows]) - gap(label, score)).max())
+
     positives = int(label.sum())
     found = bootstrap.largest_rise(
-        c,
+        count(score, label),
         (positives, n - positives),
         1.0,
         rng=np.random.default_rng(1),
@@ -229,194 +281,246 @@ def test_the_largest_rise_is_that_of_a_row_bootstrap():
     assert found == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
 
 
-def resampled_units(rows):
+def resample_units(rows):
     return bootstrap.resampled_units(rows, rng=np.random.default_rng(1), resamples=300)
 
 
-def test_a_resample_of_units_of_equal_size_has_as_many_rows_as_the_data():
-    label, score = sample(400, 0.4)
-    of_four = Rows(label, score, unit=np.repeat(np.arange(100), 4))
-    assert {counts.total for counts in resampled_units(of_four)} == {400}
-    assert {counts.total for counts in resampled_units(Rows(label, score))} == {400}
+def test_a_resample_of_units_with_four_rows_each_has_as_many_rows_as_the_data():
+    label, score = labels_and_scores(400, 0.4)
+    rows = Rows(label, score, unit=np.repeat(np.arange(100), 4))
+    assert {counts.total for counts in resample_units(rows)} == {400}
 
 
-def test_units_of_equal_rows_vary_as_one_row_each():
-    label, score = sample(400, 0.4)
+def test_a_resample_of_rows_without_units_has_as_many_rows_as_the_data():
+    rows = Rows(*labels_and_scores(400, 0.4))
+    assert {counts.total for counts in resample_units(rows)} == {400}
+
+
+def test_units_of_four_equal_rows_have_the_error_of_single_rows():
+    label, score = labels_and_scores(400, 0.4)
+    single = Rows(label, score)
     fourfold = Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4))
-    error = np.std([auc(counts) for counts in resampled_units(fourfold)])
-    error_of_rows = np.std([auc(counts) for counts in resampled_units(Rows(label, score))])
-    assert error == pytest.approx(error_of_rows, rel=0.15)
+    expected = np.std([auc(counts) for counts in resample_units(single)])
+    found = np.std([auc(counts) for counts in resample_units(fourfold)])
+    assert found == pytest.approx(expected, rel=0.15)
 
 
-def test_bands_hold_the_curve():
-    label, score = sample(800, 0.3)
-    c = count(score, label)
-    grid = np.linspace(0.05, 0.95, 10)
+def test_the_band_of_a_curve_holds_the_curve():
+    counts = count(*reversed(labels_and_scores(800, 0.3)))
+    fpr = np.linspace(0.05, 0.95, 10)
 
     def tpr(counts):
         roc = curves.roc_curve(counts)
-        return np.interp(grid, roc.x, roc.y)
+        return np.interp(fpr, roc.x, roc.y)
 
-    resamples = bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300)
+    resamples = bootstrap.resampled(counts, rng=np.random.default_rng(1), resamples=300)
     low, high = bootstrap.band(resamples, tpr)
-    assert np.all(low <= tpr(c))
-    assert np.all(tpr(c) <= high)
-    assert np.all(high - low < 0.2)
+    assert np.all(low <= tpr(counts))
+    assert np.all(tpr(counts) <= high)
 
 
-def cells_by_each_threshold(c, max_cells):
-    """The cells of a large table by looking at each threshold."""
-    rows = c.tp + c.fp
-    progress = c.tp / c.positives + c.fp / c.negatives + np.log1p(rows) / np.log1p(c.total)
+# Cells, into which a large table is pooled --------------------------------------------------------
+
+
+def cells_by_each_threshold(counts, max_cells):
+    """The cell of each threshold: steps of equal size of the sum of the true and the false positive
+    rate and of the logarithm of the rows above, relative to that of all rows.
+    """
+    rows = counts.tp + counts.fp
+    rates = counts.tp / counts.positives + counts.fp / counts.negatives
+    progress = rates + np.log1p(rows) / np.log1p(counts.total)
     cell = (progress / progress[-1] * max_cells).astype(np.int64)
     cell = np.minimum(cell, max_cells - 1)
     return np.cumsum(np.append(0, np.diff(cell) > 0))
 
 
-def table_of_many_scores(weight, share):
-    label, score = sample(30_000, share)
-    return count(score, weight * label, weight * (1 - label))
+@pytest.fixture(scope="module", params=[0.5, 0.1, 0.97])
+def labels_and_many_scores(request):
+    return labels_and_scores(30_000, request.param)
 
 
-@pytest.mark.parametrize("weight", [1, 3, 0.3])
-@pytest.mark.parametrize("share", [0.5, 0.1, 0.97])
+@pytest.fixture(params=[1, 3, 0.3])
+def counts_of_many_scores(request, labels_and_many_scores):
+    """Of rows with a weight each, three shares of positives and three weights."""
+    label, score = labels_and_many_scores
+    weight = request.param
+    return count(score, positive=weight * label, negative=weight * (1 - label))
+
+
 @pytest.mark.parametrize("max_cells", [16, 256])
-def test_cells_are_found_without_looking_at_every_threshold(weight, share, max_cells):
-    c = table_of_many_scores(weight, share)
-    expected = cells_by_each_threshold(c, max_cells)
-    np.testing.assert_array_equal(influence.cells(c, max_cells), expected)
+def test_cells_found_by_searches_are_those_of_each_threshold(counts_of_many_scores, max_cells):
+    expected = cells_by_each_threshold(counts_of_many_scores, max_cells)
+    np.testing.assert_array_equal(influence.cells(counts_of_many_scores, max_cells), expected)
 
 
-@pytest.mark.parametrize("weight", [1, 3, 0.3])
-@pytest.mark.parametrize("share", [0.5, 0.1, 0.97])
 @pytest.mark.parametrize("max_cells", [16, 256])
-def test_the_ends_of_cells_have_the_counts_of_pooled_cells(weight, share, max_cells):
-    c = table_of_many_scores(weight, share)
-    ends = influence.cell_ends(c, max_cells)
-    pooled = influence.pool(c, influence.cells(c, max_cells))
+def test_the_ends_of_cells_have_the_counts_of_pooled_cells(counts_of_many_scores, max_cells):
+    ends = influence.cell_ends(counts_of_many_scores, max_cells)
+    cells = influence.cells(counts_of_many_scores, max_cells)
+    pooled = influence.pool(counts_of_many_scores, cells)
     np.testing.assert_array_equal(ends.tp, pooled.tp)
     np.testing.assert_array_equal(ends.fp, pooled.fp)
 
 
-def test_a_constant_on_every_row_shifts_the_interval_of_clusters():
-    rng = np.random.default_rng(8)
-    sizes = rng.integers(1, 30, 40)
-    sums = rng.exponential(1, 40) * sizes
-    resamples = bootstrap.resampled_sums(np.column_stack([sums, sizes]), rng=rng, resamples=1_000)
-    resampled_sizes = resamples[:, 1]
-    shifted_resamples = np.column_stack([resamples[:, 0] + 5 * resampled_sizes, resampled_sizes])
-    plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=resamples).difference
-    shifted = significance.paired_bootstrap(
-        sums + 5 * sizes, sizes, rng=rng, sums=shifted_resamples
-    ).difference
-    assert shifted.low - 5 == pytest.approx(plain.low, rel=1e-9)
-    assert shifted.high - 5 == pytest.approx(plain.high, rel=1e-9)
+# Thresholds that are chosen again on each sample --------------------------------------------------
 
 
 def noisy_rows(n, seed=1):
-    """Rows whose score tells the label through noise."""
+    """Rows whose score is the logit of the probability of their label, with noise."""
     rng = np.random.default_rng(seed)
-    merit = rng.normal(-1, 1.5, n)
-    label = (rng.random(n) < 1 / (1 + np.exp(-merit))).astype(np.int64)
-    return Rows(label, merit + rng.normal(0, 0.7, n))
+    logit = rng.normal(-1, 1.5, n)
+    label = (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(np.int64)
+    return Rows(label, logit + rng.normal(0, 0.7, n))
 
 
-def threshold_for_recall(c):
-    return curves.for_recall(c, 0.9)
+def threshold_for_recall_of_90_percent(counts):
+    return curves.for_recall(counts, 0.9)
+
+
+def threshold_for_full_recall(counts):
+    return curves.for_recall(counts, 1.0)
 
 
 def choice_by(rule, *, samples, seed=1):
     return bootstrap.ThresholdChoice(rule, samples, lambda: np.random.default_rng(seed))
 
 
-def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
-    rows = noisy_rows(100_000)
-    thresholds = choice_by(threshold_for_recall, samples=100, seed=2).of_rows(rows).sample.threshold
-    cell_ends = influence.cell_ends(rows.counts, bootstrap.COARSE_CANDIDATES).threshold
-    cell = np.searchsorted(-cell_ends, -thresholds)
+@pytest.fixture(scope="module")
+def many_rows():
+    return noisy_rows(100_000)
+
+
+@pytest.fixture(scope="module")
+def thresholds_of_many_rows(many_rows):
+    """The threshold for a recall of 90 % in each of 100 samples of 100,000 rows."""
+    choice = choice_by(threshold_for_recall_of_90_percent, samples=100, seed=2)
+    return choice.of_rows(many_rows).sample.threshold
+
+
+def test_thresholds_chosen_on_samples_of_many_rows_lie_in_few_cells(
+    many_rows, thresholds_of_many_rows
+):
+    cell_ends = influence.cell_ends(many_rows.counts, bootstrap.COARSE_CANDIDATES).threshold
+    cell = np.searchsorted(-cell_ends, -thresholds_of_many_rows)
     assert np.ptp(cell) <= 3
-    assert len(np.unique(thresholds)) > bootstrap.ENOUGH_CANDIDATES
 
 
-def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
-    others = [noisy_rows(20_000, seed) for seed in range(60)]
-    true = np.std(
-        [precision(at(rows.counts, threshold_for_recall(rows.counts))) for rows in others]
-    )
-    drawn = [choice_by(threshold_for_recall, samples=100).of_rows(rows) for rows in others[:5]]
-    assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.25)
+def test_thresholds_chosen_on_samples_of_many_rows_are_finer_than_cells(thresholds_of_many_rows):
+    assert len(np.unique(thresholds_of_many_rows)) > bootstrap.ENOUGH_CANDIDATES
 
 
-def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
-    """Weights that are never 0 give a fifth of it: the lowest positive is in every sample."""
-
-    def every_positive(c):
-        return curves.for_recall(c, 1.0)
-
-    others = [noisy_rows(1_500, seed) for seed in range(80)]
-    true = np.std([precision(at(rows.counts, every_positive(rows.counts))) for rows in others])
-    drawn = [choice_by(every_positive, samples=100).of_rows(rows) for rows in others[:20]]
-    assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.35)
+def precision_at_choice(rows, rule):
+    return precision(at(rows.counts, rule(rows.counts)))
 
 
-@pytest.mark.parametrize("rule", [threshold_for_recall, curves.best_f])
-def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
-    choice = choice_by(rule, samples=1_000)
-    others = [noisy_rows(3_000, seed) for seed in range(5)]
-    by_rows = [precision(choice.of_rows(rows).sample).std() for rows in others]
-    by_table = [precision(choice.of_table(rows.counts).sample).std() for rows in others]
-    assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
-
-
-def test_systems_with_the_same_order_of_scores_have_the_same_samples():
-    rows = noisy_rows(3_000)
-    other = Rows(rows.actual, np.exp(rows.scores))
-    drawn = [choice_by(threshold_for_recall, samples=20).of_rows(one) for one in (rows, other)]
-    assert np.array_equal(drawn[0].sample.tp, drawn[1].sample.tp)
-    assert np.array_equal(drawn[0].sample.fp, drawn[1].sample.fp)
-
-
-def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
-    rows = noisy_rows(3_000)
-    drawn = choice_by(threshold_for_recall, samples=20).of_rows(rows)
-    there = at(rows.counts, drawn.sample.threshold)
-    assert np.array_equal(drawn.all_rows.tp, there.tp)
-    assert np.array_equal(drawn.all_rows.fp, there.fp)
-
-
-def test_the_value_on_other_rows_is_what_samples_expect_of_the_rows_they_leave_out():
-    """Worked by hand: half of the samples choose a threshold of precision 1 in them and 0.5 in the
-    table, the others one of 0.8 in both: 0 and 0.8, so 0.4 on average.
+def mean_error_by_samples(rule, data_sets):
+    """The standard error of the precision at the chosen threshold that the samples of each data set
+    give, on average.
     """
-    threshold = np.array([0.9, 0.5])
+    choice = choice_by(rule, samples=100)
+    return np.mean([precision(choice.of_rows(rows).sample).std() for rows in data_sets])
+
+
+def test_samples_give_the_error_of_precision_at_a_threshold_for_recall():
+    """60 data sets tell the true error to 9 %."""
+    rule = threshold_for_recall_of_90_percent
+    data_sets = [noisy_rows(20_000, seed) for seed in range(60)]
+    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
+    assert mean_error_by_samples(rule, data_sets[:5]) == pytest.approx(true_error, rel=0.25)
+
+
+def test_samples_give_the_error_of_precision_at_full_recall():
+    """The threshold is the score of the lowest positive. Samples in which every row has a weight
+    above 0 would all have it, and give a fifth of the error.
+    """
+    rule = threshold_for_full_recall
+    data_sets = [noisy_rows(1_500, seed) for seed in range(80)]
+    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
+    assert mean_error_by_samples(rule, data_sets[:20]) == pytest.approx(true_error, rel=0.35)
+
+
+@pytest.mark.parametrize("rule", [threshold_for_recall_of_90_percent, curves.best_f])
+def test_samples_of_counts_vary_as_samples_of_rows(rule):
+    choice = choice_by(rule, samples=1_000)
+    data_sets = [noisy_rows(3_000, seed) for seed in range(5)]
+    by_rows = [precision(choice.of_rows(rows).sample).std() for rows in data_sets]
+    by_counts = [precision(choice.of_table(rows.counts).sample).std() for rows in data_sets]
+    assert np.mean(by_counts) == pytest.approx(np.mean(by_rows), rel=0.05)
+
+
+@pytest.fixture(scope="module")
+def redrawn():
+    """3,000 rows, and the counts of 20 samples of them at the threshold chosen on each."""
+    rows = noisy_rows(3_000)
+    choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
+    return rows, choice.of_rows(rows)
+
+
+def test_systems_with_the_same_order_of_scores_have_the_same_samples(redrawn):
+    rows, of_rows = redrawn
+    same_order = Rows(rows.actual, np.exp(rows.scores))
+    choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
+    other = choice.of_rows(same_order)
+    assert np.array_equal(of_rows.sample.tp, other.sample.tp)
+    assert np.array_equal(of_rows.sample.fp, other.sample.fp)
+
+
+def test_all_rows_are_counted_at_the_threshold_of_each_sample(redrawn):
+    rows, of_rows = redrawn
+    expected = at(rows.counts, of_rows.sample.threshold)
+    assert np.array_equal(of_rows.all_rows.tp, expected.tp)
+    assert np.array_equal(of_rows.all_rows.fp, expected.fp)
+
+
+def test_the_value_on_new_rows_is_estimated_by_the_rows_that_samples_leave_out():
+    """By hand, of two samples with precisions of 1 and 0.8 at their thresholds, where all rows have
+    0.5 and 0.8: the rows left out, about as many as those in a sample, then have 0 and 0.8, on
+    average 0.4. They weigh 1 − 1/e, as much as a sample has of the rows (Efron's 0.632).
+    """
+    thresholds = np.array([0.9, 0.5])
     hits = np.array([4.0, 8.0])
-    sample = Counts(threshold, hits, np.array([0.0, 2.0]), 10.0, 10.0)
-    whole = Counts(threshold, hits, np.array([4.0, 2.0]), 10.0, 10.0)
-    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: RechosenCounts(sample, whole))
+    in_samples = Counts(thresholds, hits, np.array([0.0, 2.0]), 10.0, 10.0)
+    of_all_rows = Counts(thresholds, hits, np.array([4.0, 2.0]), 10.0, 10.0)
+    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_value_on_other_rows_is_not_too_good_on_average():
+class Optimism(NamedTuple):
+    """How far the MCC of 400 rows lies above the true one, on average over 60 data sets."""
+
+    of_same_rows: float  # at the threshold that was chosen on them
+    of_new_rows: float  # of the estimate of the value on new rows
+
+
+@pytest.fixture(scope="module")
+def optimism():
     true = mcc_at_chosen_threshold(noisy_rows(300_000)).value
-    small = [mcc_at_chosen_threshold(noisy_rows(400, seed)) for seed in range(60)]
-    optimism = np.mean([statistic.value for statistic in small]) - true
-    remaining = np.mean([statistic.value_on_new_rows for statistic in small]) - true
-    assert optimism > 0.02
-    assert abs(remaining) < optimism / 2
+    statistics = [mcc_at_chosen_threshold(noisy_rows(400, seed)) for seed in range(60)]
+    return Optimism(
+        np.mean([statistic.value for statistic in statistics]) - true,
+        np.mean([statistic.value_on_new_rows for statistic in statistics]) - true,
+    )
 
 
 def mcc_at_chosen_threshold(rows):
     def redraw():
         return choice_by(curves.best_f, samples=200).of_rows(rows)
 
-    return RowStatistic(
-        find_metric("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)
-    )
+    chosen = rows.at_threshold(curves.best_f(rows.counts), redraw)
+    return RowStatistic(find_metric("mcc", "counts"), chosen)
 
 
-def test_rows_are_added_up_by_part_class_and_candidate():
+def test_the_value_on_the_rows_of_the_choice_is_too_good(optimism):
+    assert optimism.of_same_rows > 0.02
+
+
+def test_the_estimate_for_new_rows_has_at_most_half_of_the_optimism(optimism):
+    assert abs(optimism.of_new_rows) < optimism.of_same_rows / 2
+
+
+def test_weights_are_added_up_by_part_class_and_candidate_threshold():
     sums = samples.part_sums(
         part=np.array([0, 1, 1]),
         actual=np.array([True, False, False]),

@@ -3,6 +3,7 @@ sampling.
 """
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,9 +35,10 @@ def enumerated_p(differences, tie_weight=1.0):
     return min(1.0, 2 * one_tail + rest_of_own)
 
 
-def test_transform_equals_the_matrix():
+def test_the_fast_transform_equals_multiplication_by_the_hadamard_matrix():
     values = rng().normal(size=(3, 64))
-    assert signflip.walsh_hadamard(values.copy()) == pytest.approx(values @ hadamard(64))
+    transformed = signflip.walsh_hadamard(values.copy())  # in place
+    assert transformed == pytest.approx(values @ hadamard(64))
 
 
 DIFFERENCES = st.lists(st.integers(-6, 6), min_size=1, max_size=9)
@@ -68,24 +70,49 @@ def test_p_values_by_ranges_equal_enumeration(differences, tie_weight):
     assert every.share(tie_weight=tie_weight) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("clustered", [False, True])
-def test_drawn_and_exact_mid_p_agree_and_mirror(clustered):
-    d = rng(4).integers(-5, 7, 60) / 5
-    sizes = rng(5).integers(1, 4, 60).astype(float) if clustered else np.ones(60)
-    exact = sig.sign_flip(d, sizes, rng=rng(1), mid_p=True)
+FIFTHS = rng(4).integers(-5, 7, 60) / 5  # differences of 60 units
+SIZES = {"one row a unit": np.ones(60), "clusters": rng(5).integers(1, 4, 60).astype(float)}
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def mid_p_case(request):
+    """The rows of each unit, and the exact test with half the probability of ties."""
+    sizes = SIZES[request.param]
+    return sizes, sig.sign_flip(FIFTHS, sizes, rng=rng(1), mid_p=True)
+
+
+def test_a_mid_p_says_so(mid_p_case):
+    _, exact = mid_p_case
     assert exact.method.endswith("exact by Fourier transform, mid-p")
-    assert sig.sign_flip(-d, sizes, rng=rng(1), mid_p=True).p_value == exact.p_value
-    drawn = ranges(d, sizes, rng=rng(2), draws=200_000)
+
+
+def test_a_mid_p_is_the_same_for_the_opposite_differences(mid_p_case):
+    sizes, exact = mid_p_case
+    opposite = sig.sign_flip(-FIFTHS, sizes, rng=rng(1), mid_p=True)
+    assert opposite.p_value == exact.p_value
+
+
+def test_a_mid_p_of_draws_is_near_the_exact_one(mid_p_case):
+    sizes, exact = mid_p_case
+    drawn = ranges(FIFTHS, sizes, rng=rng(2), draws=200_000)
     assert drawn.share(tie_weight=signflip.HALF) == pytest.approx(exact.p_value, rel=0.05)
-    full_p = sig.sign_flip(d, sizes, rng=rng(1)).p_value
-    assert exact.p_value < full_p < drawn.share() * 1.05
+
+
+def test_a_mid_p_is_below_the_p_that_counts_ties_in_full(mid_p_case):
+    sizes, exact = mid_p_case
+    assert exact.p_value < sig.sign_flip(FIFTHS, sizes, rng=rng(1)).p_value
 
 
 @given(st.lists(st.integers(-6, 6), min_size=3, max_size=9))
 @settings(max_examples=100, deadline=None)
-def test_ties_survive_the_rounding_of_tenths(differences):
-    ranged = ranges(np.array(differences) * 0.1, np.ones(len(differences)), rng=rng(), draws=0)
-    assert ranged.share() == enumerated_p(differences)
+def test_sums_of_tenths_tie_as_the_sums_of_integers_do(differences):
+    """Although 0.1 + 0.2 is not 0.3 in floating point."""
+    tenths = np.array(differences) * 0.1
+    every_sign_vector = ranges(tenths, np.ones(len(tenths)), rng=rng(), draws=0)
+    assert every_sign_vector.share() == enumerated_p(differences)
+
+
+# Lattices: differences that are whole multiples of a step -----------------------------------------
 
 
 @given(
@@ -98,9 +125,9 @@ def test_a_lattice_is_found_whatever_its_step(steps, step):
     assert found.tolist() == (np.array(steps) // np.gcd.reduce(steps)).tolist()
 
 
-def test_a_lattice_is_not_found_in_continuous_values():
-    assert signflip.lattice(rng().normal(size=30)) is None
-    assert signflip.lattice(np.array([1.0, np.sqrt(2)])) is None
+@pytest.mark.parametrize("differences", [rng().normal(size=30), np.array([1.0, np.sqrt(2)])])
+def test_differences_without_a_common_step_have_no_lattice(differences):
+    assert signflip.lattice(differences) is None
 
 
 def test_differences_of_rounded_metrics_are_a_lattice():
@@ -109,61 +136,97 @@ def test_differences_of_rounded_metrics_are_a_lattice():
     assert steps.tolist() == np.rint(10 * (first - second)).tolist()
 
 
-def test_hits_are_the_binomial_test():
-    d = np.repeat([1.0, -1.0, 0.0], [5210, 4967, 90_000])
-    p, method, _ = signflip.exact_p(d)
+HITS_AND_MISSES = np.repeat([1.0, -1.0, 0.0], [5210, 4967, 90_000])
+
+
+def test_differences_of_one_size_have_the_p_of_the_binomial_test():
+    p, method, _ = signflip.exact_p(HITS_AND_MISSES)
     assert method == "exact binomial"
-    assert p == pytest.approx(stats.binomtest(5210, 10177).pvalue, rel=1e-9)
-    assert signflip.lattice_p(d.astype(int)) == pytest.approx(p, abs=1e-11)
+    assert p == pytest.approx(stats.binomtest(5210, 5210 + 4967).pvalue, rel=1e-9)
 
 
-def test_no_p_value_is_0():
+def test_the_fourier_transform_of_differences_of_one_size_has_that_p_as_well():
+    expected = stats.binomtest(5210, 5210 + 4967).pvalue
+    assert signflip.lattice_p(HITS_AND_MISSES.astype(int)) == pytest.approx(expected, abs=1e-11)
+
+
+# Smallest p-values --------------------------------------------------------------------------------
+
+
+def test_no_p_of_the_binomial_is_0():
     assert signflip.fair_coin(0, 5000) > 0
+
+
+def test_no_p_of_a_lattice_is_0():
     assert signflip.lattice_p(np.repeat([1, 2], 500)) > 0
-    ranged = ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
-    assert ranged.share() == 1 / ranged.draws
 
 
-@pytest.mark.parametrize("n", [30, 64, 65, 300])
-def test_draws_have_the_moments_of_fair_signs(n):
+def test_a_p_that_no_draw_reaches_counts_the_data_alone():
+    drawn = ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
+    assert drawn.share() == 1 / drawn.draws
+
+
+# Draws --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[30, 64, 65, 300])
+def columns_and_sums(request):
+    """A normal column of n rows and one of ones, and drawn sums of both with the same signs."""
+    n = request.param
     columns = np.column_stack([rng().normal(size=n), np.ones(n)])
-    drawn = signflip.joint_draws(columns, rng=rng(1), draws=50_000)
-    assert drawn.shape[1] >= 50_000
-    assert drawn.mean(axis=1) == pytest.approx([0, 0], abs=0.05 * np.sqrt(n))
-    assert drawn.var(axis=1) == pytest.approx(np.sum(columns**2, axis=0), rel=0.03)
-    assert np.mean(drawn[0] * drawn[1]) == pytest.approx(columns[:, 0].sum(), abs=0.05 * n)
+    return columns, signflip.joint_draws(columns, rng=rng(1), draws=50_000)
 
 
-def test_every_mean_is_tested_as_a_shift():
-    sums = np.array([3.0, -1.0, 4.0, 1.0, 5.0])
-    sizes = np.array([1.0, 2.0, 1.0, 3.0, 2.0])
-    every = ranges(sums, sizes, rng=rng(), draws=0)
-    for null in (-0.7, 0.11, 0.9, 1.33, 2.05, 3.9):
-        shifted = ranges(sums - null * sizes, sizes, rng=rng(), draws=0)
-        assert every.share(null) == shifted.share()
+def test_at_least_as_many_sums_are_drawn_as_asked_for(columns_and_sums):
+    _, sums = columns_and_sums
+    assert sums.shape[1] >= 50_000
 
 
-def test_limits_are_the_last_means_not_rejected():
-    d = rng(6).normal(0.5, 1, 14)
-    ranged = ranges(d, np.ones(14), rng=rng(), draws=0)
-    for level in (0.8, 0.9, 0.95):
-        left, right = ranged.limits(level)[level]
-        for inside, outside in ((left + 1e-9, left - 1e-9), (right - 1e-9, right + 1e-9)):
-            assert ranged.share(inside) >= round(1 - level, 12)
-            assert ranged.share(outside) < round(1 - level, 12)
+def test_sums_with_random_signs_have_the_mean_0(columns_and_sums):
+    columns, sums = columns_and_sums
+    assert sums.mean(axis=1) == pytest.approx([0, 0], abs=0.05 * np.sqrt(len(columns)))
+
+
+def test_sums_with_random_signs_have_the_sum_of_squares_as_variance(columns_and_sums):
+    columns, sums = columns_and_sums
+    assert sums.var(axis=1) == pytest.approx(np.sum(columns**2, axis=0), rel=0.03)
+
+
+def test_both_columns_of_a_draw_have_the_same_signs(columns_and_sums):
+    """So their sums' covariance is the sum of products of the columns."""
+    columns, sums = columns_and_sums
+    covariance = np.mean(sums[0] * sums[1])
+    assert covariance == pytest.approx(columns[:, 0].sum(), abs=0.05 * len(columns))
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("null", [-0.7, 0.11, 0.9, 1.33, 2.05, 3.9])
+def test_the_p_of_a_null_mean_is_that_of_the_shifted_differences(null):
+    sums = np.array([3.0, -1.0, 4.0, 1.0, 5.0])  # of differences, a unit each
+    sizes = np.array([1.0, 2.0, 1.0, 3.0, 2.0])  # rows of the unit
+    observed = ranges(sums, sizes, rng=rng(), draws=0)
+    shifted = ranges(sums - null * sizes, sizes, rng=rng(), draws=0)
+    assert observed.share(null) == shifted.share()
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
+def test_limits_are_the_last_means_that_are_not_rejected(level):
+    alpha = round(1 - level, 12)
+    tests = ranges(rng(6).normal(0.5, 1, 14), np.ones(14), rng=rng(), draws=0)
+    low, high = tests.limits(level)[level]
+    assert min(tests.share(low + 1e-9), tests.share(high - 1e-9)) >= alpha
+    assert max(tests.share(low - 1e-9), tests.share(high + 1e-9)) < alpha
 
 
 @pytest.mark.parametrize("units", range(5, 21))
-def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units):
-    """All differences are above 0, so that only the data's own signs are as extreme: p is 2 /
-    2^units, and never 0.
-    """
+def test_only_the_datas_own_signs_are_as_extreme_if_all_differences_are_above_0(units):
+    """And their opposites, so that p is 2 / 2^units, whatever the rounding of real sizes."""
     for seed in range(50):
         differences = np.abs(rng(seed).normal(1, 0.3, units))
         sizes = rng(seed + 100).exponential(1, units)
-        every = ranges(differences, sizes, rng=rng(), draws=0)
-        assert every.share() == 2.0 ** (1 - units)
-        assert (every.low == -np.inf).sum() == (every.high == np.inf).sum() == 1
+        assert ranges(differences, sizes, rng=rng(), draws=0).share() == 2.0 ** (1 - units)
 
 
 DRAWN_WIDTHS = np.abs(rng(7).normal(size=30_000))
@@ -174,12 +237,11 @@ DRAWN_WIDTHS = np.abs(rng(7).normal(size=30_000))
     [DRAWN_WIDTHS, np.sort(DRAWN_WIDTHS), np.sort(DRAWN_WIDTHS)[::-1], np.ones(30_000)],
     ids=["drawn", "narrowest first", "widest first", "equal"],
 )
-def test_limits_are_those_of_all_ranges_whatever_their_order(widths):
-    """Of 30,000 ranges from −width to 2 · width, a share 1 − level is left outside a limit."""
-    limits = Ranges(-widths, 2 * widths, 0.0).limits(0.9, 0.95, 0.2)
-    for level, beyond in ((0.9, 3_000), (0.95, 1_500), (0.2, 24_000)):
-        width = np.sort(widths)[-beyond]
-        assert limits[level] == (-width, 2 * width)
+@pytest.mark.parametrize("level, wider", [(0.9, 3_000), (0.95, 1_500), (0.2, 24_000)])
+def test_as_many_ranges_reach_beyond_a_limit_as_its_level_leaves_out(level, wider, widths):
+    """Of 30,000 ranges from −width to 2 · width, in any order, the share 1 − level."""
+    width = np.sort(widths)[-wider]
+    assert Ranges(-widths, 2 * widths, 0.0).limits(level)[level] == (-width, 2 * width)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
@@ -195,6 +257,8 @@ def test_drawn_sums_are_those_of_random_signs_times_all_rows_of_a_hadamard_matri
     assert np.sort(sums) == pytest.approx(np.sort(expected.ravel()))
 
 
+# The tail of small p-values, by importance sampling -----------------------------------------------
+
 SEEDS = 24
 QUERIES = 40
 
@@ -205,7 +269,7 @@ def perfect_among_random(systems) -> pd.DataFrame:
     return pd.DataFrame({"query": [f"q{i:02}" for i in range(QUERIES)], "perfect": 1.0} | values)
 
 
-DISTRIBUTIONS = {
+DISTRIBUTIONS = {  # of the differences of n units
     "normal": lambda n: rng(n).normal(1, 1, n),
     "heavy": lambda n: rng(n).exponential(1, n) ** 2 * np.where(rng(n, 1).random(n) < 0.9, 1, -1),
     "lattice": lambda n: rng(n).integers(-2, 6, n).astype(float),
@@ -214,47 +278,63 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("n", [12, 15, 18, 20])
-def test_the_tail_equals_enumeration(distribution, n):
+def test_the_estimated_tail_is_unbiased_and_precise(distribution, n):
+    """Its mean over seeds is the p of all sign vectors, within 2 %; its spread is below 5 %."""
     d = DISTRIBUTIONS[distribution](n)
     exact = np.mean(np.abs(signflip.enumerated(d)) >= abs(d.sum()) - 1e-9)
-    p = [signflip.tail_p(d, rng=rng(seed)) for seed in range(SEEDS)]
-    assert np.mean(p) == pytest.approx(exact, rel=0.02)
-    assert np.std(p) < 0.05 * exact
+    estimates = [signflip.tail_p(d, rng=rng(seed)) for seed in range(SEEDS)]
+    assert np.mean(estimates) == pytest.approx(exact, rel=0.02)
+    assert np.std(estimates) < 0.05 * exact
 
 
 @pytest.mark.parametrize("n, shift", [(40, 0.9), (100, 0.5), (250, 0.35), (250, 0.45)])
-def test_the_tail_equals_the_lattice(n, shift):
+def test_the_estimated_tail_of_a_lattice_is_its_exact_p(n, shift):
+    """These p lie between 1e-11 and 1e-3, where plain draws would find none or few."""
     steps = np.rint(4 * rng(n).normal(shift, 1, n))
     exact = signflip.lattice_p(steps[steps != 0].astype(int))
-    assert 1e-11 < exact < 1e-3
-    p = [signflip.tail_p(steps / 4, rng=rng(seed)) for seed in range(SEEDS)]
-    assert np.mean(p) == pytest.approx(exact, rel=0.03)
+    estimates = [signflip.tail_p(steps / 4, rng=rng(seed)) for seed in range(SEEDS)]
+    assert np.mean(estimates) == pytest.approx(exact, rel=0.03)
 
 
-def test_the_tail_of_many_units_equals_the_binomial():
+def test_the_estimated_tail_of_many_wins_and_losses_is_near_the_binomial_test():
     d = np.repeat([1.0, -1.0], [1160, 840])
-    p = signflip.tail_p(d + 1e-9 * rng().normal(size=2000), rng=rng())
+    hardly_unequal = d + 1e-9 * rng().normal(size=2000)
+    p = signflip.tail_p(hardly_unequal, rng=rng())
     assert p == pytest.approx(stats.binomtest(1160, 2000).pvalue, rel=0.1)
 
 
 @pytest.mark.parametrize("n", [21, 40, 400, 4000])
-def test_a_system_that_wins_on_every_unit_has_the_smallest_p_there_is(n):
+def test_a_system_that_wins_on_every_unit_has_the_smallest_possible_p(n):
+    """Two of 2^n sign vectors, but at least the smallest number that a double holds."""
     d = rng(n).random(n) + 0.1
     assert signflip.tail_p(d, rng=rng()) == max(2.0 ** float(1 - n), np.finfo(float).tiny)
-    assert signflip.tail_p(np.zeros(n), rng=rng()) == 1
 
 
-def test_one_loss_by_a_hair_leaves_four_sign_vectors():
+def test_the_tail_of_differences_of_0_is_1():
+    assert signflip.tail_p(np.zeros(40), rng=rng()) == 1
+
+
+def test_one_tiny_loss_leaves_four_sign_vectors_as_extreme():
+    """All gains with the loss, with it turned into a gain, and the opposites of both."""
     d = np.append(rng().random(39) + 0.1, -1e-6)
-    assert signflip.tail_p(d, rng=rng()) == pytest.approx(2.0**-38, rel=0.05)
+    assert signflip.tail_p(d, rng=rng()) == pytest.approx(4 * 2.0**-40, rel=0.05)
 
 
-def test_a_p_that_plain_draws_resolve_is_theirs():
-    d = rng(3).normal(0.35, 1, 45)
-    comparison = sig.sign_flip(d, rng=rng(1))
+# Which method is used -----------------------------------------------------------------------------
+
+MODERATE = rng(3).normal(0.35, 1, 45)  # differences whose p plain draws resolve
+
+
+def test_a_moderate_p_is_that_of_plain_draws():
+    comparison = sig.sign_flip(MODERATE, rng=rng(1))
     assert comparison.method == "sign flip, 100,032 Walsh–Hadamard draws"
-    assert comparison.p_value == ranges(d, np.ones(45), rng=rng(1), draws=100_000).share()
-    assert signflip.tail_p(d, rng=rng(1)) == pytest.approx(comparison.p_value, rel=0.1)
+    drawn = ranges(MODERATE, np.ones(45), rng=rng(1), draws=100_000)
+    assert comparison.p_value == drawn.share()
+
+
+def test_the_estimated_tail_is_near_the_p_of_plain_draws():
+    expected = sig.sign_flip(MODERATE, rng=rng(1)).p_value
+    assert signflip.tail_p(MODERATE, rng=rng(1)) == pytest.approx(expected, rel=0.1)
 
 
 @pytest.mark.parametrize("systems", [101, 300])
@@ -280,53 +360,71 @@ def test_a_system_beaten_on_every_query_has_the_smallest_p_there_is(beaten_by_pe
     assert (beaten_by_perfect.comparisons["p"] == 2.0 ** (1 - QUERIES)).all()
 
 
-def test_the_page_says_that_the_tail_decides(beaten_by_perfect):
+def test_the_page_names_p_values_that_importance_sampling_gave(beaten_by_perfect):
     findings = told(beaten_by_perfect)
     assert "12 of 12 p-values are too small for plain Monte Carlo draws" in findings
 
 
-def test_the_page_says_nothing_of_the_tail_where_draws_decide():
+def test_the_page_does_not_name_importance_sampling_if_plain_draws_sufficed():
     two_random = perfect_among_random(3)[["query", "random000", "random001"]]
     assert "importance sampling" not in told(significance.read(two_random))
 
 
-def test_pairs_that_differ_on_more_or_fewer_units_share_one_stream():
-    few = signflip._uniform(rng(1), 40 * signflip.DRAWS)
-    many = signflip._uniform(rng(1), 50 * signflip.DRAWS)
-    assert np.shares_memory(few, many)
-    assert (few == rng(1).random(few.size)).all()
+def test_pairs_of_systems_share_one_stream_of_random_numbers_of_a_seed():
+    """Whatever the number of units on which they differ, so that it is drawn once."""
+    for_40_units = signflip._uniform(rng(1), 40 * signflip.DRAWS)
+    for_50_units = signflip._uniform(rng(1), 50 * signflip.DRAWS)
+    assert np.shares_memory(for_40_units, for_50_units)
 
 
-# The order of units and systems
+def test_the_shared_stream_is_that_of_the_seed():
+    stream = signflip._uniform(rng(1), 40 * signflip.DRAWS)
+    assert (stream == rng(1).random(stream.size)).all()
 
 
-@pytest.mark.parametrize("n", [5, 20, 21, 40, 300])
-@pytest.mark.parametrize("shift", [0.0, 0.3, 0.8])
-def test_neither_the_order_of_units_nor_of_systems_changes_a_sign_flip(n, shift):
-    d = rng(n).normal(shift, 1, n)
-    sizes = rng(n, 1).integers(1, 4, n)
-    first = sig.sign_flip(d, sizes, rng=rng(1), draws=5000)
-    shuffled = rng(n, 2).permutation(n)
-    assert sig.sign_flip(d[shuffled], sizes[shuffled], rng=rng(1), draws=5000) == first
-    swapped = sig.sign_flip(-d, sizes, rng=rng(1), draws=5000)
-    assert swapped.p_value == first.p_value
-    assert swapped.difference.low == -first.difference.high
-    assert swapped.difference.high == -first.difference.low
+# The order of units and systems -------------------------------------------------------------------
+
+
+class Clusters(NamedTuple):
+    differences: np.ndarray
+    sizes: np.ndarray
+
+
+@pytest.fixture(params=[5, 20, 21, 40, 300])
+def clusters(request):
+    n = request.param
+    return Clusters(rng(n).normal(0.3, 1, n), rng(n, 1).integers(1, 4, n))
+
+
+def flip_signs(differences, sizes):
+    return sig.sign_flip(differences, sizes, rng=rng(1), draws=5000)
+
+
+def test_the_order_of_units_does_not_change_a_sign_flip(clusters):
+    differences, sizes = clusters
+    order = rng(2).permutation(sizes.size)
+    assert flip_signs(differences[order], sizes[order]) == flip_signs(differences, sizes)
+
+
+def test_swapped_systems_have_the_same_p_and_opposite_limits(clusters):
+    comparison = flip_signs(clusters.differences, clusters.sizes)
+    swapped = flip_signs(-clusters.differences, clusters.sizes)
+    assert swapped.p_value == comparison.p_value
+    expected = (-comparison.difference.high, -comparison.difference.low)
+    assert (swapped.difference.low, swapped.difference.high) == expected
 
 
 @pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-9, 2.0**-30])
-def test_one_far_larger_unit_leaves_the_p_of_the_others(small):
-    """As extreme are the observed signs and those with one small unit flipped: 41 of 2^40, and the
-    same mirrored.
+def test_the_tail_counts_flips_of_units_far_smaller_than_one(small):
+    """As extreme as the data, with one loss among 40 small units, are sign vectors with at most one
+    loss among them: 41 of 2^41 where the large unit is a gain, and their opposites.
     """
     d = np.array([1.0] + [small] * 39 + [-small])
-    assert signflip.tail_p(d, rng=np.random.default_rng(1)) == pytest.approx(
-        41 * 2.0**-40, rel=0.05
-    )
+    assert signflip.tail_p(d, rng=rng(1)) == pytest.approx(2 * 41 * 2.0**-41, rel=0.05)
 
 
 @pytest.mark.parametrize("n", [33, 50, 64])
-def test_two_halves_of_a_transform_are_the_transform(n):
+def test_sums_by_two_transforms_of_32_are_those_of_one_of_64(n):
     values = rng(1).normal(size=n)
     bits = signflip.random_bits(n, rng(2), 1_000)
     points = np.append(values, np.zeros(64 - n))
