@@ -118,7 +118,8 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
     first = searched([response_of(values)], [attribute(code, 4)])
     second = searched([response_of(values + 5)], [attribute(code, 4)])
     assert first.critical == pytest.approx(second.critical)
-    assert [f.adjusted for f in first.finds] == pytest.approx([f.adjusted for f in second.finds])
+    p_of_second = [find.adjusted_p for find in second.finds]
+    assert [find.adjusted_p for find in first.finds] == pytest.approx(p_of_second)
 
 
 def test_candidates_are_large_enough_and_so_is_the_rest() -> None:

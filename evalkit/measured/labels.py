@@ -250,20 +250,23 @@ class SharedRowsStatistic(MomentStatistic):
         """
         pair = self._pair(other)
         totals = PairSums(*self.pair_moments.totals[pair.all])
-        value = float(totals.difference / totals.weight)
+        # the columns have the system with the lower number less the other
+        lower_less_higher = float(totals.difference / totals.weight)
         # both systems leave out the same rows if the rows of each alone have the weight of those
         # that both have
         weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
         same_rows = np.isclose(totals.weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
         # the derivatives of the ratio by the sum of weights and by the sum of differences
-        slopes = np.array([-value, 1.0]) / totals.weight
+        slopes = np.array([-lower_less_higher, 1.0]) / totals.weight
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
         squared_influence = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
-        kish = n if self.plain else self.freedom + 1
-        error = Spread(n, squared_influence, kish).error
-        return Difference(pair.sign * value, error, n)
+        effective_units: float = n  # by Kish
+        if not self.plain:
+            effective_units = self.freedom + 1  # as `freedom` is this number less 1
+        error = Spread(n, squared_influence, effective_units).error
+        return Difference(pair.sign * lower_less_higher, error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
         """The number of units with a row on which both systems' losses are defined; if the sums of

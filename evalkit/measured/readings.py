@@ -37,7 +37,8 @@ UNITS = 2**23  # the largest number of units whose values of a metric within uni
 MIN_BINS = 2**12  # the smallest number of bins that the scores of a class or label may use
 WAITING_PER_BIN = 16  # rows that may wait to be binned, for each bin; see `Tally`
 SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
-CODED = 52  # labels of which a float still holds any combination as the bits of a whole number
+# the most labels any combination of which a float still holds as the bits of a whole number
+MAX_CODED_LABELS = 52
 ALL_CLASSES = ""  # the name of the cells of all classes
 # columns of a block of several classes: class numbers, shape (rows,), and (systems, rows)
 ACTUAL_CLASS = "stratum"
@@ -481,11 +482,15 @@ def odd_scores(score: Floats, is_positive: Bools) -> OddScores:
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The unweighted rows of one system of a block of several classes: actual and predicted
-    classes, and scores if there are any. block: of `ClassFirstReading.with_predictions`, with
-    scores of shape (systems, classes, rows), or (systems, 0, rows) if there are none.
+    """The rows of one system in a block of several classes, each with its actual and predicted
+    class and, if there are any, its scores. Without weights, as those who ask for the rows multiply
+    by the weights themselves.
+
+    block: as returned by `ClassFirstReading.with_predictions`: class numbers are in
+    `system_columns`, and `predictions` holds the scores, shape (systems, classes, rows), with 0
+    classes if there are none.
     """
-    scores = block.predictions[system]
+    scores = block.predictions[system]  # (classes, rows)
     has_scores = len(scores) > 0
     return Rows(
         actual=block.system_columns[ACTUAL_CLASS],
@@ -706,29 +711,31 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             yield Decisions(name, actual=eligible, predicted=is_hit)
 
     def further_sums(self, block: Block, weight: Ints | None) -> LabelFurther:
-        """The weight of the rows without a label; how many rows have each score of a system, only
-        for weighted rows; and the weight of the rows with each combination of labels, only for up
-        to `CODED` labels.
+        """The sums that only tables of labels have: the weight of the rows without a label; for
+        each system how often each score occurs, over all rows and labels; and the weight of the
+        rows with each combination of labels.
 
-        block: its `truth` is a mask, (labels, rows). weight: of each row, in units of the scale;
-        None: rows count 1.
+        block: `truth` is a mask, shape (labels, rows), `predictions` has the scores, (systems,
+        labels, rows). weight: of each row, in units of the scale; None: rows count 1.
         """
-        max_bins = self.max_bins()
         has_no_label = ~block.truth.any(axis=0)
         weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
+        # quantiles of the scores take rows as equal; without weights `score_tallies` has them so
         if weight is not None:
             weight_without_label = int(weight[has_no_label].sum())
-            for scores in block.predictions:
-                table = grid.tally(scores.ravel(), max_bins=max_bins)
+            max_bins = self.max_bins()  # the labels share the allowed number of bins
+            for scores_of_system in block.predictions:
+                table = grid.tally(scores_of_system.ravel(), max_bins=max_bins)
                 unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
         label_sets = []
-        if self.problems <= CODED:
+        if self.problems <= MAX_CODED_LABELS:
             # the code of a row's combination has bit j set if label j is true; a tally counts codes
             # as it counts scores
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            table = grid.tally(code, weight, max_bins=self.limits.bins)
-            label_sets.append(Tally(max_bins=self.limits.bins, grids=(table,)))
+            max_sets = self.limits.bins  # one table for all labels, which shares nothing
+            table = grid.tally(code, weight, max_bins=max_sets)
+            label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
         return LabelFurther(
             without_label=weight_without_label,
             unweighted_scores=tuple(unweighted_scores),
@@ -813,9 +820,10 @@ class MeanInfluence:
         return columns
 
     def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
-        """The sums Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a
-        row on the difference of two systems' means over classes or labels; shape (pairs of systems,
-        strata, 2). They give the variance of the difference.
+        """Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a row on the
+        difference of two systems' means over classes or labels. They give the variance of the
+        difference, and how precisely it is known. Shape (pairs of systems, strata, 2), on the last
+        axis first the squares.
 
         columns: the `columns` of the block, from which the influence on each mean follows.
         """
@@ -852,8 +860,8 @@ class MeanInfluence:
         return np.asarray(on_mean)
 
     def _strata_of(self, block: Block) -> Ints:
-        """The stratum of each row, the group of rows in which it is one of several alike: its class
-        number; 0 for all rows that may have several labels, and so have no class.
+        """The number of each row's stratum (the variance of a difference is the sum over strata):
+        its class; 0 for all rows if a row may have several labels, as there is only one stratum.
         """
         if self.n_strata == 1:
             return np.zeros(len(block), np.int64)
@@ -883,8 +891,8 @@ class MeanColumns:
     """The columns of a `MeanInfluence` as a function of a piece of a block, for `moments.summed`;
     it also adds up the `sums_of_powers` of these pieces, so that columns are made only once.
 
-    scale: the unit that weights are counted in. sums_of_powers: shape (pairs of systems, strata,
-    2); None if they are not needed.
+    scale: the unit that weights are counted in. sums_of_powers: an array of the shape (pairs of
+    systems, strata, 2), which each call adds to; None if these sums are not needed.
     """
 
     mean: MeanInfluence
@@ -1065,18 +1073,20 @@ class SecondReading:
     def _mean_sums(
         self, block: Block, mean: MeanInfluence, known_cells: dict[CellIndexKey, Ints]
     ) -> MeanSums:
-        """The moments of the rows' influence on a mean and, for independent, unweighted rows, the
-        sums of its powers. known_cells: as for `MeanInfluence.with_cells`.
+        """The moments of the rows' influence on a mean over classes or labels, of each system. For
+        independent, unweighted rows also the sums of squares and fourth powers of the influence on
+        the difference of each two systems, see `MeanInfluence.sums_of_powers`. known_cells: as for
+        `MeanInfluence.with_cells`.
         """
-        powers = None
+        sums_of_powers = None
         if self.plain:
             systems = len(mean.tables)
             pairs = systems * (systems - 1) // 2
-            powers = np.zeros((pairs, mean.n_strata, 2))
-        columns = MeanColumns(mean, self.scale, powers)
-        # makes the columns piece by piece; with each piece they add its powers to `powers`
+            sums_of_powers = np.zeros((pairs, mean.n_strata, 2))  # 2: squares, fourth powers
+        # `summed` asks for the columns piece by piece; each time `sums_of_powers` is added to
+        columns = MeanColumns(mean, self.scale, sums_of_powers)
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
-        return MeanSums(moments, powers)
+        return MeanSums(moments, sums_of_powers)
 
     def _pair_sums(self, block: Block, metric_at_k: MetricAtK) -> Moments | UnitSums:
         """The moments of the columns `PairSums` of each pair of systems, for a loss that is

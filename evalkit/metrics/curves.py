@@ -380,9 +380,9 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
         return float("nan")
     largest = -np.inf
     best_threshold = float("nan")
-    for run in blocks(c):  # short runs of thresholds, for memory
+    for run in blocks(c):  # short runs of thresholds, for memory; the highest thresholds first
         f_beta = f_score(run, beta)
-        if f_beta.max() > largest:
+        if f_beta.max() > largest:  # not at a tie, so that the higher threshold stays
             largest = f_beta.max()
             best_threshold = float(run.threshold[f_beta.argmax()])
     return best_threshold

@@ -44,7 +44,7 @@ class UnitColumns(NamedTuple):
     """Columns with one number per unit, and the hash of each unit."""
 
     key: Hashes
-    columns: Any  # an array; of `class_cells.Products` a sparse matrix
+    columns: Any  # (columns, units); in `class_cells.CellMoments` a sparse matrix (units, columns)
 
 
 class PowerSumsOfUnits(NamedTuple):

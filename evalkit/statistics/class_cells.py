@@ -556,30 +556,35 @@ class CellCounts(Bundle):
     """
 
     cells: dict[tuple[int, int], Tally]
-    products: tuple[Products | UnitSums, ...]
+    products: tuple[CellMoments | UnitSums, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Products(Moments):
-    """The uncentred moments of columns that are mostly 0 in a unit; sums of cubes are not kept.
+class CellMoments(Moments):
+    """The moments of the weights that units have in cells (actual and predicted class), one column
+    per cell of each system. Only the sums of products of each two columns (`second`), not centred,
+    are known; means and sums of cubes are not needed and 0.
 
-    unit_columns: one element, whose columns are a sparse matrix with a row for each unit.
+    unit_columns: one element, the weights themselves as a sparse matrix with a row per unit and a
+    column per cell, as most cells are empty in a unit. For methods that need every unit; None if
+    there are more than `max_units`.
     """
 
-    def __add__(self, other: Moments) -> Products:
-        """The products over the units of both. The columns of single units are kept only while both
-        have them and are at most `max_units` together.
+    def __add__(self, other: Moments) -> CellMoments:
+        """The moments over the units of both, which must be different units. The weights of each
+        unit are kept, for methods that need every unit, as long as both have them and the units are
+        at most `max_units` together; more would take too much memory.
         """
         from scipy import sparse
 
         n = self.n + other.n
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
-            (units,) = self.unit_columns
+            (units,) = self.unit_columns  # here always one element: matrices are stacked at once
             (other_units,) = other.unit_columns
             key = np.append(units.key, other_units.key)
-            columns = sparse.vstack([units.columns, other_units.columns], "csr")
-            unit_columns = (UnitColumns(key, columns),)
+            weights = sparse.vstack([units.columns, other_units.columns], "csr")
+            unit_columns = (UnitColumns(key, weights),)
         return replace(self, n=n, second=self.second + other.second, unit_columns=unit_columns)
 
     @cached_property
@@ -674,7 +679,7 @@ class CellCounter:
         actual: Ints,
         predicted: Sequence[Ints] | Ints,
         whole_weight: Ints | None,
-    ) -> Products | UnitSums:
+    ) -> CellMoments | UnitSums:
         """The products of a unit's weights in each two cells of all systems, summed over units:
         (cells, cells). If the rows of a unit are spread over blocks, the weights themselves,
         (cells, units), which other blocks add to.
@@ -707,7 +712,7 @@ class CellCounter:
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
         not_kept = np.zeros(cells)
-        return Products(
+        return CellMoments(
             n=units,
             mean=not_kept,
             second=(by_unit.T @ by_unit).toarray(),
@@ -767,22 +772,26 @@ class CellCounter:
 
 
 @dataclass(frozen=True, eq=False)
-class MovingDecisions:
-    """A system's decisions at several thresholds, on clustered or weighted rows. by_threshold: the
-    four cells of each, by actual and predicted class.
+class DecisionsByThreshold:
+    """A system's decisions at several thresholds, on clustered or weighted rows, for the intervals
+    of a page on which the threshold can be moved.
+
+    by_threshold: of each threshold the weight of the true and false negatives and positives (the
+    four cells, in the order TN, FP, FN, TP), with the products of the cells over units.
     """
 
     by_threshold: Sequence[SliceCells]
 
     @classmethod
-    def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
-        """The decisions on rows at each threshold of `table`, the counts of these rows, whose
-        thresholds descend.
+    def from_rows(cls, rows: Rows, table: Counts) -> DecisionsByThreshold:
+        """The decisions on rows at each threshold of `table`, the counts of these rows, in the
+        order of these thresholds, which descend.
         """
         numbered = units_of(rows)
         units = len(numbered.weight_of_unit)
         products = _cell_products(rows, table.threshold, numbered.unit_of_row, units)
-        not_needed = np.zeros(4)  # of the four cells; only products are used here
+        # the variance of a rate needs only the sums of products of two cells, `second`
+        not_needed = np.zeros(4)
         by_threshold = []
         for threshold, products_of_cells in zip(table.threshold, products, strict=True):
             cells = decision_cells(influence.decision(table, threshold))
@@ -797,7 +806,7 @@ class MovingDecisions:
             by_threshold.append(
                 SliceCells(
                     classes=2,
-                    layout=Layout.WEIGHTED,
+                    layout=Layout.WEIGHTED,  # its methods hold for unweighted clusters as well
                     n=units,
                     by_system=[cells],
                     by_pair={},
@@ -851,11 +860,12 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
 
 
 def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """Yield, for each of the descending thresholds, the products of a unit's weights in each two of
-    the four cells (TN, FP, FN, TP), summed over units: (4, 4).
+    """Yield, for each threshold, the products of a unit's weights in each two of the four cells
+    (TN, FP, FN, TP), summed over units: (4, 4).
 
-    unit: the number of each row's unit, below `units`. From one threshold to the next only the
-    units change that have rows with a score in between, so that only their products are replaced.
+    threshold: descending; the last one must not be above the lowest score. unit: the number of each
+    row's unit, below `units`. From one threshold to the next only the units change that have rows
+    with a score in between, so that only their products are replaced.
     """
     # the cell of a row is 2 · actual + predicted; at first no row is predicted positive
     negative_cell = np.where(rows.actual == 1, 2, 0)

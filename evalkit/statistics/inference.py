@@ -98,7 +98,8 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
     comparison = _tested(first, second, options)
-    # a metric that transforms another one (its base) knows the predictions by that one
+    # a metric that transforms another one is asked through that one, its base, which alone knows
+    # the predictions
     if not first.base().predicts_same(second.base()):
         return comparison
     no_difference = DifferenceByT(

@@ -198,17 +198,18 @@ def jackknife(
 
 
 def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """`jackknife_by_kurtosis` for one arm of an experiment. If its metric states no bounds, they
-    follow from the data: 0 if no sum is negative, and 1 if no numerator exceeds its denominator.
+    """`jackknife_by_kurtosis` for one arm of an experiment, on the logit or log scale of the
+    metric's range. If the metric states no range, it follows from the data: it begins at 0 if no
+    sum is negative, and then ends at 1 if no numerator exceeds its denominator.
 
     In simulations with heavy users, 95% intervals covered 89 to 95% without a transformation, 93 to
     97% on the log scale.
     """
     sums = statistic.sums
     ends = statistic.metric.ends
-    has_no_bounds = np.isinf(ends).all()
+    has_no_range = np.isinf(ends).all()
     never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
-    if has_no_bounds and never_negative:
+    if has_no_range and never_negative:
         ends = (0.0, np.inf)
         is_share = bool((sums.numerator <= sums.size).all())
         if is_share and 0 < statistic.value < 1:  # at 0 or 1 the logit does not exist

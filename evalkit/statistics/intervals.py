@@ -553,9 +553,10 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
     """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
-    without those on which both agree: these do not add to the difference.
+    one element per system. `sure` marks only those that the other system does not share, as shared
+    ones do not add to the difference; `wrong` marks all wrong ones.
 
-    `sure` marks the remaining ones alone; `wrong` all wrong ones. worst: the loss of a wrong one.
+    worst: the loss of a wrong prediction of 0 or 1.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
@@ -683,12 +684,12 @@ def hall(
     skewness.
 
     value: the mean. error: its standard error. skew: the skewness γ of the units. For skewed values
-    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
-    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits; far
-    out, where the inverse is very steep, a straight line takes its place, so that a limit of a few
-    units does not lie endlessly far away. With γ = 0 this is Student's interval. The quantiles have
-    the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself varies more for skewed
-    values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / (27
+    n) is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
+    Far out, where the inverse is very steep, a straight line takes its place: otherwise the limits
+    of a sample of few units could lie endlessly far away. With γ = 0 this is Student's interval.
+    The quantiles have the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself
+    varies more for skewed values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -705,8 +706,8 @@ def hall(
 
 
 def _inverse_of_hall(q: float, skew: float, n: int) -> float:
-    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ ((1 + γ u)^(1/3) − 1) with the skewness
-    γ and u = q / √n − γ / 6 n.
+    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ · ((1 + γ u)^(1/3) − 1) with the
+    skewness γ and u = q / √n − γ / (6 n).
 
     Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
     far out. Where the root is below BEND a straight line takes its place, down to 0.

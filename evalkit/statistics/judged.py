@@ -273,8 +273,12 @@ def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
 
 
 def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
-    """The corrected mean with limits by t, on the labelled units less two; of labels of 0 and 1 on
-    the logit scale, or Wilson's if all labels are equal.
+    """The mean of the judge's scores, corrected by the labels, with limits by t with (labelled
+    units − 2) degrees of freedom, or fewer by the kurtosis of their influence.
+
+    For labels of 0 and 1 the limits are those of `ranged_t`, with all of these degrees of freedom:
+    on the logit scale, Wilson's if all labels are equal. A corrected mean outside 0 … 1, which has
+    no logit, keeps plain t.
     """
     mean = by_t(
         statistic.value,

@@ -278,8 +278,9 @@ class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
     growth: how the variance of the units' differences grows with the true difference.
-    exactness_margin: what an exact test needs beyond the detectable difference of t, if all units
-    that differ do so by one amount: half the distance of two neighbouring possible means.
+    exactness_margin: how much larger the smallest difference is that sign flips detect than that of
+    t, as ties make them conservative: half the distance of two neighbouring possible means if all
+    units that differ do so by one amount, else 0.
     """
 
     growth: VarianceGrowth = NO_GROWTH
@@ -342,8 +343,8 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
 def _paired_means(
     first: TermStatistic, second: TermStatistic, defined: np.ndarray
 ) -> PairedDifference:
-    """The difference of two means of independent units, for Student's paired t. defined: mask of
-    the units with both values.
+    """The difference of two means of independent units, for Student's paired t, with what the
+    smallest detectable difference needs besides. defined: mask of the units with both values.
     """
     first_values = first.sums.numerator[defined]
     second_values = second.sums.numerator[defined]
@@ -354,7 +355,9 @@ def _paired_means(
     largest = float(sizes.max())
     have_one_size = bool(np.all((sizes == 0) | (sizes == largest)))
     exactness_margin = 0.0
-    # sign flips of differences of one size are conservative, unless the mid-p counts ties half
+    # Then few means are possible, and often the flipped mean is just the observed one. Sign flips
+    # that count such ties fully are conservative, as if the difference had to be larger by half
+    # the distance of two possible means; the mid-p, which counts them half, is not.
     if have_one_size and not first.mid_p:
         # a flipped sign changes the mean by 2 · largest / n, of which this is half
         exactness_margin = largest / n
@@ -364,7 +367,7 @@ def _paired_means(
         n=n,
         freedom=n - 1,
         method="paired t",
-        scale=largest,
+        scale=largest,  # relative to it an error may be a rounding error
         growth=_variance_growth(first_values, second_values, first.metric),
         exactness_margin=exactness_margin,
     )

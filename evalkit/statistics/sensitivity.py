@@ -234,23 +234,24 @@ def error_of_decisions(
 def stretch_of_decisions(
     first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
 ) -> float:
-    """Tango's distance from the estimate to the lower limit of a difference of two shares, divided
-    by the normal one, for the sample whose normal limit lies just at −margin; 1 if no row differs.
+    """How many times further Tango's lower limit of a difference of two shares lies from the
+    estimate than the normal limit does, the factor by which to stretch the latter. 1 if the two
+    decisions are equal on all rows.
 
-    Tango's limit is the difference that a score test no longer rejects: it takes the variance at a
-    difference of −margin, at which more rows differ than at the estimate, so that it lies further
-    away. margin: of the rule. n: the number of planned rows, of which the same share differs as of
-    the rows that are there.
+    It is taken for a planned sample of `n` rows in which the decisions disagree as often as here,
+    and whose normal limit is −margin, `margin` being that of non-inferiority. Tango's limit lies
+    further away: it is the difference that a score test just does not reject, and the test takes
+    the variance at that difference, at which more rows disagree than at the estimate.
     """
     rows = first.discordant(second)
-    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    normal_distance = normal_quantile(level) * float(np.sqrt(differing / n))
+    disagreeing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    normal_distance = normal_quantile(level) * float(np.sqrt(disagreeing / n))
     if not normal_distance > 0:
         return 1.0
     estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
-    differing = max(differing, abs(estimate))  # at least the rows that make the difference
-    first_only = n * (differing + estimate) / 2
-    second_only = n * (differing - estimate) / 2
+    disagreeing = max(disagreeing, abs(estimate))  # at least the rows that make the difference
+    first_only = n * (disagreeing + estimate) / 2
+    second_only = n * (disagreeing - estimate) / 2
     limits = tango(first_only, second_only, n, level=level)
     return float((limits.value - limits.low) / normal_distance)
 

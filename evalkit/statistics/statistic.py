@@ -264,8 +264,8 @@ class ScoreStatistic(SpreadStatistic):
             """The metrics that this one is the mean of."""
 
         def share_influence(self) -> Floats | None:
-            """The units' influence on the mean through the shares of its components; None if these
-            are fixed.
+            """The units' influence on a mean over classes or labels through the shares (weights) of
+            the classes, which are estimated from the rows; None if the shares are fixed.
             """
 
         def null_difference_spread(self, other: Self) -> Spread:
@@ -798,15 +798,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             )
 
     def share_influence(self) -> Floats | None:
-        """The units' influence on the mean through the shares of its components; None if these are
-        fixed.
+        """The units' influence on a mean over classes or labels through the shares (weights) of the
+        classes, which are estimated from the rows; shape (units,). None if the shares are fixed.
         """
         kind = self.kind
-        assert isinstance(kind, Combined)
-        influence = kind.influence_through_shares(self.rows, None, self.value)
-        if influence is None:
+        assert isinstance(kind, Combined)  # a mean over classes or labels
+        row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
+        if row_influence is None:
             return None
-        return by_unit(influence, self.unit)
+        return by_unit(row_influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of, with their influence by unit.

@@ -27,16 +27,17 @@ NO_VARIANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Squares:
-    """Moments of the products of each two terms of a metric, for the fourth powers of the units'
-    influence.
+class TermProducts:
+    """The moments of the products of each two terms of a metric (the numbers per row whose sums
+    give the metric). The influence of a unit is a linear combination of the terms, so that the
+    fourth powers of the influence follow from them.
 
-    near: for a function of means, the numbers that were subtracted from its terms to keep digits,
-    one per mean.
+    offsets: for a function of means, the numbers that were subtracted from its terms to keep
+    digits, one per mean.
     """
 
     moments: Moments
-    near: Floats
+    offsets: Floats
 
 
 def has_units(moments: Moments | None) -> bool:
@@ -140,12 +141,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     """A metric that is a function of the sums of its terms over all rows.
 
     term_columns: the columns of `moments` that hold its terms; column 0 of `moments` is the weight
-    of a unit. squares: the moments of the products of its terms, None if they were not added up.
+    of a unit. products: the moments of the products of its terms, None if they were not added up.
     """
 
     term_columns: slice
     layout: Layout
-    squares: Squares | None = None
+    products: TermProducts | None = None
 
     error_method: ClassVar[str] = ERROR_METHOD
 
@@ -193,12 +194,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """The degrees of freedom of the standard error: Kish's number of units, less 1."""
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
-    def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
+    def _term_coefficients(self, offsets: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
         the delta method. The first term of a function of means is the weight.
 
-        near: for a function of means, the numbers that were subtracted from its terms, one per
-        mean, or 0 for all. Terms of a ratio of sums are never shifted.
+        offsets: for a function of means, the numbers that were subtracted from its terms, one per
+        mean, or 0 for all. Nothing is subtracted from the terms of a ratio of sums.
         """
         kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
@@ -206,11 +207,11 @@ class MomentStatistic(LinearStatistic, TermStatistic):
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
         # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The first term is
-        # the weight; the sums less near · weight need means − near in place of the means.
+        # the weight; sums less offset · weight need means − offsets in place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
         _, slopes = kind.function(means)
-        coefficient_of_weight = -slopes @ (means - near)
+        coefficient_of_weight = -slopes @ (means - offsets)
         return np.array(ratio([coefficient_of_weight, *slopes], weight))
 
     @cached_property
@@ -227,13 +228,13 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self._cube_of_loss()
 
     def _fourth_power(self) -> float:
-        """Σ l⁴ / (Σ l²)² of the influence values l; NaN if squares were not added up."""
-        if self.squares is None:
+        """Σ l⁴ / (Σ l²)² of the units' influence l; NaN if products were not added up."""
+        if self.products is None:
             return np.nan
         # the coefficients of l · Σ weight: a common factor leaves the quotient as it is
         weight, *_ = self.totals
-        coefficients = self._term_coefficients(self.squares.near) * weight
-        powers = self.squares.moments.powers(coefficients)
+        coefficients = self._term_coefficients(self.products.offsets) * weight
+        powers = self.products.moments.powers(coefficients)
         return float(ratio(powers.fourth_powers, powers.squares**2))
 
     def _cube_of_loss(self) -> float:

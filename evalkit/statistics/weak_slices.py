@@ -277,16 +277,17 @@ def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> I
 
 
 class Find(NamedTuple):
-    """A slice that differs from the rest.
+    """A slice in which the mean of a response differs from that of the other rows.
 
-    response: the number of the one that differs. evidence: its sum in the slice over the standard
-    deviation. merged: how many other finds it explains.
+    response: its number. conditions: of the slice. evidence: the sum of the response in the slice
+    over its standard deviation. adjusted_p: the p-value, adjusted for all slices and responses that
+    were searched. merged: how many other finds this one explains.
     """
 
     response: int
     conditions: Conditions
     evidence: float
-    adjusted: float
+    adjusted_p: float
     merged: int = 0
 
 
@@ -489,23 +490,32 @@ def refine(
     level: float,
     rng: np.random.Generator,
 ) -> Find:
-    """A find of two conditions, narrowed by a third where the rest of the slice is shown to be
-    nearer to the other rows: max-T over all third conditions, within the slice.
+    """Add a third condition to a find of two, if within the slice the rows that meet it deviate in
+    the slice's own direction significantly more than its remaining rows (one-sided max-T over all
+    third conditions); else the find unchanged. Its adjusted p is then the larger of both searches.
     """
     if len(find.conditions) != 2:
         return find
-    rows = member(attributes, find.conditions)
-    sign = np.sign(response.centred[rows].sum())
-    inside = response.take(rows)
-    inside = replace(inside, centred=sign * inside.centred, two_sided=False)
-    within = [attribute.take(rows) for attribute in attributes]
-    least = MIN_SHARE * len(rows)
-    narrower = search([inside], within, level=level, rng=rng, depth=1, min_rows=least).finds
-    if not narrower:
+    in_slice = member(attributes, find.conditions)
+    # 1 if the slice lies above the other rows, −1 below: a search for rows above then finds those
+    # that deviate more
+    direction = np.sign(response.centred[in_slice].sum())
+    inside = response.take(in_slice)
+    inside = replace(inside, centred=direction * inside.centred, two_sided=False)
+    narrowed = search(
+        [inside],
+        [attribute.take(in_slice) for attribute in attributes],
+        level=level,
+        rng=rng,
+        depth=1,
+        min_rows=MIN_SHARE * len(in_slice),  # of all rows, not of those of the slice
+    )
+    if not narrowed.finds:
         return find
-    conditions = tuple(sorted((*find.conditions, *narrower[0].conditions)))
-    adjusted = max(find.adjusted, narrower[0].adjusted)
-    return find._replace(conditions=conditions, adjusted=adjusted)
+    most_extreme = narrowed.finds[0]
+    conditions = tuple(sorted((*find.conditions, *most_extreme.conditions)))
+    adjusted_p = max(find.adjusted_p, most_extreme.adjusted_p)
+    return find._replace(conditions=conditions, adjusted_p=adjusted_p)
 
 
 def detectable(response: Response, critical: float, share: float) -> float:

@@ -1088,7 +1088,7 @@ def _of_rows(
     terms = TermAdder(
         metrics=(),
         centres=[kinds.Centre(centre, centre)] * len(held),
-        near={},
+        offsets={},
         max_units=0,
         further=errors,
         further_width=errors.width,
