@@ -60,8 +60,9 @@ class GroupMetric(NamedTuple):
 class Binned:
     """The scores of one class or label against the rest, counted in bins.
 
-    weight: the unit that weights are counted in; None for unweighted rows, like `Rows.weight`,
-    which kinds of metrics ask for in the same way. threshold: for metrics of decisions.
+    weight: the unit that weights are counted in; None for unweighted rows. It has the name of
+    `Rows.weight`, as kinds of metrics ask either whether it is None. threshold: of the decisions,
+    for their metrics.
     """
 
     bins: grid.Grid
@@ -130,14 +131,18 @@ class Binned:
 
 
 class InfluenceTable(Protocol):
-    """The influence of a row on a metric of one class or label, by the cell that the row is in."""
+    """The influence of a row on a metric of one class or label, by the cell that the row is in: its
+    class with the bin of its score, or with its prediction.
+    """
 
     @property
     def influence(self) -> Floats:
-        """The influence of a row of each cell."""
+        """The influence of a row of each cell, of weight 1; shape (cells,)."""
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The cell of each row, as an index into `influence`."""
+        """The cell of each row, as an index into `influence`, from its actual value (True for
+        positive rows) and its score; shape (rows,).
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +159,15 @@ class ScoreInfluence:
 
     @staticmethod
     def from_table(metric_at_k: MetricAtK, table: Binned) -> "ScoreInfluence":
-        """The influence on the metric of one class or label, whose scores are in bins."""
+        """The influence of a row on the metric of one class or label, whose scores are in bins; 0
+        where the metric is undefined.
+        """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, ScoreKind)
-        # a row for positive and one for negative rows, a column per bin; thresholds descend
-        lowest_first = np.ascontiguousarray(kind.influence_table(table.midpoint_counts)[:, ::-1])
+        # shape (2, bins): first the positives. Thresholds descend: reversed, the lowest come first
+        by_class_and_bin = kind.influence_table(table.midpoint_counts)[:, ::-1]
         low = grid.codes(table.counts.threshold[::-1])
-        return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
+        return ScoreInfluence(low, np.nan_to_num(np.ascontiguousarray(by_class_and_bin)).ravel())
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
         """The index in `influence` of each row, by its class and the bin of its score. actual: True
@@ -179,16 +186,21 @@ class ScoreInfluence:
 
 @dataclass(frozen=True, eq=False)
 class DecisionInfluence:
-    """The influence of a row on a metric of one label's decisions, indexed by 2 · true +
-    predicted.
+    """The influence of a row on a metric of one label's decisions: four values, of rows that are
+    not true and not predicted, predicted only, true only, and both (2 · true + predicted).
+
+    threshold: of the decisions.
     """
 
     threshold: float
     influence: Floats
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `influence` of each row."""
-        return 2 * actual.astype(np.int64) + (score >= self.threshold)
+        """The index in `influence` of each row, shape (rows,). actual: True where the label is
+        true.
+        """
+        is_predicted = score >= self.threshold
+        return 2 * actual.astype(np.int64) + is_predicted
 
 
 def counted_weights(block: Block, scale: float | None) -> Floats:
@@ -203,7 +215,7 @@ def counted_weights(block: Block, scale: float | None) -> Floats:
 # The first reading --------------------------------------------------------------------------------
 
 
-Further = TypeVar("Further", bound=Bundle, covariant=True)
+SpecificSums = TypeVar("SpecificSums", bound=Bundle, covariant=True)
 
 
 class CellsKey(NamedTuple):
@@ -226,19 +238,20 @@ class ScoresKey(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FirstSummary(Bundle, Generic[Further]):
+class FirstSummary(Bundle, Generic[SpecificSums]):
     """The sums of the first reading, of one block or of several; groups of rows
     (`ALL_ROWS_GROUP`, then slices), systems, classes and labels are numbered.
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
-    of each system and class or label. further: what only tables of two classes, of several or of
-    labels have. rows: the number of rows. ids: counts ids that occur again.
+    of each system and class or label. specific: the sums that only one kind of table has: of two
+    classes (`BinarySums`), of several (`ClassSums`) or of labels (`LabelSums`). rows: the number of
+    rows. ids: counts ids that occur again.
     """
 
     cells: dict[CellsKey, CellCounts]
     moments: dict[int, Moments | UnitSums]
     scores: dict[ScoresKey, Tally]
-    further: Further
+    specific: SpecificSums
     rows: int
     ids: KeyRepeats
 
@@ -254,7 +267,7 @@ class Decisions(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FirstReading(ABC, Generic[Further]):
+class FirstReading(ABC, Generic[SpecificSums]):
     """The first reading: a function from a block of rows to its sums, which are added over blocks.
 
     counting: counts confusion cells. loss_adder: adds up the losses of the rows. slices_losses,
@@ -293,10 +306,11 @@ class FirstReading(ABC, Generic[Further]):
         systems = len(self.loss_adder.centres)  # each system has one
         return min(limit, max(limit // (self.problems * systems), MIN_BINS))
 
-    def __call__(self, block: Block) -> FirstSummary[Further]:
+    def __call__(self, block: Block) -> FirstSummary[SpecificSums]:
         """The sums of the first reading over a block of rows: for all rows and for each slice the
         confusion cells (numbers of rows by actual and predicted class), the terms of losses and the
-        scores in bins; for all rows also further sums, and the ids that occur again.
+        scores in bins; for all rows also the sums that only this kind of table has, and the number
+        of ids that occur again.
         """
         # with an axis for the classes or labels, and the class that each system predicts
         problem_rows = self.with_predictions(self.as_problems(block))
@@ -319,7 +333,7 @@ class FirstReading(ABC, Generic[Further]):
             cells=cells,
             moments=moments,
             scores=scores,
-            further=self.further_sums(problem_rows, self.counting.weights(problem_rows)),
+            specific=self.specific_sums(problem_rows, self.counting.weights(problem_rows)),
             rows=len(block),
             ids=KeyRepeats.from_keys(id_hashes, self.max_ids),
         )
@@ -378,8 +392,10 @@ class FirstReading(ABC, Generic[Further]):
         return tallies
 
     @abstractmethod
-    def further_sums(self, block: Block, weight: Ints | None) -> Further:
-        """The further sums of all rows of a block. weight: as in `score_tallies`."""
+    def specific_sums(self, block: Block, weight: Ints | None) -> SpecificSums:
+        """The sums of all rows of a block that only this kind of table has. weight: as in
+        `score_tallies`.
+        """
 
 
 # Of two classes
@@ -392,10 +408,11 @@ def score_rows(block: Block, system: int) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryFurther(Bundle):
-    """Further sums of two classes. positives: their number. outside, certain_errors: for each
-    system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong. within: by
-    group of rows, moments of the terms of metrics that rank the rows within each unit, as GAUC.
+class BinarySums(Bundle):
+    """Sums that only tables of two classes have. positives: their number. outside, certain_errors:
+    for each system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
+    within: by group of rows, moments of the terms of metrics that rank the rows within each unit,
+    as GAUC.
     """
 
     positives: int
@@ -405,7 +422,7 @@ class BinaryFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BinaryFirstReading(FirstReading[BinaryFurther]):
+class BinaryFirstReading(FirstReading[BinarySums]):
     """The first reading of two classes.
 
     within: metrics that rank the rows within each unit, as GAUC, whose values per unit are kept.
@@ -415,9 +432,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within: Sequence[MetricAtK] = ()
     within_slices: bool = False
 
-    def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
+    def __call__(self, block: Block) -> FirstSummary[BinarySums]:
         """The sums of a block of rows. If there are metrics that rank the rows within each unit,
-        `further.within` has, for all rows and perhaps for each slice, the moments over units of
+        `specific.within` has, for all rows and perhaps for each slice, the moments over units of
         their terms.
         """
         summary = super().__call__(block)
@@ -427,15 +444,15 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         for group, rows in block.groups():
             if group == ALL_ROWS_GROUP or self.within_slices:
                 within[group] = Moments.from_block(rows, self._within_terms, max_units=UNITS)
-        return replace(summary, further=replace(summary.further, within=within))
+        return replace(summary, specific=replace(summary.specific, within=within))
 
-    def further_sums(self, block: Block, weight: Ints | None) -> BinaryFurther:
+    def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
         """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
         `as_problems`: scores (systems, 1, rows), in `truth` True for positives, (1, rows).
         """
         (is_positive,) = block.truth  # two classes are one problem
         odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
-        return BinaryFurther(
+        return BinarySums(
             positives=int(is_positive.sum()),
             outside=Total(np.array([system.outside for system in odd])),
             certain_errors=Total(np.array([system.certain_errors for system in odd])),
@@ -564,8 +581,8 @@ class RowSums:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassFurther(Bundle):
-    """Further sums of several classes, by system; empty or 0 without scores.
+class ClassSums(Bundle):
+    """Sums that only tables of several classes have, by system; empty or 0 without scores.
 
     not_highest: the number of rows whose predicted class does not have the highest score.
     top_scores: right and wrong predictions by the score of the predicted class. row_sums: the sums
@@ -578,7 +595,7 @@ class ClassFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClassFirstReading(FirstReading[ClassFurther]):
+class ClassFirstReading(FirstReading[ClassSums]):
     """The first reading of several classes. scored: True if each class has a score."""
 
     scored: bool
@@ -613,7 +630,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         columns = block.system_columns
         return [Decisions(ALL_CLASSES, columns[ACTUAL_CLASS], columns[PREDICTED_CLASS])]
 
-    def further_sums(self, block: Block, weight: Ints | None) -> ClassFurther:
+    def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
         scores of each row add up; 0 and nothing if classes have no scores.
@@ -621,7 +638,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         systems = len(block.predictions)
         if not self.scored:
             no_rows = Total(np.zeros(systems, np.int64))
-            return ClassFurther(not_highest=no_rows, top_scores=(), row_sums=())
+            return ClassSums(not_highest=no_rows, top_scores=(), row_sums=())
         not_highest = []
         top_scores = []
         row_sums = []
@@ -632,7 +649,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
             not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
             top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
             row_sums.append(RowSums.from_rows(rows, weight))
-        return ClassFurther(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
+        return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
 
 
 # Of labels
@@ -648,9 +665,9 @@ def label_rows(block: Block, system: int, thresholds: Sequence[Floats]) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFurther(Bundle):
-    """Further sums of labels. without_label: the weight of the rows without a label, in units of
-    the scale.
+class LabelSums(Bundle):
+    """Sums that only tables of labels have. without_label: the weight of the rows without a label,
+    in units of the scale.
 
     unweighted_scores: for each system the scores of all labels, unweighted; empty if rows have no
     weights. label_sets: one tally of the rows by combination of labels, whose code has bit j set if
@@ -663,7 +680,7 @@ class LabelFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LabelFirstReading(FirstReading[LabelFurther]):
+class LabelFirstReading(FirstReading[LabelSums]):
     """The first reading of several labels. thresholds: for each system an array with one per label.
 
     hits, slice_hits: metrics that are shares of rows, by name, measured on all rows and on each
@@ -710,7 +727,7 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             is_hit = np.array([masks_of_system.hit for masks_of_system in masks])
             yield Decisions(name, actual=eligible, predicted=is_hit)
 
-    def further_sums(self, block: Block, weight: Ints | None) -> LabelFurther:
+    def specific_sums(self, block: Block, weight: Ints | None) -> LabelSums:
         """The sums that only tables of labels have: the weight of the rows without a label; for
         each system how often each score occurs, over all rows and labels; and the weight of the
         rows with each combination of labels.
@@ -736,7 +753,7 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             max_sets = self.limits.bins  # one table for all labels, which shares nothing
             table = grid.tally(code, weight, max_bins=max_sets)
             label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
-        return LabelFurther(
+        return LabelSums(
             without_label=weight_without_label,
             unweighted_scores=tuple(unweighted_scores),
             label_sets=tuple(label_sets),
@@ -958,10 +975,10 @@ class SecondReading:
     first: the first reading. plain: True if rows are independent and unweighted. means: the means
     that are measured, by group and metric. partial_losses: losses that leave rows out, by group and
     metric. thresholds: for each system those of its labels. decision_groups: the groups in which
-    decisions are counted, for two classes. leader_adders: add up terms of one system only, the
-    leader, by number. candidates: for each system the thresholds among which samples choose,
-    highest first; none if the threshold is fixed. parts: the number of random parts that rows are
-    put into if samples choose the threshold.
+    decisions are counted, for two classes. leader: the number of the system for which a page has
+    more metrics than for others. leader_adders: add up the terms of these metrics. candidates: for
+    each system the thresholds among which samples choose, highest first; none if the threshold is
+    fixed. parts: the number of random parts that rows are put into if samples choose the threshold.
     """
 
     first: FirstReading[Bundle]
@@ -1031,7 +1048,7 @@ class SecondReading:
         """
         wanted = {*self.decision_groups}
         wanted |= {key.group for key in (*self.means, *self.partial_losses)}
-        if wanted <= {ALL_ROWS_GROUP}:  # saves cutting the block into slices
+        if wanted <= {ALL_ROWS_GROUP}:  # for speed: without it the block is cut into slices
             yield ALL_ROWS_GROUP, block
             return
         for group, rows in block.groups():

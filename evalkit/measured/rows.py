@@ -31,9 +31,8 @@ MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric st
 
 
 def group_number(member: int | slice) -> int:
-    """The number of the group of rows that `member` stands for: that of all rows for a Python slice
-    such as `ALL_ROWS`, by which a study means all rows; else the number of a slice of the table, by
-    which it means the slice where rows are not in memory.
+    """The number of the group of rows that `member` stands for. For all rows studies pass a Python
+    slice such as `ALL_ROWS`; for a slice of a table that is not in memory they pass its number.
     """
     return ALL_ROWS_GROUP if isinstance(member, slice) else member
 
@@ -144,8 +143,8 @@ class TermAdder:
     and system one number for each of its terms, which is subtracted from the term before products
     of terms are added up. It lies near the term, such as at its mean over some rows, so that the
     products keep more digits. Metrics that are not computed from terms have no offsets. max_units:
-    the largest number of units whose sums are kept one by one. further: block -> columns that are
-    added up beside the terms, such as influence values; `further_width` is their number.
+    the largest number of units whose sums are kept one by one. extra_columns: block -> columns that
+    are added up beside the terms, such as influence values; `extra_width` is their number.
     rows_of_system: (block, system) -> rows, if predictions are more than one number per row; None:
     as `Block.rows` has them.
     """
@@ -154,8 +153,8 @@ class TermAdder:
     centres: Sequence[Centre]
     offsets: Mapping[TermsKey, Floats]
     max_units: int
-    further: Callable[[Block], Floats] | None = None
-    further_width: int = 0
+    extra_columns: Callable[[Block], Floats] | None = None
+    extra_width: int = 0
     rows_of_system: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
@@ -163,15 +162,15 @@ class TermAdder:
         metrics: Sequence[MetricAtK],
         heads: Sequence[Block],
         max_units: int,
-        further: Callable[[Block], Floats] | None = None,
-        further_width: int = 0,
+        extra_columns: Callable[[Block], Floats] | None = None,
+        extra_width: int = 0,
     ) -> "TermAdder":
         """The adder of the terms of metrics of forecasts, with centres and offsets from some first
         rows of the table: the means of actual values and forecasts and, for functions of means, the
         mean of each term. Sums of products keep more digits if such a number is subtracted first.
 
         heads: these rows, one block for each system, with the predictions of all systems or of that
-        one alone. further: block -> `further_width` more columns to be added up.
+        one alone. extra_columns, extra_width: as in the class.
         """
         actual = np.concatenate([head.truth for head in heads])
         # where a system's predictions stand in its head: alone, or at the number of the system
@@ -187,8 +186,8 @@ class TermAdder:
             centres,
             offsets={},
             max_units=max_units,
-            further=further,
-            further_width=further_width,
+            extra_columns=extra_columns,
+            extra_width=extra_width,
         )
         offsets = {}
         for m, metric_at_k in enumerate(metrics):
@@ -240,7 +239,7 @@ class TermAdder:
 
     def moments(self, block: Block, group: int) -> Moments | UnitSums:
         """The moments, over units or rows, of these columns of a block, from which the value and
-        the standard error of each metric follow: the weight; the columns of `further` and the terms
+        the standard error of each metric follow: the weight; the `extra_columns` and the terms
         of each system and metric, each times the weight. group: the number of the group of rows
         that the block has, all rows or a slice, which decides which metrics are added up.
         """
@@ -294,11 +293,11 @@ class TermAdder:
 
     def term_columns(self, group: int, m: int, i: int) -> slice:
         """Which columns of `moments` are the terms of metric m and system i, both by number. The
-        columns are the weight, the further ones, then the terms: system by system those of each
+        columns are the weight, the extra ones, then the terms: system by system those of each
         metric that is measured in the group, as many as it has `offsets`.
         """
         metrics = self._metrics_in(group)
-        start = 1 + self.further_width  # after the weight and the further columns
+        start = 1 + self.extra_width  # after the weight and the extra columns
         for system in range(len(self.centres)):
             for metric in metrics:
                 key = TermsKey(metric, system)
@@ -315,13 +314,13 @@ class TermAdder:
 
     def _columns(self, block: Block, group: int) -> Floats:
         """The columns of `moments` for each row of a block, shape (columns, rows): the weight;
-        then, each times the weight, the columns of `further` and, system by system, the terms of
+        then, each times the weight, the `extra_columns` and, system by system, the terms of
         each metric that is measured in the group.
         """
         weights = block.weights
         columns = [weights]
-        if self.further is not None:
-            columns += [weights * column for column in self.further(block)]
+        if self.extra_columns is not None:
+            columns += [weights * column for column in self.extra_columns(block)]
         for system in range(len(block.predictions)):
             rows = self.rows(block, system)
             for metric in self._metrics_in(group):
@@ -377,14 +376,14 @@ class SummedForecasts:
         return self._function_of_sums(metric_at_k, group, i)
 
     def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
-        """A median of the absolute errors of system i in a group of rows: its value from the rows
-        counted by error, the influence of rows from the sample.
+        """A median of the absolute errors of system i in a group of rows. Its value follows from
+        the number of rows by error, its standard error from a sample of the rows.
         """
         moments = self.summary.terms.moments[group].moments
         n = moments.n
-        kish = float(n)  # Kish's effective number of units
+        effective_units = float(n)  # by Kish
         if self.layout is not Layout.PLAIN:
-            kish = moments.kish(0)  # of the first column, the weight
+            effective_units = moments.kish(column=0)  # column 0 is the weight
         return SampledMedian(
             metric_at_k,
             middle=self.median_estimate(metric_at_k, group, i),
@@ -393,7 +392,7 @@ class SummedForecasts:
             member=self._sampled_rows_in(group),
             layout=self.layout,
             n=n,
-            freedom=kish - 1,
+            freedom=effective_units - 1,
         )
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
@@ -443,8 +442,8 @@ class SummedForecasts:
 
     def refuse_unlike(self) -> None:
         """Raise ParameterError for a loss that is undefined on other rows for one system than for
-        another, seen from the weight of the rows that count: two systems are compared on the rows
-        on which both are defined, and sums do not tell these.
+        another: two systems are compared on the rows on which both have a loss, and sums do not
+        tell these. Such a loss is recognised by the weight of its rows, which differs by system.
         """
         for metric_at_k in self.term_adder.metrics:
             if isinstance(metric_at_k.metric.kind, Loss):

@@ -58,7 +58,7 @@ class Tally:
         return replace(no_rows, grids=(table,))
 
     @property
-    def room(self) -> int:
+    def allowed_bins(self) -> int:
         """The largest number of bins, which a subclass may lower."""
         return self.max_bins
 
@@ -70,7 +70,7 @@ class Tally:
         all_rows = replace(
             self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
         )._with_few_waiting  # too many waiting rows are put into a grid
-        max_bins = all_rows.room
+        max_bins = all_rows.allowed_bins
         # the larger the shift the wider the bins
         widest_shift = max((table.shift for table in all_rows.grids), default=0)
         grids = tuple(_with_shift(table, widest_shift, max_bins) for table in all_rows.grids)
@@ -98,14 +98,14 @@ class Tally:
     def merged(self) -> grid.Grid:
         """All rows in one grid."""
         grids = self._all_grids
-        return grids[0] if len(grids) == 1 else grid.merge(grids, self.room)
+        return grids[0] if len(grids) == 1 else grid.merge(grids, self.allowed_bins)
 
 
-def _with_shift(table: grid.Grid, shift: int, room: int) -> grid.Grid:
-    """The grid with bins that are at least as wide as this shift makes them. room: the largest
-    number of bins.
+def _with_shift(table: grid.Grid, shift: int, max_bins: int) -> grid.Grid:
+    """The grid with bins that are at least as wide as this shift makes them, and at most `max_bins`
+    bins. shift: how many of the last bits of their codes the numbers of a bin may differ in.
     """
-    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), room)
+    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), max_bins)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,10 +145,10 @@ class ValueCounts(Tally):
         one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
         integers = not np.any(values != np.rint(values))
         counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
-        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.room),))
+        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.allowed_bins),))
 
     @property
-    def room(self) -> int:
+    def allowed_bins(self) -> int:
         """The largest number of bins: a quarter of `max_bins` for many columns and rows."""
         rows = sum(int(table.sums[0].sum()) for table in self.grids)
         further_columns = len(self.grids[0].sums) - 1  # the first are the numbers of rows

@@ -1090,8 +1090,8 @@ def _of_rows(
         centres=[kinds.Centre(centre, centre)] * len(held),
         offsets={},
         max_units=0,
-        further=errors,
-        further_width=errors.width,
+        extra_columns=errors,
+        extra_width=errors.width,
     )
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
     asked = Asked(terms, held_limits, errors, held=True)
@@ -1118,7 +1118,7 @@ def _of_blocks(
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
     terms = TermAdder.from_heads(
-        metrics, t.head(), flipped, further=errors, further_width=errors.width
+        metrics, t.head(), flipped, extra_columns=errors, extra_width=errors.width
     )
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)
