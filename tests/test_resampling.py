@@ -331,7 +331,8 @@ def choice_by(rule, *, samples, seed=1):
 
 def test_the_choice_of_many_rows_moves_by_less_than_a_cell_of_the_table():
     rows = noisy_rows(100_000)
-    thresholds = choice_by(threshold_for_recall, samples=100, seed=2).of_rows(rows).sample.threshold
+    choice = choice_by(threshold_for_recall, samples=100, seed=2)
+    thresholds = choice.from_rows(rows).sample.threshold
     cell_ends = influence.cell_ends(rows.counts, bootstrap.COARSE_CANDIDATES).threshold
     cell = np.searchsorted(-cell_ends, -thresholds)
     assert np.ptp(cell) <= 3
@@ -343,7 +344,7 @@ def test_the_error_at_a_chosen_threshold_is_that_of_other_samples():
     true = np.std(
         [precision(at(rows.counts, threshold_for_recall(rows.counts))) for rows in others]
     )
-    drawn = [choice_by(threshold_for_recall, samples=100).of_rows(rows) for rows in others[:5]]
+    drawn = [choice_by(threshold_for_recall, samples=100).from_rows(rows) for rows in others[:5]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.25)
 
 
@@ -355,7 +356,7 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
 
     others = [noisy_rows(1_500, seed) for seed in range(80)]
     true = np.std([precision(at(rows.counts, every_positive(rows.counts))) for rows in others])
-    drawn = [choice_by(every_positive, samples=100).of_rows(rows) for rows in others[:20]]
+    drawn = [choice_by(every_positive, samples=100).from_rows(rows) for rows in others[:20]]
     assert np.mean([precision(one.sample).std() for one in drawn]) == pytest.approx(true, rel=0.35)
 
 
@@ -363,22 +364,22 @@ def test_the_error_of_a_rule_that_hangs_on_one_row_is_that_of_other_samples():
 def test_samples_from_a_table_vary_as_those_of_its_rows(rule):
     choice = choice_by(rule, samples=1_000)
     others = [noisy_rows(3_000, seed) for seed in range(5)]
-    by_rows = [precision(choice.of_rows(rows).sample).std() for rows in others]
-    by_table = [precision(choice.of_table(rows.counts).sample).std() for rows in others]
+    by_rows = [precision(choice.from_rows(rows).sample).std() for rows in others]
+    by_table = [precision(choice.from_table(rows.counts).sample).std() for rows in others]
     assert np.mean(by_table) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
 def test_systems_with_the_same_order_of_scores_have_the_same_samples():
     rows = noisy_rows(3_000)
     other = Rows(rows.actual, np.exp(rows.scores))
-    drawn = [choice_by(threshold_for_recall, samples=20).of_rows(one) for one in (rows, other)]
+    drawn = [choice_by(threshold_for_recall, samples=20).from_rows(one) for one in (rows, other)]
     assert np.array_equal(drawn[0].sample.tp, drawn[1].sample.tp)
     assert np.array_equal(drawn[0].sample.fp, drawn[1].sample.fp)
 
 
 def test_the_whole_table_is_counted_at_the_threshold_of_each_sample():
     rows = noisy_rows(3_000)
-    drawn = choice_by(threshold_for_recall, samples=20).of_rows(rows)
+    drawn = choice_by(threshold_for_recall, samples=20).from_rows(rows)
     there = at(rows.counts, drawn.sample.threshold)
     assert np.array_equal(drawn.all_rows.tp, there.tp)
     assert np.array_equal(drawn.all_rows.fp, there.fp)
@@ -409,7 +410,7 @@ def test_the_value_on_other_rows_is_not_too_good_on_average():
 
 def mcc_at_chosen_threshold(rows):
     def redraw():
-        return choice_by(curves.best_f, samples=200).of_rows(rows)
+        return choice_by(curves.best_f, samples=200).from_rows(rows)
 
     return RowStatistic(
         find_metric("mcc", "counts"), rows.at_threshold(curves.best_f(rows.counts), redraw)

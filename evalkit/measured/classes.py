@@ -518,9 +518,9 @@ class SummedBinary(BlockMetrics[BinarySums]):
         """The counts of system i on samples, on each of which the threshold is chosen again."""
         assert self.choice is not None
         if self.second is None or self.second_summary is None:  # of independent, unweighted rows
-            return self.choice.of_table(self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts)
+            return self.choice.from_table(self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts)
         candidates = self.second.candidates[i]
-        return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
+        return self.choice.from_parts(candidates, self.second_summary.part_sums[i].sums)
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
         """A metric of the scores of system i in a group of rows. Its standard error comes from the

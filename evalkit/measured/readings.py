@@ -564,7 +564,9 @@ class RowSums:
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        """The same facts of the rows of both: the lower and the higher end, and sums."""
+        """How the probabilities of the classes add up in the rows of both: the lower and the higher
+        end, and sums.
+        """
         return RowSums(
             low=min(self.low, other.low),
             high=max(self.high, other.high),

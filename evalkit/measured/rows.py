@@ -386,7 +386,7 @@ class SummedForecasts:
             effective_units = moments.kish(column=0)  # column 0 is the weight
         return SampledMedian(
             metric_at_k,
-            middle=self.median_estimate(metric_at_k, group, i),
+            median=self.median_estimate(metric_at_k, group, i),
             sample=self.summary.sample,
             system=i,
             member=self._sampled_rows_in(group),

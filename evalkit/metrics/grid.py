@@ -463,9 +463,8 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     that stands for a bin of several scores.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
-    >>> limits = average_precision_limits(
-    ...     counts(reduce(*rows, max_bins=2)), np.array([False, True])
-    ... )
+    >>> c = counts(reduce(*rows, max_bins=2))
+    >>> limits = average_precision_limits(c, pooled_scores=np.array([False, True]))
     >>> [round(limit, 4) for limit in limits]
     [0.75, 1.0]
     """

@@ -99,9 +99,9 @@ class Moments:
 
     @staticmethod
     def _from_piece(block: Block, x: Floats, max_units: int, *, squared: bool) -> Moments:
-        """The moments over units of columns of the rows of a block. x: the columns, shape (columns,
-        rows). squared: if True, those of the products of each two columns, without the columns of
-        the single units.
+        """The moments over units of columns of the rows of a block, which are first added up by
+        unit if rows have units. x: the columns, shape (columns, rows). squared: if True, the
+        moments of the products of each two columns instead, for which single units are not kept.
         """
         unit_key = block.key
         if block.clustered:  # the rows of a unit are neighbours: x becomes its sums

@@ -337,7 +337,7 @@ class CellStatistic(RowStatistic):
         higher = max(self.system, other.system)
         joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
-        # joint cells hold the predictions of the lower system as number 0
+        # joint cells have the predictions of the system with the lower number first
         own_rows = joint_cells.rows(system=int(self.system != lower), classes=classes)
         other_rows = joint_cells.rows(system=int(other.system != lower), classes=classes)
         squares = joint_cells.squares
@@ -421,8 +421,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     untransformed: the value, or that of the metric that it transforms. n: the number of units, or
     of rows. freedom: Kish's number of them, less 1. tables: counts by score. system: its number.
     powers: for unweighted rows, by pair of systems (lower number first), Σ l² and Σ l⁴ of the
-    influence l on their difference: (classes, 2). rows_per_class: the number of rows of each class,
-    empty if rows may have several labels.
+    influence l on their difference by class: (classes, 2), first the squares. rows_per_class: the
+    number of rows of each class, empty if rows may have several labels.
     """
 
     layout: Layout
@@ -472,8 +472,9 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence l on the difference: from Σ l² and Σ l⁴ if these are
-        known (`powers`), so that it has a kurtosis; otherwise that of `difference_spread`.
+        """The spread of the units' influence l on the difference, if both systems are equal: from
+        Σ l² and Σ l⁴ where these were added up (`powers`), with which it has a kurtosis; otherwise
+        that of `difference_spread`.
         """
         if not self.powers:
             return self.difference_spread(other)
@@ -622,11 +623,12 @@ class CellCounter:
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
-        """The sums of the rows of a block: for independent rows by cell of each system and of each
-        two systems, for clustered rows by cell of each system, and the products of the cells.
+        """The rows of a block by cell: their number and weight by actual class and the class that
+        each system predicts. To compare two systems also, for independent rows, by the classes that
+        both predict; for clustered rows the products of a unit's weights in each two cells.
 
-        actual: the class of each row. predicted: one such array per system. weight: as from
-        `weights`.
+        actual: the class of each row, (rows,). predicted: one such array per system. weight: as
+        from `weights`.
         """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
@@ -843,7 +845,8 @@ FALSE_NEGATIVE = 2
 
 def _error_squares(slice_cells: SliceCells) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, (3,), with the influence x of a unit on FP / n, the share
-    of false positives, and y on FN / n. slice_cells: the decisions of one system.
+    of false positives among all rows, and y on FN / n: from them follows the variance of any
+    weighted sum of both. slice_cells: the decisions of one system at a threshold.
     """
     assert slice_cells.moments is not None
     (cells,) = slice_cells.by_system

@@ -79,7 +79,7 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     value = float(ratio(treatment.value, control.value)) - 1
     n = treatment.n + control.n
     if np.isnan(p):
-        return Estimate(value, np.nan, np.nan, level, n, "Fieller")
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=n, method="Fieller")
     quantile = float(stdtrit(_freedom(treatment, control), (1 + level) / 2))
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
@@ -492,7 +492,7 @@ def _lift_interval(
     of no difference, NaN if the lift does not exist: then there are no limits.
     """
     if np.isnan(p):
-        return Estimate(value, np.nan, np.nan, level, units, METHOD)
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=units, method=METHOD)
     farthest = Interval(
         low=_ratio_limit(polynomials, 1 + value, level, BELOW) - 1,
         high=_ratio_limit(polynomials, 1 + value, level, ABOVE) - 1,

@@ -301,7 +301,7 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     check_proportion(first_only + second_only, n)
     value = float(ratio(first_only - second_only, n))
     if n == 0:
-        return Estimate(value, np.nan, np.nan, level, 0, "Tango")
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=0, method="Tango")
     score = partial(_tango_score, first_only, second_only, n)
     z = normal_quantile(level)
     low, high = inverted(score, z, low=-1.0, value=value, high=1.0)
@@ -368,10 +368,9 @@ def check_level(level: float) -> None:
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
-    """A value with the limits value ± t · error, t the quantile on `freedom` degrees of freedom, by
-    default n − 1; infinite for normal limits from a known error.
-
-    The limits are NaN if the value or the error is.
+    """A value with the limits value ± t · error, with the quantile t of this level on `freedom`
+    degrees of freedom, by default n − 1. With infinite ones the limits are normal, as from a known
+    error. They are NaN if the value or the error is.
 
     >>> round(t_interval(0, 1, n=9, level=0.95, method="z", freedom=np.inf).high, 4)
     1.96
@@ -578,9 +577,8 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     worst: the loss of a wrong prediction of 0 or 1, such as that of a probability of 0 for what
     happens.
 
-    >>> e = difference_of_losses(
-    ...     np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95
-    ... )
+    >>> first, second = np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5])
+    >>> e = difference_of_losses(first, second, worst=36.0, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.01, -15.15, 0.023)
     """
@@ -633,7 +631,9 @@ def bounded(
     start, end = ends
     width = end - start
     if n < 2:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE_WILSON)
+        return Estimate(
+            float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=EFFECTIVE_WILSON
+        )
     share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
         at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
@@ -697,7 +697,7 @@ def hall(
     """
     check_level(level)
     if n < 2:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), method)
+        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
     # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
     q = _skewed_quantile(skew, n, level)
     low = value - error * _inverse_of_hall(q, skew, n)

@@ -496,16 +496,17 @@ class Ranges:
 
     @property
     def tied(self) -> float:
-        """The probability of exactly the observed sum if the mean is 0; only where the draws are
-        all sign vectors, of each two opposite ones one.
+        """The probability of exactly the observed sum if the mean is 0, by which both tails
+        overlap. It is known only if the draws are all sign vectors, one of each two opposite ones.
         """
         distance = -self.mean  # from the mean to 0
-        # the draw without flipped signs has the observed sum; its range, the whole line, has no end
-        draws_with_size = self._count_ends_at(distance) + 1  # with the sum or its negative
-        share = draws_with_size / self.draws
+        # A draw whose range ends at 0 has the observed sum or its negative. So has the draw without
+        # flipped signs, whose range, the whole line, has no end: it is added.
+        draws_of_equal_size = self._count_ends_at(distance) + 1
+        share = draws_of_equal_size / self.draws
         if abs(distance) <= self.rounding:  # the sum is 0, its own negative
             return share
-        return share / 2
+        return share / 2  # half of them have the sum, half its negative
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.

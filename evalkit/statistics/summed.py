@@ -62,16 +62,16 @@ def combined_spread(
     freedom: Kish's number of units, less 1. standardised_power: that of the spread, where only sums
     are in memory.
     """
-    kish = freedom + 1
+    effective_units = freedom + 1  # by Kish
     if moments.units is None:  # only sums are in memory
         if minus_coefficients is not None:
             coefficients = coefficients - minus_coefficients
         square = moments.square(coefficients)
-        return Spread(n, square, kish=kish, standardised_power=standardised_power)
-    influence = coefficients @ moments.units
+        return Spread(n, square, kish=effective_units, standardised_power=standardised_power)
+    influence = coefficients @ moments.units  # of each unit
     if minus_coefficients is not None:
         influence = minus(influence, minus_coefficients @ moments.units)
-    return replace(Spread.from_influence(influence, kish=kish), n=n)
+    return replace(Spread.from_influence(influence, kish=effective_units), n=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,12 +299,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 class SampledMedian(SpreadStatistic):
     """A median over all rows of a slice, whose standard error is estimated from a sample of rows.
 
-    middle: the median. system: the number of the system in the sample. member: mask or range of
+    median: of all rows. system: the number of the system in the sample. member: mask or range of
     the sampled rows that belong to the slice. n: the units of the slice. freedom: Kish's number of
     units, less 1.
     """
 
-    middle: score_kinds.MedianEstimate
+    median: score_kinds.MedianEstimate
     sample: Sample
     system: int
     member: Bools | slice
@@ -322,7 +322,7 @@ class SampledMedian(SpreadStatistic):
     @property
     def value(self) -> float:
         """The median."""
-        return self.middle.value
+        return self.median.value
 
     @cached_property
     def row_influence(self) -> Floats:
@@ -332,10 +332,10 @@ class SampledMedian(SpreadStatistic):
         kind = self.kind
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
-        influence = rows.weights * kind.influence_of_rows(rows, self.middle)
-        on_slice = np.zeros(len(self.sample.rows))
-        on_slice[self.member] = influence[self.member]
-        return on_slice
+        influence = rows.weights * kind.influence_of_rows(rows, self.median)
+        in_slice = np.zeros(len(self.sample.rows))
+        in_slice[self.member] = influence[self.member]
+        return in_slice
 
     @property
     def spread(self) -> Spread:
@@ -352,7 +352,7 @@ class SampledMedian(SpreadStatistic):
         return Spread(self.n, square, kish=self.freedom + 1)
 
     @property
-    def unsure(self) -> float:
+    def error_uncertainty(self) -> float:
         """The relative uncertainty of the standard error, which is estimated from a sample."""
         return self.sample.influence_square(self.row_influence).uncertainty
 
@@ -362,8 +362,8 @@ class SummedMean(SpreadStatistic):
     """A mean of which only sums over the units are in memory.
 
     n: the number of units. freedom: Kish's number of units, less 1. square: Σ l² of the units'
-    influence values l. skew: their skewness. unsure: the relative uncertainty of the standard
-    error, 0 if it is not estimated from a sample.
+    influence values l. skew: their skewness. error_uncertainty: the relative uncertainty of the
+    standard error, 0 if it is not estimated from a sample.
     """
 
     layout: Layout
@@ -372,7 +372,7 @@ class SummedMean(SpreadStatistic):
     freedom: float
     square: float
     skew: float = 0.0
-    unsure: float = 0.0
+    error_uncertainty: float = 0.0
 
     error_method: ClassVar[str] = ERROR_METHOD
 

@@ -705,8 +705,8 @@ class CheckedParameters:
         if self.choice is None:
             return None
         if self.is_single and rows.plain:
-            return cache(partial(self.choice.of_table, rows.counts))
-        return cache(partial(self.choice.of_rows, rows))
+            return cache(partial(self.choice.from_table, rows.counts))
+        return cache(partial(self.choice.from_rows, rows))
 
 
 def checked_parameters(

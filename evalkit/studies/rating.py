@@ -976,7 +976,7 @@ class Rating(row_study.RowStudy):
             self.measure(chosen, name) for chosen in self.medians for name in self.systems
         ]
         every += [bias for _, _, _, bias in self._tenths(self.leader)]
-        return float(np.nanmax([statistic.unsure for statistic in every]))
+        return float(np.nanmax([statistic.error_uncertainty for statistic in every]))
 
     @cached_property
     def means(self) -> dict[str, reliability.MeanReliability]:
