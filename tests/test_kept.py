@@ -204,12 +204,12 @@ def test_units_that_both_define_are_won_tied_or_lost():
 
 @pytest.mark.parametrize("value, low, high", [(1.0, 0.929, 1.0), (0.0, 0.0, 0.071)])
 def test_a_mean_at_the_end_of_its_range_claims_no_certainty(value, low, high):
-    e = inference.within(Estimate(value, value, value, 0.95, 50, "t"), 0.0, 1.0)
+    e = inference.cut_to_range(Estimate(value, value, value, 0.95, 50, "t"), 0.0, 1.0)
     assert (round(e.low, 3), round(e.high, 3), e.method) == (low, high, "Wilson")
 
 
 def test_limits_are_cut_to_the_range():
-    e = inference.within(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
+    e = inference.cut_to_range(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
     assert (e.low, e.high) == (0.7, 1.0)
 
 

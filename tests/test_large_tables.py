@@ -230,9 +230,9 @@ def counted(table, most=2**20):
         counting=counting, loss_adder=terms, limits=limits, exact_thresholds=cuts
     )
     found = table.table.total(pickle.loads(pickle.dumps(reading)))
-    odd = [*found.further.outside.sums, *found.further.certain_errors.sums]
+    odd = [*found.specific.outside.sums, *found.specific.certain_errors.sums]
     bins = {(key.group, key.system): tally.merged for key, tally in found.scores.items()}
-    return bins, [found.rows, found.further.positives, *odd]
+    return bins, [found.rows, found.specific.positives, *odd]
 
 
 def grids(folder, memory, size, most=2**20, **more):

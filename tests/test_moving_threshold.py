@@ -16,7 +16,7 @@ from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics import intervals
-from evalkit.statistics.class_cells import MovingDecisions
+from evalkit.statistics.class_cells import DecisionsByThreshold
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.studies import binary_diagnostics, classification, threshold_slider
 
@@ -130,7 +130,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     moves = threshold_slider.slider_counts(study)
     place = len(moves.threshold) // 3
     threshold = moves.threshold[place]
-    cut = MovingDecisions.of_rows(study.measured.rows["a"], moves.tables["a"])
+    cut = DecisionsByThreshold.from_rows(study.measured.rows["a"], moves.tables["a"])
     weight = table.get("weight", pd.Series(np.ones(600)))
     user = table.get("user", pd.Series(np.arange(600)))
     false_alarm = (table["a"] >= threshold) & (table["label"] == 0)

@@ -394,7 +394,7 @@ def many_rows():
 def thresholds_of_many_rows(many_rows):
     """The threshold for a recall of 90 % in each of 100 samples of 100,000 rows."""
     choice = choice_by(threshold_for_recall_of_90_percent, samples=100, seed=2)
-    return choice.of_rows(many_rows).sample.threshold
+    return choice.from_rows(many_rows).sample.threshold
 
 
 def test_thresholds_chosen_on_samples_of_many_rows_lie_in_few_cells(
@@ -418,7 +418,7 @@ def mean_error_by_samples(rule, data_sets):
     give, on average.
     """
     choice = choice_by(rule, samples=100)
-    return np.mean([precision(choice.of_rows(rows).sample).std() for rows in data_sets])
+    return np.mean([precision(choice.from_rows(rows).sample).std() for rows in data_sets])
 
 
 def test_samples_give_the_error_of_precision_at_a_threshold_for_recall():
@@ -443,8 +443,8 @@ def test_samples_give_the_error_of_precision_at_full_recall():
 def test_samples_of_counts_vary_as_samples_of_rows(rule):
     choice = choice_by(rule, samples=1_000)
     data_sets = [noisy_rows(3_000, seed) for seed in range(5)]
-    by_rows = [precision(choice.of_rows(rows).sample).std() for rows in data_sets]
-    by_counts = [precision(choice.of_table(rows.counts).sample).std() for rows in data_sets]
+    by_rows = [precision(choice.from_rows(rows).sample).std() for rows in data_sets]
+    by_counts = [precision(choice.from_table(rows.counts).sample).std() for rows in data_sets]
     assert np.mean(by_counts) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
@@ -453,14 +453,14 @@ def redrawn():
     """3,000 rows, and the counts of 20 samples of them at the threshold chosen on each."""
     rows = noisy_rows(3_000)
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
-    return rows, choice.of_rows(rows)
+    return rows, choice.from_rows(rows)
 
 
 def test_systems_with_the_same_order_of_scores_have_the_same_samples(redrawn):
     rows, of_rows = redrawn
     same_order = Rows(rows.actual, np.exp(rows.scores))
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
-    other = choice.of_rows(same_order)
+    other = choice.from_rows(same_order)
     assert np.array_equal(of_rows.sample.tp, other.sample.tp)
     assert np.array_equal(of_rows.sample.fp, other.sample.fp)
 
@@ -506,7 +506,7 @@ def optimism():
 
 def mcc_at_chosen_threshold(rows):
     def redraw():
-        return choice_by(curves.best_f, samples=200).of_rows(rows)
+        return choice_by(curves.best_f, samples=200).from_rows(rows)
 
     chosen = rows.at_threshold(curves.best_f(rows.counts), redraw)
     return RowStatistic(find_metric("mcc", "counts"), chosen)

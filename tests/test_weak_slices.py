@@ -65,7 +65,7 @@ def test_sums_of_a_slice_by_hand() -> None:
     assert sums.total.tolist() == pytest.approx([-1, 1])
     assert sums.share.tolist() == [0.5, 0.5]
     # each of 8 rows adds (0.5 · 0.5)² to the variance
-    assert sums.scale.tolist() == pytest.approx([np.sqrt(0.5)] * 2)
+    assert sums.deviation.tolist() == pytest.approx([np.sqrt(0.5)] * 2)
     assert sums.standardised.tolist() == pytest.approx([-np.sqrt(2), np.sqrt(2)])
 
 
@@ -77,7 +77,7 @@ def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
     pooled = 0.09 * 100 * 0.4 * 0.6
     own = 40 * 0.01 * 0.36 + (10 * 0.81 + 50 * 0.01) * 0.16
     assert own < pooled
-    assert sums.scale[1] == pytest.approx(np.sqrt(pooled))
+    assert sums.deviation[1] == pytest.approx(np.sqrt(pooled))
 
 
 def test_sums_of_clusters_by_hand() -> None:
@@ -87,7 +87,7 @@ def test_sums_of_clusters_by_hand() -> None:
     sums = response.sums_by_cell(cell, 2)
     # units add (4, −4, 2, −2) · (0.5, −0.5, 0.5, −0.5)
     assert sums.total[1] == 6
-    assert sums.scale[1] >= np.sqrt(4 + 4 + 1 + 1)
+    assert sums.deviation[1] >= np.sqrt(4 + 4 + 1 + 1)
 
 
 def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
@@ -118,7 +118,8 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
     first = searched([response_of(values)], [attribute(code, 4)])
     second = searched([response_of(values + 5)], [attribute(code, 4)])
     assert first.critical == pytest.approx(second.critical)
-    assert [f.adjusted for f in first.finds] == pytest.approx([f.adjusted for f in second.finds])
+    p_of_second = [find.adjusted_p for find in second.finds]
+    assert [find.adjusted_p for find in first.finds] == pytest.approx(p_of_second)
 
 
 def test_candidates_are_large_enough_and_so_is_the_rest() -> None:

@@ -45,9 +45,9 @@ class Cells(NamedTuple):
 
 
 CELLS = Cells(label=np.array([1, 1, 0, 0]), decision=np.array([1, 0, 1, 0]))
-# indices in `CELLS` of a positive and of a negative row
-PREDICTED = [0, 2]  # as positive: TP, FP
-NOT_PREDICTED = [1, 3]  # FN, TN
+# the indices in `CELLS` of rows predicted positive, TP and FP, and of the others, FN and TN
+PREDICTED = [0, 2]
+NOT_PREDICTED = [1, 3]
 
 
 class RowMasks(NamedTuple):
@@ -179,13 +179,13 @@ class RatioOfSums(Kind):
 
     @abstractmethod
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The terms of each unit. structure: rows, ranked lists or others, by the metric's
-        table.
+        """The terms of each unit. structure: rows, ranked lists or others, by the metric's table.
+        k: the cut-off. level: the lowest relevant grade, which only ranked lists use.
         """
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The ratio of the sums."""
-        return self.sums(rows, k, 1).value
+        return self.sums(rows, k, level=1).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
@@ -344,8 +344,10 @@ class Loss(RowTerms):
         systems are compared on the rows that both have, which a table does not tell.
         """
         rows = table_as_rows(c, threshold)
+        no_k = None  # losses of scores have no number behind an @
+        loss = self.per_row(rows, no_k)
         # a class may have no row with a score: its loss there is not used, even if it is undefined
-        loss = np.where(rows.weights > 0, self.per_row(rows, None), 0.0)
+        loss = np.where(rows.weights > 0, loss, 0.0)
         return float(ratio(np.dot(rows.weights, loss), c.total))
 
 
@@ -409,7 +411,9 @@ class Share(RatioOfSums, TableKind):
 
     @property
     def moves_with_threshold(self) -> bool:
-        """True if it is not a share of labels alone."""
+        """True if another threshold can change it: if predictions decide which rows are eligible,
+        or which of them are hits.
+        """
         return any((mask[PREDICTED] != mask[NOT_PREDICTED]).any() for mask in self.cells())
 
     def hits(self, rows: Rows) -> RowMasks:
@@ -418,7 +422,9 @@ class Share(RatioOfSums, TableKind):
         return RowMasks(eligible, eligible & hit)
 
     def groups(self, rows: Rows) -> list[Bools]:
-        """The eligible rows: how many they are limits how well the variance is known."""
+        """A single mask, of the eligible rows: their number limits how well the variance is
+        known.
+        """
         return [self.hits(rows).eligible]
 
     def cells(self) -> RowMasks:
@@ -427,7 +433,9 @@ class Share(RatioOfSums, TableKind):
         return RowMasks(eligible, eligible & hit)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
-        """For each row its weight if it is a hit, and its weight if it is eligible, else 0."""
+        """The terms of each row: as numerator its weight if it is a hit, else 0; as denominator its
+        weight if it is eligible, else 0.
+        """
         eligible, hit = self.hits(structure)
         return Sums(structure.weights * hit, structure.weights * eligible)
 

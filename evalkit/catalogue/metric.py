@@ -371,8 +371,8 @@ class Combined(Kind):
         return self.split(rows)
 
     def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats | None:
-        """How each row changes the mean by changing the shares of the parts; None if the shares are
-        fixed. value: the mean.
+        """How each row changes the mean by changing the shares of the parts, for a kind whose
+        shares depend on the rows: here None, as the shares are fixed. value: the mean.
         """
         return None
 
@@ -446,8 +446,8 @@ def _is_positive(rows: Rows) -> Bools:
 
 @dataclass(frozen=True)
 class Weighted(Combined):
-    """The mean in which the share of a part is the weight of its `counted` rows, by default the
-    positives: (rows of a part) -> a mask.
+    """The mean in which the share of a part is in proportion to the weight of some of its rows, by
+    default the positives. counted: the rows of a part -> a mask of these.
     """
 
     counted: Callable[[Rows], Bools] = _is_positive

@@ -326,9 +326,9 @@ class RowInput(Input):
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
-            near = did_you_mean(missing[0], self.reads)
+            hint = did_you_mean(missing[0], self.reads)
             raise function.refused(
-                f"needs the column {missing[0]!r}, which this report does not read{near}"
+                f"needs the column {missing[0]!r}, which this report does not read{hint}"
             )
         values = {name: structure.columns[name] for name in function.columns}
         for name in function.arguments:

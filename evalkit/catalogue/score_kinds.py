@@ -218,8 +218,8 @@ class Decision(ScoreKind):
 
 @dataclass(frozen=True)
 class Overlap(Decision):
-    """times TP / (times TP + weight FN + FP): F-beta and the Jaccard index, which ignore true
-    negatives.
+    """times · TP / (times · TP + weight · FN + FP), with two factors: F-beta and the Jaccard index,
+    which ignore true negatives.
     """
 
     weight: float = 1.0
@@ -239,7 +239,7 @@ class Overlap(Decision):
         return ratio(np.array([of_positives, of_negatives]), self._denominator(c))
 
     def _denominator(self, c: Counts) -> Any:
-        """times TP + weight FN + FP. c: a table of decisions, predicted positive first."""
+        """times · TP + weight · FN + FP. c: a table of decisions, predicted positive first."""
         tp, fn = c.positive
         fp, _ = c.negative
         return self.times * tp + self.weight * fn + fp
@@ -258,20 +258,19 @@ class LeaveOneOut(Overlap):
     Quenouille 1956, doi:10.1093/biomet/43.3-4.353.
     """
 
-    def _falls(self, c: Counts) -> Floats:
-        """By how much the metric falls without one positive (first row) or one negative (second
-        row), predicted positive (first column) or not; 0 if it is then undefined. c: the table of
-        decisions.
+    def _loss_without_row(self, c: Counts) -> Floats:
+        """By how much the metric falls without one row, by the row's cell: TP, FN (first line), FP,
+        TN (second line); 0 if it is then undefined. c: the table of decisions.
         """
         tp, _ = c.positive
         numerator = self.times * np.array([[tp - 1, tp], [tp, tp]])  # only a TP is missing there
-        # what TP, FN and FP, TN add to the denominator, see `Overlap`
-        from_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
-        without_row = ratio(numerator, self._denominator(c) - from_denominator)
+        # what a row of each cell adds to the denominator, see `Overlap`
+        added_to_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
+        without_row = ratio(numerator, self._denominator(c) - added_to_denominator)
         return np.nan_to_num(self.value_of_table(c) - without_row)
 
-    def _rows(self, c: Counts) -> Floats:
-        """The numbers of rows TP, FN (first row) and FP, TN (second row)."""
+    def _rows_by_cell(self, c: Counts) -> Floats:
+        """The numbers of rows TP, FN (first line) and FP, TN (second line)."""
         return np.array([c.positive, c.negative], float)
 
     def influence_table(self, c: Counts) -> Floats:
@@ -283,16 +282,18 @@ class LeaveOneOut(Overlap):
         >>> F1.kind.leave_one_out.influence_table(c).round(4).tolist()
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
-        falls = self._falls(c)
-        mean_fall = ratio(np.sum(falls * self._rows(c)), c.total)
-        return np.asarray((falls - mean_fall) * ratio(c.total - 1, c.total))
+        loss = self._loss_without_row(c)
+        mean_loss = ratio(np.sum(loss * self._rows_by_cell(c)), c.total)
+        return np.asarray((loss - mean_loss) * ratio(c.total - 1, c.total))
 
     def upward_bias(self, rows: Rows) -> float:
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
-        value), which is -(n - 1) / n times the sum of the falls over all rows.
+        value), which is -(n - 1) / n times the sum over all rows of what the metric loses without
+        the row.
         """
         c = rows.decision_counts
-        return float(-ratio((c.total - 1) * np.sum(self._falls(c) * self._rows(c)), c.total))
+        sum_of_losses = np.sum(self._loss_without_row(c) * self._rows_by_cell(c))
+        return float(-ratio((c.total - 1) * sum_of_losses, c.total))
 
 
 class SelectedRows(NamedTuple):
@@ -474,7 +475,7 @@ class FunctionOfMeans(TermsKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value of the function of means, and the influence of each row by the delta method:
         the sum over the means of derivative · (number of the row − mean), times the row's share of
-        the weight. k: of no meaning here.
+        the weight. k: unused, as these metrics have no cut-off.
 
         The numbers are those less a centre, with which squares keep more digits; value and
         derivatives do not depend on it.

@@ -299,7 +299,7 @@ def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importa
     # rows without units are one unit
     unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
     unit_number, _ = codes(unit)
-    counts_by_unit = _grouped(rows, unit_number)
+    counts_by_unit = _counts_by_unit(rows, unit_number)
     # `np.unique` has the units in the order of their numbers, as the counts have them
     _, first_rows = np.unique(unit_number, return_index=True)
     weight = np.zeros(len(rows))
@@ -309,11 +309,13 @@ def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importa
     return Sums(weight * auc_of_row, denominator)
 
 
-def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
-    """The table by unit from which the AUC of each follows. code: the number of each row's unit."""
+def _counts_by_unit(rows: Rows, unit_number: Ints) -> GroupedCounts:
+    """The table with one element per unit from which the AUC within each follows. unit_number: of
+    each row.
+    """
     if rows.weight is None:
-        return counts.auc_by_group(rows.actual, rows.scores, code)
-    return counts.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
+        return counts.auc_by_group(rows.actual, rows.scores, unit_number)
+    return counts.weighted_auc_by_group(rows.actual, rows.scores, unit_number, rows.weight)
 
 
 def _partial_auc_mcclish_10(c: Counts) -> float:
@@ -394,7 +396,9 @@ COUNTS = metric_table(
 
 
 def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> Metric:
-    """A metric of two classes that users cannot choose, and that needs no description."""
+    """A metric of two classes that the page measures besides, such as the base rate: users cannot
+    choose it, so that it has no formula and no texts.
+    """
     return Metric(name, "counts", kind, "", "", "", low=low, high=high)
 
 
@@ -602,17 +606,26 @@ def _scaled_error(f: Rows, k: int | None) -> Floats:
 
 
 def _scaled_square(f: Rows, k: int | None) -> Floats:
+    """(actual - forecast)² / naive_mse of each row, the loss of MSSE, undefined if naive_mse is 0;
+    naive_mse is a column.
+    """
     scale = f.columns["naive_mse"]
     return ratio(losses.squared(f.actual, f.scores), np.where(scale > 0, scale, 0.0))
 
 
-def _relative(loss: Loss, of_reference: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
-    """The mean of a loss by that of the reference forecast, over the rows that have one."""
+def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
+    """The mean of a loss / that of the reference forecast, over the rows that have a reference, a
+    column. reference_loss: (actual values, reference forecasts) -> a loss per row.
+    """
 
     def both_losses(f: Rows) -> tuple[Floats, Floats]:
-        """Both losses of each row."""
-        reference = of_reference(f.actual, f.columns["reference"])
-        return np.where(np.isnan(reference), np.nan, loss.per_row(f, None)), reference
+        """The numerator and the denominator of each row: its loss, NaN without a reference, and
+        that of the reference.
+        """
+        of_reference = reference_loss(f.actual, f.columns["reference"])
+        no_k = None  # these losses have no number behind an @
+        loss_of_row = loss.per_row(f, no_k)
+        return np.where(np.isnan(of_reference), np.nan, loss_of_row), of_reference
 
     return RatioOfRows(both_losses, of_distributions=loss.of_distributions)
 

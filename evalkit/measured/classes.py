@@ -22,19 +22,19 @@ from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import (
     ALL_CLASSES,
     BinaryFirstReading,
-    BinaryFurther,
+    BinarySums,
     Binned,
     CellsKey,
     ClassFirstReading,
-    ClassFurther,
+    ClassSums,
     FirstReading,
     FirstSummary,
-    Further,
     GroupMetric,
     RowSums,
     ScoresKey,
     SecondReading,
     SecondSummary,
+    SpecificSums,
     score_of_predicted,
 )
 from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
@@ -58,6 +58,7 @@ from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]  # replaces actual values and predictions
 Element = TypeVar("Element")
+ONLY_PROBLEM = 0  # the number of the only problem that two classes are
 # a share of rows, with the mask of eligible rows as actual values, that of hits as predictions
 SHARE = Metric("number", "rows", Share(lambda eligible, hit: (eligible, hit)), formula="")
 
@@ -89,7 +90,7 @@ class BinErrors(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockMetrics(ABC, Generic[Further]):
+class BlockMetrics(ABC, Generic[SpecificSums]):
     """All systems on the same rows of a table that was read once or twice in blocks.
 
     The positive class of two, each of several classes and each label is one problem: positives
@@ -98,8 +99,8 @@ class BlockMetrics(ABC, Generic[Further]):
     """
 
     systems: tuple[str, ...]
-    first: FirstReading[Further]
-    summary: FirstSummary[Further]
+    first: FirstReading[SpecificSums]
+    summary: FirstSummary[SpecificSums]
     layout: Layout
     second: SecondReading | None = None
     second_summary: SecondSummary | None = None
@@ -107,7 +108,7 @@ class BlockMetrics(ABC, Generic[Further]):
     @property
     def in_memory(self) -> bool:
         """True if the confusion cells of every unit are in memory."""
-        return self.problem_cells(0, 0).cells.in_memory
+        return self.problem_cells(ALL_ROWS_GROUP, c=0).cells.in_memory  # the same for every class
 
     @property
     def plain(self) -> bool:
@@ -149,7 +150,9 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @abstractmethod
     def problem_cells(self, group: int, c: int) -> ProblemCells:
-        """The confusion cells of class or label c in a group of rows."""
+        """The confusion cells that have the decisions on class or label c in a group of rows, and
+        the actual value in them that is the positive one.
+        """
 
     @cached
     def scores(self, group: int, system: int, c: int) -> Binned:
@@ -158,15 +161,17 @@ class BlockMetrics(ABC, Generic[Further]):
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of counts by score of class c against the rest, or of label c, on all rows."""
-        return self.scores(0, self.systems.index(system), c).midpoint_counts
+        return self.scores(ALL_ROWS_GROUP, self.systems.index(system), c).midpoint_counts
 
-    def system_cells(self, i: int, group: int = 0, name: int | str = ALL_CLASSES) -> Cells:
+    def system_cells(
+        self, i: int, group: int = ALL_ROWS_GROUP, name: int | str = ALL_CLASSES
+    ) -> Cells:
         """The confusion cells of system i alone, including rows of weight 0. group, name: as in
         `cells`.
         """
-        by_pair = self.summary.cells[CellsKey(group, name)].cells
-        tally = by_pair[i, i]  # the cells of a pair of systems have two different numbers
-        return self.first.counting.cells(tally.merged, 1)
+        by_systems = self.summary.cells[CellsKey(group, name)].cells
+        tally = by_systems[i, i]  # of one system; that of a pair has two different numbers
+        return self.first.counting.cells(tally.merged, systems=1)
 
     @property
     def bin_errors(self) -> BinErrors:
@@ -189,8 +194,8 @@ class BlockMetrics(ABC, Generic[Further]):
 
     @cached_property
     def means(self) -> dict[GroupMetric, Moments]:
-        """The moments around zero of the rows' influence on each metric, by group and metric; empty
-        before the second reading.
+        """The moments of the rows' influence on each metric, with sums of products that are not
+        centred, as influence adds up to 0; by group and metric. Empty before the second reading.
         """
         if self.second_summary is None:
             return {}
@@ -302,14 +307,15 @@ class BlockMetrics(ABC, Generic[Further]):
     ) -> InfluenceStatistic | CellStatistic:
         """A metric of class c against the rest, or of label c, on all rows."""
         metric_at_k = MetricAtK(metric)
-        moments = self.means.get(GroupMetric(0, metric_at_k.label))
-        return self.problem_statistic(metric_at_k, 0, self.systems.index(system), c, moments)
+        moments = self.means.get(GroupMetric(ALL_ROWS_GROUP, metric_at_k.label))
+        i = self.systems.index(system)
+        return self.problem_statistic(metric_at_k, ALL_ROWS_GROUP, i, c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
         """A metric of the classes, or of label c, after `change` has replaced actual values and
         predictions.
         """
-        cells = self.problem_cells(0, c).cells
+        cells = self.problem_cells(ALL_ROWS_GROUP, c).cells
         statistic = cell_statistic(MetricAtK(metric), cells, self.systems.index(system))
         return replace(statistic, rows=change(statistic.rows))
 
@@ -353,14 +359,14 @@ class BlockMetrics(ABC, Generic[Further]):
         assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
         is_positive = cells.by_system[0].actual == positive  # of each cell, for any system
-        kish = float(cells.n)
+        effective_units = float(cells.n)
         if not self.plain:
-            # Kish's effective number of units: of all rows or, for a metric to whose variance each
-            # class adds its own, that of the smaller class
+            # by Kish: of all rows or, for a metric to whose variance each class adds its own, of
+            # the class that has fewer
             masks = [np.ones(len(is_positive))]
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
-            kish = min(cells.kish(mask) for mask in masks)
+            effective_units = min(cells.kish(mask) for mask in masks)
         return InfluenceStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
@@ -368,7 +374,7 @@ class BlockMetrics(ABC, Generic[Further]):
             untransformed=kind.value_of_table(kind.score_table(tables)),
             coefficients=_coefficients(moments, {column: 1.0}),
             n=cells.n,
-            freedom=kish - 1,
+            freedom=effective_units - 1,
             tables=tables,
         )
 
@@ -389,10 +395,11 @@ class BlockMetrics(ABC, Generic[Further]):
         columns of the moments that are the influence on the metric of each part and, if the shares
         depend on the rows, last of that which is the influence on the mean through the shares.
         """
-        cells = self.problem_cells(group, 0).cells
-        kish = float(cells.n)
-        if not self.plain:  # Kish's effective number of units, of all rows
-            kish = cells.kish(np.ones(len(cells.by_system[0].weight)))
+        cells = self.problem_cells(group, c=0).cells  # each class or label has cells of all rows
+        effective_units = float(cells.n)
+        if not self.plain:
+            every_cell = np.ones(len(cells.by_system[0].weight))
+            effective_units = cells.kish(every_cell)  # by Kish, of all rows
         shares = [part.share for part in parts]
         # influence on the mean: Σ share · influence on the part + influence through the shares
         multiples = list(shares)
@@ -405,7 +412,7 @@ class BlockMetrics(ABC, Generic[Further]):
             untransformed=float(sum(part.share * part.statistic.value for part in parts)),
             coefficients=_coefficients(moments, dict(zip(columns, multiples, strict=True))),
             n=cells.n,
-            freedom=kish - 1.0,
+            freedom=effective_units - 1.0,
             system=i,
             positives=self.positive_weights(group),
             columns=columns,
@@ -451,7 +458,7 @@ def _coefficients(moments: Moments | None, multiples: Mapping[int, float]) -> Fl
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SummedBinary(BlockMetrics[BinaryFurther]):
+class SummedBinary(BlockMetrics[BinarySums]):
     """The metrics of two classes, from one or two readings. threshold_of: (system, its table of
     counts) -> the threshold of its decisions.
 
@@ -465,14 +472,14 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        losses = self.summary.moments.get(0)
+        losses = self.summary.moments.get(ALL_ROWS_GROUP)
         return super().in_memory if losses is None else has_units(losses.moments)
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of each system."""
         return {
-            name: self.threshold_of(name, self.scores(0, i, 0).counts)
+            name: self.threshold_of(name, self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts)
             for i, name in enumerate(self.systems)
         }
 
@@ -491,7 +498,7 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         metric = self.first.within.index(metric_at_k)
         # two columns for each metric and, in it, each system: see `_within_terms`
         column = 2 * (metric * len(self.systems) + self.systems.index(system))
-        columns_by_unit = self.summary.further.within[group].units
+        columns_by_unit = self.summary.specific.within[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
@@ -510,20 +517,24 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
     def rechosen_counts(self, i: int) -> counts.RechosenCounts:
         """The counts of system i on samples, on each of which the threshold is chosen again."""
         assert self.choice is not None
-        if self.second is None or self.second_summary is None:
-            return self.choice.of_table(self.scores(0, i, 0).counts)
+        if self.second is None or self.second_summary is None:  # of independent, unweighted rows
+            return self.choice.from_table(self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts)
         candidates = self.second.candidates[i]
-        return self.choice.of_parts(candidates, self.second_summary.part_sums[i].sums)
+        return self.choice.from_parts(candidates, self.second_summary.part_sums[i].sums)
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
-        """A metric of the scores of system i. Its error comes from the sums of the second reading
-        or, without one, from its table alone, which suffices for a single system on independent,
-        unweighted rows.
+        """A metric of the scores of system i in a group of rows. Its standard error comes from the
+        sums of the second reading or, without one, from the counts by score alone, which suffice
+        for a single system on independent, unweighted rows.
         """
         key = GroupMetric(group, metric_at_k.base.label)
-        scores = self.scores(group, i, 0)
         statistic = self.influence_statistic(
-            metric_at_k, group, 0, scores, self.means.get(key), column=i
+            metric_at_k,
+            group,
+            c=ONLY_PROBLEM,
+            tables=self.scores(group, i, ONLY_PROBLEM),
+            moments=self.means.get(key),
+            column=i,  # the influence on the metric has a column for each system
         )
         return replace(
             statistic, system=i, powers=self.powers(key), rows_per_class=self.rows_per_class(group)
@@ -531,7 +542,7 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
 
     def rows_per_class(self, group: int) -> Ints:
         """The numbers of negative and of positive rows in a group."""
-        c = self.scores(group, 0, 0).counts
+        c = self.scores(group, 0, ONLY_PROBLEM).counts  # the classes are the same for all systems
         return np.array([c.negatives, c.positives])
 
     @cached
@@ -546,7 +557,7 @@ class SummedBinary(BlockMetrics[BinaryFurther]):
         # systems are not needed.
         decisions = []
         for i, system in enumerate(self.systems):
-            scores = self.scores(group, i, 0).at_threshold(self.thresholds[system])
+            scores = self.scores(group, i, ONLY_PROBLEM).at_threshold(self.thresholds[system])
             decisions.append(scores.decision_counts)
         return SliceCells(
             classes=2,
@@ -651,7 +662,7 @@ class ClassesInMemory(ProblemsInMemory):
 
 
 @dataclass(frozen=True, eq=False)
-class SummedClasses(BlockMetrics[ClassFurther]):
+class SummedClasses(BlockMetrics[ClassSums]):
     """The metrics of several classes, from one or two readings."""
 
     first: ClassFirstReading
@@ -679,10 +690,14 @@ class SummedClasses(BlockMetrics[ClassFurther]):
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
-        cells = self.cells(0).by_system[self.systems.index(system)]
+        cells = self.cells(ALL_ROWS_GROUP).by_system[self.systems.index(system)]
+        rows: Floats | Ints = cells.n
+        if self.weighted:
+            rows = cells.weight
         k = len(self.problems)
-        table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
-        table[cells.actual, cells.predicted[0]] = cells.weight if self.weighted else cells.n
+        table = np.zeros((k, k), rows.dtype)
+        (predicted,) = cells.predicted  # of one system
+        table[cells.actual, predicted] = rows
         return labels.Confusion(table, np.arange(k))
 
     def predicted_sizes(self, system: str) -> Ints:
@@ -692,16 +707,16 @@ class SummedClasses(BlockMetrics[ClassFurther]):
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
-        tally = self.summary.further.top_scores[self.systems.index(system)]
+        tally = self.summary.specific.top_scores[self.systems.index(system)]
         return Binned(tally.merged, self.scale).midpoint_counts
 
     def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
-        return int(self.summary.further.not_highest.sums[self.systems.index(system)])
+        return int(self.summary.specific.not_highest.sums[self.systems.index(system)])
 
     def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
-        return self.summary.further.row_sums[self.systems.index(system)]
+        return self.summary.specific.row_sums[self.systems.index(system)]
 
     def constant_rows(self, shares: Floats) -> Rows:
         """The predictions of a constant baseline, the largest class with the shares of the classes

@@ -31,7 +31,7 @@ from evalkit.measured.readings import (
     GroupMetric,
     InfluenceTable,
     LabelFirstReading,
-    LabelFurther,
+    LabelSums,
     MeanInfluence,
     PairSums,
     ScoreInfluence,
@@ -80,7 +80,9 @@ def score_excess(label: int) -> MetricAtK:
 
 
 def _score_less_label(rows: Rows, k: None, label: int) -> Floats:
-    """The score of a label less 1 where it is true, on each row."""
+    """The score of a label less 1 where it is true, on each row. k: unused, as losses of rows have
+    no cut-off.
+    """
     return np.asarray(rows.scores[:, label] - rows.actual[:, label])
 
 
@@ -250,20 +252,23 @@ class SharedRowsStatistic(MomentStatistic):
         """
         pair = self._pair(other)
         totals = PairSums(*self.pair_moments.totals[pair.all])
-        value = float(totals.difference / totals.weight)
+        # the columns have the system with the lower number less the other
+        lower_less_higher = float(totals.difference / totals.weight)
         # both systems leave out the same rows if the rows of each alone have the weight of those
         # that both have
         weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
         same_rows = np.isclose(totals.weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
         # the derivatives of the ratio by the sum of weights and by the sum of differences
-        slopes = np.array([-value, 1.0]) / totals.weight
+        slopes = np.array([-lower_less_higher, 1.0]) / totals.weight
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
         squared_influence = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
-        kish = n if self.plain else self.freedom + 1
-        error = Spread(n, squared_influence, kish).error
-        return Difference(pair.sign * value, error, n)
+        effective_units: float = n  # by Kish
+        if not self.plain:
+            effective_units = self.freedom + 1  # as `freedom` is this number less 1
+        error = Spread(n, squared_influence, effective_units).error
+        return Difference(pair.sign * lower_less_higher, error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
         """The number of units with a row on which both systems' losses are defined; if the sums of
@@ -288,7 +293,7 @@ class SharedRowsStatistic(MomentStatistic):
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLabels(BlockMetrics[LabelFurther]):
+class SummedLabels(BlockMetrics[LabelSums]):
     """Multi-label metrics of a table that was read twice in blocks."""
 
     first: LabelFirstReading
@@ -351,7 +356,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
         return self.decision_statistic(
-            MetricAtK(replace(SHARE, name=TOP)), 0, self.systems.index(system)
+            MetricAtK(replace(SHARE, name=TOP)), ALL_ROWS_GROUP, self.systems.index(system)
         )
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
@@ -412,7 +417,8 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     @property
     def _total_weight(self) -> float:
         """The weight of all rows."""
-        return float(self.cells(0, 0).by_system[0].weight.sum())
+        # the cells of any label and system have all rows
+        return float(self.cells(ALL_ROWS_GROUP, 0).by_system[0].weight.sum())
 
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
@@ -424,7 +430,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         """The total weight of the rows on which each label is true; without weights their
         number.
         """
-        return self.positive_weights(0)
+        return self.positive_weights(ALL_ROWS_GROUP)
 
     @property
     def shares(self) -> Floats:
@@ -434,20 +440,20 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     @property
     def per_row(self) -> LabelsPerRow:
         """The mean number of labels of a row, and the share of rows that have none, by weight."""
-        without_label = float(self.summary.further.without_label) * (self.scale or 1.0)
+        without_label = float(self.summary.specific.without_label) * (self.scale or 1.0)
         return LabelsPerRow(float(self.shares.sum()), without_label / self._total_weight)
 
     def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
         i = self.systems.index(system)
-        bins = [self.scores(0, i, j).bins for j in self.problems]
+        bins = [self.scores(ALL_ROWS_GROUP, i, j).bins for j in self.problems]
         lowest = np.array([table.low[0] for table in bins])
         highest = np.array([table.high[-1] for table in bins])
         return grid.Range(float(grid.scores(lowest).min()), float(grid.scores(highest).max()))
 
     def outcomes(self, system: str, label: int) -> Outcomes:
         """The outcomes of a system's decisions on a label."""
-        cells = self.system_cells(self.systems.index(system), 0, label)
+        cells = self.system_cells(self.systems.index(system), ALL_ROWS_GROUP, label)
         (predicted,) = cells.predicted  # of one system
         cell = 2 * cells.actual + predicted
         tn, fp, fn, tp = np.bincount(cell, cells.n, 4).astype(int).tolist()
@@ -456,8 +462,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
     def _pooled_bins(self, system: str) -> grid.Grid:
         """The scores of a system over all labels and rows, in bins."""
         i = self.systems.index(system)
-        tables = [self.summary.scores[ScoresKey(0, i, j)].merged for j in self.problems]
-        return grid.merge(tables, self.first.max_bins())
+        keys = [ScoresKey(ALL_ROWS_GROUP, system=i, problem=j) for j in self.problems]
+        bins_of_labels = [self.summary.scores[key].merged for key in keys]
+        return grid.merge(bins_of_labels, self.first.max_bins())
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
@@ -470,7 +477,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         """
         if self.weighted:
             i = self.systems.index(system)
-            bins = self.summary.further.unweighted_scores[i].merged
+            bins = self.summary.specific.unweighted_scores[i].merged
             rows_in_bin = bins.positive  # of a tally without classes the number of all rows
         else:
             bins = self._pooled_bins(system)
@@ -491,7 +498,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         """True if the combinations of labels were counted, each by itself: there are few enough
         labels, and so few combinations that no bin holds several.
         """
-        label_sets = self.summary.further.label_sets
+        label_sets = self.summary.specific.label_sets
         return bool(label_sets) and label_sets[0].merged.shift == 0
 
     def constant_rows(self, system: str) -> Rows:
@@ -499,7 +506,7 @@ class SummedLabels(BlockMetrics[LabelFurther]):
         rows, at the thresholds of a system. Equal rows are one: there is a row for each combination
         of labels, with the weight of all rows that have it.
         """
-        (tally,) = self.summary.further.label_sets
+        (tally,) = self.summary.specific.label_sets
         label_sets = tally.merged  # counted like scores: the codes of the combinations
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
@@ -516,9 +523,9 @@ class SummedLabels(BlockMetrics[LabelFurther]):
 def second_reading(
     labels: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
-    """The second reading of a table of labels, which says what a further reading of all rows must
-    add up: on all rows and on slices the influence of the rows on means over the labels, and the
-    losses that leave rows out; on all rows the terms of the leader.
+    """The second reading of a table of labels, to be called with each block of rows: it adds up on
+    all rows and on slices the influence of the rows on means over the labels, and the losses that
+    leave rows out; on all rows the terms of the leader.
 
     labels: the results of the first reading.
     metrics: those of the report, of which slices have the first one only. leader: the system for
@@ -684,7 +691,7 @@ def _decision_differences(
 
 def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, an adder of terms of the
-    leader: those of the micro-averaged metrics and, as further columns, the influence of a row on
+    leader: those of the micro-averaged metrics and, as extra columns, the influence of a row on
     the F1 of each label.
     """
     i = labels.systems.index(leader)
@@ -707,8 +714,10 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
             max_units=labels.first.loss_adder.max_units,
             thresholds=[np.full(len(scores_of_labels), threshold)],
         )
-        further = partial(_label_influences, by_cell=influence_by_cell, threshold=threshold)
-        yield replace(adder, further=further, further_width=len(scores_of_labels))
+        influence_columns = partial(
+            _label_influences, by_cell=influence_by_cell, threshold=threshold
+        )
+        yield replace(adder, extra_columns=influence_columns, extra_width=len(scores_of_labels))
 
 
 def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float) -> Floats:

@@ -37,7 +37,8 @@ UNITS = 2**23  # the largest number of units whose values of a metric within uni
 MIN_BINS = 2**12  # the smallest number of bins that the scores of a class or label may use
 WAITING_PER_BIN = 16  # rows that may wait to be binned, for each bin; see `Tally`
 SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
-CODED = 52  # labels of which a float still holds any combination as the bits of a whole number
+# the most labels any combination of which a float still holds as the bits of a whole number
+MAX_CODED_LABELS = 52
 ALL_CLASSES = ""  # the name of the cells of all classes
 # columns of a block of several classes: class numbers, shape (rows,), and (systems, rows)
 ACTUAL_CLASS = "stratum"
@@ -59,8 +60,9 @@ class GroupMetric(NamedTuple):
 class Binned:
     """The scores of one class or label against the rest, counted in bins.
 
-    weight: the unit that weights are counted in; None for unweighted rows, like `Rows.weight`,
-    which kinds of metrics ask for in the same way. threshold: for metrics of decisions.
+    weight: the unit that weights are counted in; None for unweighted rows. It has the name of
+    `Rows.weight`, as kinds of metrics ask either whether it is None. threshold: of the decisions,
+    for their metrics.
     """
 
     bins: grid.Grid
@@ -129,14 +131,18 @@ class Binned:
 
 
 class InfluenceTable(Protocol):
-    """The influence of a row on a metric of one class or label, by the cell that the row is in."""
+    """The influence of a row on a metric of one class or label, by the cell that the row is in: its
+    class with the bin of its score, or with its prediction.
+    """
 
     @property
     def influence(self) -> Floats:
-        """The influence of a row of each cell."""
+        """The influence of a row of each cell, of weight 1; shape (cells,)."""
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The cell of each row, as an index into `influence`."""
+        """The cell of each row, as an index into `influence`, from its actual value (True for
+        positive rows) and its score; shape (rows,).
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +159,15 @@ class ScoreInfluence:
 
     @staticmethod
     def from_table(metric_at_k: MetricAtK, table: Binned) -> "ScoreInfluence":
-        """The influence on the metric of one class or label, whose scores are in bins."""
+        """The influence of a row on the metric of one class or label, whose scores are in bins; 0
+        where the metric is undefined.
+        """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, ScoreKind)
-        # a row for positive and one for negative rows, a column per bin; thresholds descend
-        lowest_first = np.ascontiguousarray(kind.influence_table(table.midpoint_counts)[:, ::-1])
+        # shape (2, bins): first the positives. Thresholds descend: reversed, the lowest come first
+        by_class_and_bin = kind.influence_table(table.midpoint_counts)[:, ::-1]
         low = grid.codes(table.counts.threshold[::-1])
-        return ScoreInfluence(low, np.nan_to_num(lowest_first).ravel())
+        return ScoreInfluence(low, np.nan_to_num(np.ascontiguousarray(by_class_and_bin)).ravel())
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
         """The index in `influence` of each row, by its class and the bin of its score. actual: True
@@ -178,16 +186,21 @@ class ScoreInfluence:
 
 @dataclass(frozen=True, eq=False)
 class DecisionInfluence:
-    """The influence of a row on a metric of one label's decisions, indexed by 2 · true +
-    predicted.
+    """The influence of a row on a metric of one label's decisions: four values, of rows that are
+    not true and not predicted, predicted only, true only, and both (2 · true + predicted).
+
+    threshold: of the decisions.
     """
 
     threshold: float
     influence: Floats
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `influence` of each row."""
-        return 2 * actual.astype(np.int64) + (score >= self.threshold)
+        """The index in `influence` of each row, shape (rows,). actual: True where the label is
+        true.
+        """
+        is_predicted = score >= self.threshold
+        return 2 * actual.astype(np.int64) + is_predicted
 
 
 def counted_weights(block: Block, scale: float | None) -> Floats:
@@ -202,7 +215,7 @@ def counted_weights(block: Block, scale: float | None) -> Floats:
 # The first reading --------------------------------------------------------------------------------
 
 
-Further = TypeVar("Further", bound=Bundle, covariant=True)
+SpecificSums = TypeVar("SpecificSums", bound=Bundle, covariant=True)
 
 
 class CellsKey(NamedTuple):
@@ -225,19 +238,20 @@ class ScoresKey(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FirstSummary(Bundle, Generic[Further]):
+class FirstSummary(Bundle, Generic[SpecificSums]):
     """The sums of the first reading, of one block or of several; groups of rows
     (`ALL_ROWS_GROUP`, then slices), systems, classes and labels are numbered.
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
-    of each system and class or label. further: what only tables of two classes, of several or of
-    labels have. rows: the number of rows. ids: counts ids that occur again.
+    of each system and class or label. specific: the sums that only one kind of table has: of two
+    classes (`BinarySums`), of several (`ClassSums`) or of labels (`LabelSums`). rows: the number of
+    rows. ids: counts ids that occur again.
     """
 
     cells: dict[CellsKey, CellCounts]
     moments: dict[int, Moments | UnitSums]
     scores: dict[ScoresKey, Tally]
-    further: Further
+    specific: SpecificSums
     rows: int
     ids: KeyRepeats
 
@@ -253,7 +267,7 @@ class Decisions(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FirstReading(ABC, Generic[Further]):
+class FirstReading(ABC, Generic[SpecificSums]):
     """The first reading: a function from a block of rows to its sums, which are added over blocks.
 
     counting: counts confusion cells. loss_adder: adds up the losses of the rows. slices_losses,
@@ -292,10 +306,11 @@ class FirstReading(ABC, Generic[Further]):
         systems = len(self.loss_adder.centres)  # each system has one
         return min(limit, max(limit // (self.problems * systems), MIN_BINS))
 
-    def __call__(self, block: Block) -> FirstSummary[Further]:
+    def __call__(self, block: Block) -> FirstSummary[SpecificSums]:
         """The sums of the first reading over a block of rows: for all rows and for each slice the
         confusion cells (numbers of rows by actual and predicted class), the terms of losses and the
-        scores in bins; for all rows also further sums, and the ids that occur again.
+        scores in bins; for all rows also the sums that only this kind of table has, and the number
+        of ids that occur again.
         """
         # with an axis for the classes or labels, and the class that each system predicts
         problem_rows = self.with_predictions(self.as_problems(block))
@@ -318,7 +333,7 @@ class FirstReading(ABC, Generic[Further]):
             cells=cells,
             moments=moments,
             scores=scores,
-            further=self.further_sums(problem_rows, self.counting.weights(problem_rows)),
+            specific=self.specific_sums(problem_rows, self.counting.weights(problem_rows)),
             rows=len(block),
             ids=KeyRepeats.from_keys(id_hashes, self.max_ids),
         )
@@ -377,8 +392,10 @@ class FirstReading(ABC, Generic[Further]):
         return tallies
 
     @abstractmethod
-    def further_sums(self, block: Block, weight: Ints | None) -> Further:
-        """The further sums of all rows of a block. weight: as in `score_tallies`."""
+    def specific_sums(self, block: Block, weight: Ints | None) -> SpecificSums:
+        """The sums of all rows of a block that only this kind of table has. weight: as in
+        `score_tallies`.
+        """
 
 
 # Of two classes
@@ -391,10 +408,11 @@ def score_rows(block: Block, system: int) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryFurther(Bundle):
-    """Further sums of two classes. positives: their number. outside, certain_errors: for each
-    system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong. within: by
-    group of rows, moments of the terms of metrics that rank the rows within each unit, as GAUC.
+class BinarySums(Bundle):
+    """Sums that only tables of two classes have. positives: their number. outside, certain_errors:
+    for each system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
+    within: by group of rows, moments of the terms of metrics that rank the rows within each unit,
+    as GAUC.
     """
 
     positives: int
@@ -404,7 +422,7 @@ class BinaryFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BinaryFirstReading(FirstReading[BinaryFurther]):
+class BinaryFirstReading(FirstReading[BinarySums]):
     """The first reading of two classes.
 
     within: metrics that rank the rows within each unit, as GAUC, whose values per unit are kept.
@@ -414,9 +432,9 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
     within: Sequence[MetricAtK] = ()
     within_slices: bool = False
 
-    def __call__(self, block: Block) -> FirstSummary[BinaryFurther]:
+    def __call__(self, block: Block) -> FirstSummary[BinarySums]:
         """The sums of a block of rows. If there are metrics that rank the rows within each unit,
-        `further.within` has, for all rows and perhaps for each slice, the moments over units of
+        `specific.within` has, for all rows and perhaps for each slice, the moments over units of
         their terms.
         """
         summary = super().__call__(block)
@@ -426,15 +444,15 @@ class BinaryFirstReading(FirstReading[BinaryFurther]):
         for group, rows in block.groups():
             if group == ALL_ROWS_GROUP or self.within_slices:
                 within[group] = Moments.from_block(rows, self._within_terms, max_units=UNITS)
-        return replace(summary, further=replace(summary.further, within=within))
+        return replace(summary, specific=replace(summary.specific, within=within))
 
-    def further_sums(self, block: Block, weight: Ints | None) -> BinaryFurther:
+    def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
         """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
         `as_problems`: scores (systems, 1, rows), in `truth` True for positives, (1, rows).
         """
         (is_positive,) = block.truth  # two classes are one problem
         odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
-        return BinaryFurther(
+        return BinarySums(
             positives=int(is_positive.sum()),
             outside=Total(np.array([system.outside for system in odd])),
             certain_errors=Total(np.array([system.certain_errors for system in odd])),
@@ -481,11 +499,15 @@ def odd_scores(score: Floats, is_positive: Bools) -> OddScores:
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """The unweighted rows of one system of a block of several classes: actual and predicted
-    classes, and scores if there are any. block: of `ClassFirstReading.with_predictions`, with
-    scores of shape (systems, classes, rows), or (systems, 0, rows) if there are none.
+    """The rows of one system in a block of several classes, each with its actual and predicted
+    class and, if there are any, its scores. Without weights, as those who ask for the rows multiply
+    by the weights themselves.
+
+    block: as returned by `ClassFirstReading.with_predictions`: class numbers are in
+    `system_columns`, and `predictions` holds the scores, shape (systems, classes, rows), with 0
+    classes if there are none.
     """
-    scores = block.predictions[system]
+    scores = block.predictions[system]  # (classes, rows)
     has_scores = len(scores) > 0
     return Rows(
         actual=block.system_columns[ACTUAL_CLASS],
@@ -542,7 +564,9 @@ class RowSums:
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        """The same facts of the rows of both: the lower and the higher end, and sums."""
+        """How the probabilities of the classes add up in the rows of both: the lower and the higher
+        end, and sums.
+        """
         return RowSums(
             low=min(self.low, other.low),
             high=max(self.high, other.high),
@@ -559,8 +583,8 @@ class RowSums:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassFurther(Bundle):
-    """Further sums of several classes, by system; empty or 0 without scores.
+class ClassSums(Bundle):
+    """Sums that only tables of several classes have, by system; empty or 0 without scores.
 
     not_highest: the number of rows whose predicted class does not have the highest score.
     top_scores: right and wrong predictions by the score of the predicted class. row_sums: the sums
@@ -573,7 +597,7 @@ class ClassFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClassFirstReading(FirstReading[ClassFurther]):
+class ClassFirstReading(FirstReading[ClassSums]):
     """The first reading of several classes. scored: True if each class has a score."""
 
     scored: bool
@@ -608,7 +632,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         columns = block.system_columns
         return [Decisions(ALL_CLASSES, columns[ACTUAL_CLASS], columns[PREDICTED_CLASS])]
 
-    def further_sums(self, block: Block, weight: Ints | None) -> ClassFurther:
+    def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
         scores of each row add up; 0 and nothing if classes have no scores.
@@ -616,7 +640,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
         systems = len(block.predictions)
         if not self.scored:
             no_rows = Total(np.zeros(systems, np.int64))
-            return ClassFurther(not_highest=no_rows, top_scores=(), row_sums=())
+            return ClassSums(not_highest=no_rows, top_scores=(), row_sums=())
         not_highest = []
         top_scores = []
         row_sums = []
@@ -627,7 +651,7 @@ class ClassFirstReading(FirstReading[ClassFurther]):
             not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
             top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
             row_sums.append(RowSums.from_rows(rows, weight))
-        return ClassFurther(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
+        return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
 
 
 # Of labels
@@ -643,9 +667,9 @@ def label_rows(block: Block, system: int, thresholds: Sequence[Floats]) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFurther(Bundle):
-    """Further sums of labels. without_label: the weight of the rows without a label, in units of
-    the scale.
+class LabelSums(Bundle):
+    """Sums that only tables of labels have. without_label: the weight of the rows without a label,
+    in units of the scale.
 
     unweighted_scores: for each system the scores of all labels, unweighted; empty if rows have no
     weights. label_sets: one tally of the rows by combination of labels, whose code has bit j set if
@@ -658,7 +682,7 @@ class LabelFurther(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LabelFirstReading(FirstReading[LabelFurther]):
+class LabelFirstReading(FirstReading[LabelSums]):
     """The first reading of several labels. thresholds: for each system an array with one per label.
 
     hits, slice_hits: metrics that are shares of rows, by name, measured on all rows and on each
@@ -705,31 +729,33 @@ class LabelFirstReading(FirstReading[LabelFurther]):
             is_hit = np.array([masks_of_system.hit for masks_of_system in masks])
             yield Decisions(name, actual=eligible, predicted=is_hit)
 
-    def further_sums(self, block: Block, weight: Ints | None) -> LabelFurther:
-        """The weight of the rows without a label; how many rows have each score of a system, only
-        for weighted rows; and the weight of the rows with each combination of labels, only for up
-        to `CODED` labels.
+    def specific_sums(self, block: Block, weight: Ints | None) -> LabelSums:
+        """The sums that only tables of labels have: the weight of the rows without a label; for
+        each system how often each score occurs, over all rows and labels; and the weight of the
+        rows with each combination of labels.
 
-        block: its `truth` is a mask, (labels, rows). weight: of each row, in units of the scale;
-        None: rows count 1.
+        block: `truth` is a mask, shape (labels, rows), `predictions` has the scores, (systems,
+        labels, rows). weight: of each row, in units of the scale; None: rows count 1.
         """
-        max_bins = self.max_bins()
         has_no_label = ~block.truth.any(axis=0)
         weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
+        # quantiles of the scores take rows as equal; without weights `score_tallies` has them so
         if weight is not None:
             weight_without_label = int(weight[has_no_label].sum())
-            for scores in block.predictions:
-                table = grid.tally(scores.ravel(), max_bins=max_bins)
+            max_bins = self.max_bins()  # the labels share the allowed number of bins
+            for scores_of_system in block.predictions:
+                table = grid.tally(scores_of_system.ravel(), max_bins=max_bins)
                 unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
         label_sets = []
-        if self.problems <= CODED:
+        if self.problems <= MAX_CODED_LABELS:
             # the code of a row's combination has bit j set if label j is true; a tally counts codes
             # as it counts scores
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            table = grid.tally(code, weight, max_bins=self.limits.bins)
-            label_sets.append(Tally(max_bins=self.limits.bins, grids=(table,)))
-        return LabelFurther(
+            max_sets = self.limits.bins  # one table for all labels, which shares nothing
+            table = grid.tally(code, weight, max_bins=max_sets)
+            label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
+        return LabelSums(
             without_label=weight_without_label,
             unweighted_scores=tuple(unweighted_scores),
             label_sets=tuple(label_sets),
@@ -813,9 +839,10 @@ class MeanInfluence:
         return columns
 
     def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
-        """The sums Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a
-        row on the difference of two systems' means over classes or labels; shape (pairs of systems,
-        strata, 2). They give the variance of the difference.
+        """Σ l² and Σ l⁴ over the rows of each stratum (class), with l the influence of a row on the
+        difference of two systems' means over classes or labels. They give the variance of the
+        difference, and how precisely it is known. Shape (pairs of systems, strata, 2), on the last
+        axis first the squares.
 
         columns: the `columns` of the block, from which the influence on each mean follows.
         """
@@ -852,8 +879,8 @@ class MeanInfluence:
         return np.asarray(on_mean)
 
     def _strata_of(self, block: Block) -> Ints:
-        """The stratum of each row, the group of rows in which it is one of several alike: its class
-        number; 0 for all rows that may have several labels, and so have no class.
+        """The number of each row's stratum (the variance of a difference is the sum over strata):
+        its class; 0 for all rows if a row may have several labels, as there is only one stratum.
         """
         if self.n_strata == 1:
             return np.zeros(len(block), np.int64)
@@ -883,8 +910,8 @@ class MeanColumns:
     """The columns of a `MeanInfluence` as a function of a piece of a block, for `moments.summed`;
     it also adds up the `sums_of_powers` of these pieces, so that columns are made only once.
 
-    scale: the unit that weights are counted in. sums_of_powers: shape (pairs of systems, strata,
-    2); None if they are not needed.
+    scale: the unit that weights are counted in. sums_of_powers: an array of the shape (pairs of
+    systems, strata, 2), which each call adds to; None if these sums are not needed.
     """
 
     mean: MeanInfluence
@@ -950,10 +977,10 @@ class SecondReading:
     first: the first reading. plain: True if rows are independent and unweighted. means: the means
     that are measured, by group and metric. partial_losses: losses that leave rows out, by group and
     metric. thresholds: for each system those of its labels. decision_groups: the groups in which
-    decisions are counted, for two classes. leader_adders: add up terms of one system only, the
-    leader, by number. candidates: for each system the thresholds among which samples choose,
-    highest first; none if the threshold is fixed. parts: the number of random parts that rows are
-    put into if samples choose the threshold.
+    decisions are counted, for two classes. leader: the number of the system for which a page has
+    more metrics than for others. leader_adders: add up the terms of these metrics. candidates: for
+    each system the thresholds among which samples choose, highest first; none if the threshold is
+    fixed. parts: the number of random parts that rows are put into if samples choose the threshold.
     """
 
     first: FirstReading[Bundle]
@@ -1023,7 +1050,7 @@ class SecondReading:
         """
         wanted = {*self.decision_groups}
         wanted |= {key.group for key in (*self.means, *self.partial_losses)}
-        if wanted <= {ALL_ROWS_GROUP}:  # saves cutting the block into slices
+        if wanted <= {ALL_ROWS_GROUP}:  # for speed: without it the block is cut into slices
             yield ALL_ROWS_GROUP, block
             return
         for group, rows in block.groups():
@@ -1065,18 +1092,20 @@ class SecondReading:
     def _mean_sums(
         self, block: Block, mean: MeanInfluence, known_cells: dict[CellIndexKey, Ints]
     ) -> MeanSums:
-        """The moments of the rows' influence on a mean and, for independent, unweighted rows, the
-        sums of its powers. known_cells: as for `MeanInfluence.with_cells`.
+        """The moments of the rows' influence on a mean over classes or labels, of each system. For
+        independent, unweighted rows also the sums of squares and fourth powers of the influence on
+        the difference of each two systems, see `MeanInfluence.sums_of_powers`. known_cells: as for
+        `MeanInfluence.with_cells`.
         """
-        powers = None
+        sums_of_powers = None
         if self.plain:
             systems = len(mean.tables)
             pairs = systems * (systems - 1) // 2
-            powers = np.zeros((pairs, mean.n_strata, 2))
-        columns = MeanColumns(mean, self.scale, powers)
-        # makes the columns piece by piece; with each piece they add its powers to `powers`
+            sums_of_powers = np.zeros((pairs, mean.n_strata, 2))  # 2: squares, fourth powers
+        # `summed` asks for the columns piece by piece; each time `sums_of_powers` is added to
+        columns = MeanColumns(mean, self.scale, sums_of_powers)
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
-        return MeanSums(moments, powers)
+        return MeanSums(moments, sums_of_powers)
 
     def _pair_sums(self, block: Block, metric_at_k: MetricAtK) -> Moments | UnitSums:
         """The moments of the columns `PairSums` of each pair of systems, for a loss that is

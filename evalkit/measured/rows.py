@@ -19,7 +19,7 @@ from evalkit.metrics.samples import Sample
 from evalkit.metrics.summaries import Bundle
 from evalkit.metrics.tallies import ValueCounts
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of_rows
-from evalkit.statistics.summed import MomentStatistic, SampledMedian, Squares, has_units
+from evalkit.statistics.summed import MomentStatistic, SampledMedian, TermProducts, has_units
 from evalkit.system import cached
 
 OTHER_ROWS_LEFT_OUT = (
@@ -31,9 +31,8 @@ MAX_STORED_ROWS = 2**24  # rows of all systems whose statistics of one metric st
 
 
 def group_number(member: int | slice) -> int:
-    """The number of the group of rows that `member` stands for: that of all rows for a Python slice
-    such as `ALL_ROWS`, by which a study means all rows; else the number of a slice of the table, by
-    which it means the slice where rows are not in memory.
+    """The number of the group of rows that `member` stands for. For all rows studies pass a Python
+    slice such as `ALL_ROWS`; for a slice of a table that is not in memory they pass its number.
     """
     return ALL_ROWS_GROUP if isinstance(member, slice) else member
 
@@ -96,7 +95,7 @@ class TermsKey(NamedTuple):
     system: int
 
 
-class SquaresKey(NamedTuple):
+class ProductsKey(NamedTuple):
     """The numbers of a group of rows, a metric and a system."""
 
     group: int
@@ -116,12 +115,13 @@ class TermSums(Bundle):
     """The sums over rows from which metrics of forecasts follow. Groups of rows (all rows, then
     slices), systems and metrics are numbered.
 
-    moments: of the columns of `TermAdder.moments`, by group. squares: moments of products of two
-    terms, from which fourth powers follow. errors: the numbers of rows by forecast − actual.
+    moments: of the columns of `TermAdder.moments`, by group. products: moments of the products of
+    each two terms of a metric, from which the fourth powers of the units' influence follow. errors:
+    the numbers of rows by forecast − actual.
     """
 
     moments: dict[int, Moments | UnitSums]
-    squares: dict[SquaresKey, Moments]
+    products: dict[ProductsKey, Moments]
     errors: dict[ErrorsKey, ValueCounts]
 
 
@@ -139,21 +139,22 @@ class TermAdder:
     rows: on all rows those of all metrics, on slices those of the first. Groups of rows (all
     rows, then slices), metrics and systems are numbered.
 
-    centres: for each system, numbers near its actual values and forecasts. near: for each metric
-    and system one number near each of its terms, such as their mean over some rows: products of
-    terms less these numbers keep more digits. Metrics that are not computed from terms are missing
-    in it. max_units: the largest number of units whose sums are kept one by one. further: block ->
-    further columns, `further_width` of them, that are added up like the terms. rows_of_system:
-    (block, system) -> rows, if predictions are more than one number per row; None: as `Block.rows`
-    has them.
+    centres: for each system, numbers near its actual values and forecasts. offsets: for each metric
+    and system one number for each of its terms, which is subtracted from the term before products
+    of terms are added up. It lies near the term, such as at its mean over some rows, so that the
+    products keep more digits. Metrics that are not computed from terms have no offsets. max_units:
+    the largest number of units whose sums are kept one by one. extra_columns: block -> columns that
+    are added up beside the terms, such as influence values; `extra_width` is their number.
+    rows_of_system: (block, system) -> rows, if predictions are more than one number per row; None:
+    as `Block.rows` has them.
     """
 
     metrics: tuple[MetricAtK, ...]
     centres: Sequence[Centre]
-    near: Mapping[TermsKey, Floats]
+    offsets: Mapping[TermsKey, Floats]
     max_units: int
-    further: Callable[[Block], Floats] | None = None
-    further_width: int = 0
+    extra_columns: Callable[[Block], Floats] | None = None
+    extra_width: int = 0
     rows_of_system: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
@@ -161,16 +162,15 @@ class TermAdder:
         metrics: Sequence[MetricAtK],
         heads: Sequence[Block],
         max_units: int,
-        further: Callable[[Block], Floats] | None = None,
-        further_width: int = 0,
+        extra_columns: Callable[[Block], Floats] | None = None,
+        extra_width: int = 0,
     ) -> "TermAdder":
-        """The adder of the terms of metrics of forecasts. Sums of products of terms keep more
-        digits if a number near each term is subtracted first: such numbers are taken from some
-        first rows, the centres of actual values and forecasts and, for functions of means, the mean
-        of each term.
+        """The adder of the terms of metrics of forecasts, with centres and offsets from some first
+        rows of the table: the means of actual values and forecasts and, for functions of means, the
+        mean of each term. Sums of products keep more digits if such a number is subtracted first.
 
         heads: these rows, one block for each system, with the predictions of all systems or of that
-        one alone. further: block -> `further_width` more columns to be added up.
+        one alone. extra_columns, extra_width: as in the class.
         """
         actual = np.concatenate([head.truth for head in heads])
         # where a system's predictions stand in its head: alone, or at the number of the system
@@ -180,16 +180,16 @@ class TermAdder:
             # a system without rows has no forecasts; they would lie near the actual values
             forecasts = head.predictions[number] if len(head) else actual
             centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
-        # without near numbers at first: its rows of the heads are what these are computed from
+        # without offsets at first: these are computed from the rows that this adder returns
         adder = TermAdder(
             tuple(metrics),
             centres,
-            near={},
+            offsets={},
             max_units=max_units,
-            further=further,
-            further_width=further_width,
+            extra_columns=extra_columns,
+            extra_width=extra_width,
         )
-        near = {}
+        offsets = {}
         for m, metric_at_k in enumerate(metrics):
             kind = metric_at_k.metric.kind
             if not isinstance(kind, TermsKind):  # it is not computed from terms
@@ -197,12 +197,12 @@ class TermAdder:
             for i, head in enumerate(heads):
                 rows = adder.rows(head, numbers_in_head[i])
                 terms = kind.terms(rows, metric_at_k.k, centres[i])
-                near_terms = np.zeros(len(terms))  # 0 leaves terms as they are
+                offsets_of_terms = np.zeros(len(terms))  # 0 leaves terms as they are
                 if isinstance(kind, FunctionOfMeans) and len(head):
                     _constant, *columns = terms  # the first term of each row is 1
-                    near_terms[1:] = [np.mean(column) for column in columns]
-                near[TermsKey(m, i)] = near_terms
-        return replace(adder, near=near)
+                    offsets_of_terms[1:] = [np.mean(column) for column in columns]
+                offsets[TermsKey(m, i)] = offsets_of_terms
+        return replace(adder, offsets=offsets)
 
     @staticmethod
     def uncentred(
@@ -214,20 +214,20 @@ class TermAdder:
         """The adder for losses and ratios, whose terms need no centres. systems: their number."""
         keys = np.ndindex(len(metrics), systems)
         # a loss and a ratio have two terms: numerator and denominator
-        near: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
+        offsets: dict[TermsKey, Floats] = {TermsKey(m, i): np.zeros(2) for m, i in keys}
         centres = [Centre(0.0, 0.0)] * systems
-        return TermAdder(tuple(metrics), centres, near, max_units, rows_of_system=rows_of_system)
+        return TermAdder(tuple(metrics), centres, offsets, max_units, rows_of_system=rows_of_system)
 
     @property
     def slice_metric_is_median(self) -> bool:
         """True if the metric of the slices is a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
 
-    def near_means(self, key: TermsKey) -> Floats:
-        """Of a function of means the numbers near these means: all of `near` but the first, which
-        is that of the constant 1.
+    def offsets_of_means(self, key: TermsKey) -> Floats:
+        """The offsets of the means of a function of means, one per mean: all `offsets` but the
+        first, which is that of the constant term 1.
         """
-        return self.near[key][1:]
+        return self.offsets[key][1:]
 
     def rows(self, block: Block, system: int) -> Rows:
         """The actual values and the predictions of a system, without weights and units, as these
@@ -238,21 +238,22 @@ class TermAdder:
         return replace(block.rows(system), weight=None, unit=None)
 
     def moments(self, block: Block, group: int) -> Moments | UnitSums:
-        """The moments, over units or rows, of these columns: the weight; the further columns and
-        the terms of each system and metric, each times the weight. group: the number of the group
-        of rows that the block has, which decides which metrics are added up.
+        """The moments, over units or rows, of these columns of a block, from which the value and
+        the standard error of each metric follow: the weight; the `extra_columns` and the terms
+        of each system and metric, each times the weight. group: the number of the group of rows
+        that the block has, all rows or a slice, which decides which metrics are added up.
         """
         return summed(block, partial(self._columns, group=group), self.max_units)
 
-    def moments_of_products(self, block: Block, group: int) -> dict[SquaresKey, Moments]:
+    def moments_of_products(self, block: Block, group: int) -> dict[ProductsKey, Moments]:
         """The moments of the products of each two terms of a metric (the numbers per row whose sums
         give the metric), by metric and system; only of metrics whose confidence limits use the
         fourth powers of the units' influence. The influence is a linear combination of the terms,
         so that its square is one of their products.
 
-        Terms are taken less the numbers near them, which keeps digits. Empty if the rows of a unit
-        may be in several blocks, where no product is known. group: the number of the group of rows
-        that the block has, all rows or a slice.
+        The `offsets` are subtracted from the terms, which keeps digits. Empty if the rows of a unit
+        may be in several blocks: products need the whole sum of a unit. group: the number of the
+        group of rows that the block has, all rows or a slice.
         """
         if block.units_split:
             return {}
@@ -262,7 +263,7 @@ class TermAdder:
             if self.metrics[metric].metric.kind.limits_use_fourth_powers:
                 for system in systems:
                     columns = partial(self._centred_terms, key=TermsKey(metric, system))
-                    key = SquaresKey(group, metric, system)
+                    key = ProductsKey(group, metric, system)
                     moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
         return moments
 
@@ -272,11 +273,11 @@ class TermAdder:
         many bins.
         """
         moments = dict[int, Moments | UnitSums]()
-        squares = dict[SquaresKey, Moments]()
+        products = dict[ProductsKey, Moments]()
         errors = dict[ErrorsKey, ValueCounts]()
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
-            squares |= self.moments_of_products(rows, group)
+            products |= self.moments_of_products(rows, group)
             has_all_rows = group == ALL_ROWS_GROUP
             if not (has_all_rows or self.slice_metric_is_median):
                 continue
@@ -288,19 +289,19 @@ class TermAdder:
             for system, forecast in enumerate(rows.predictions):
                 counts = ValueCounts.from_values(forecast - rows.truth, weight_columns, max_bins)
                 errors[ErrorsKey(group, system)] = counts
-        return TermSums(moments, squares, errors)
+        return TermSums(moments, products, errors)
 
     def term_columns(self, group: int, m: int, i: int) -> slice:
         """Which columns of `moments` are the terms of metric m and system i, both by number. The
-        columns are the weight, the further ones, then the terms: system by system those of each
-        metric that is measured in the group, as many as `near` has numbers for it.
+        columns are the weight, the extra ones, then the terms: system by system those of each
+        metric that is measured in the group, as many as it has `offsets`.
         """
         metrics = self._metrics_in(group)
-        start = 1 + self.further_width  # after the weight and the further columns
+        start = 1 + self.extra_width  # after the weight and the extra columns
         for system in range(len(self.centres)):
             for metric in metrics:
                 key = TermsKey(metric, system)
-                stop = start + len(self.near.get(key, ()))
+                stop = start + len(self.offsets.get(key, ()))
                 if key == TermsKey(m, i):
                     return slice(start, stop)
                 start = stop
@@ -312,19 +313,19 @@ class TermAdder:
         return all_metrics if group == ALL_ROWS_GROUP else all_metrics[:1]
 
     def _columns(self, block: Block, group: int) -> Floats:
-        """The columns of `moments` for each row of a block, shape (columns, rows): the weight, and
-        times the weight the further columns and then, system by system, the terms of each metric
-        that is measured in the group.
+        """The columns of `moments` for each row of a block, shape (columns, rows): the weight;
+        then, each times the weight, the `extra_columns` and, system by system, the terms of
+        each metric that is measured in the group.
         """
         weights = block.weights
         columns = [weights]
-        if self.further is not None:
-            columns += [weights * column for column in self.further(block)]
+        if self.extra_columns is not None:
+            columns += [weights * column for column in self.extra_columns(block)]
         for system in range(len(block.predictions)):
             rows = self.rows(block, system)
             for metric in self._metrics_in(group):
                 key = TermsKey(metric, system)
-                if key in self.near:  # the metric is computed from terms
+                if key in self.offsets:  # the metric is computed from terms
                     columns += [weights * term for term in self._terms(rows, key)]
         return np.array(columns)
 
@@ -336,11 +337,11 @@ class TermAdder:
         return kind.terms(rows, metric_at_k.k, self.centres[key.system])
 
     def _centred_terms(self, block: Block, key: TermsKey) -> Floats:
-        """The terms of a metric and system less the numbers near them, times the weights of the
-        rows; shape (terms, rows).
+        """The terms of a metric and system less their `offsets`, times the weights of the rows;
+        shape (terms, rows).
         """
         terms = np.array(self._terms(self.rows(block, key.system), key))
-        return np.asarray((terms - self.near[key][:, None]) * block.weights)
+        return np.asarray((terms - self.offsets[key][:, None]) * block.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,41 +376,43 @@ class SummedForecasts:
         return self._function_of_sums(metric_at_k, group, i)
 
     def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
-        """A median of the absolute errors of system i in a group of rows: its value from the rows
-        counted by error, the influence of rows from the sample.
+        """A median of the absolute errors of system i in a group of rows. Its value follows from
+        the number of rows by error, its standard error from a sample of the rows.
         """
         moments = self.summary.terms.moments[group].moments
         n = moments.n
-        kish = float(n)  # Kish's effective number of units
+        effective_units = float(n)  # by Kish
         if self.layout is not Layout.PLAIN:
-            kish = moments.kish(0)  # of the first column, the weight
+            effective_units = moments.kish(column=0)  # column 0 is the weight
         return SampledMedian(
             metric_at_k,
-            middle=self.median_estimate(metric_at_k, group, i),
+            median=self.median_estimate(metric_at_k, group, i),
             sample=self.summary.sample,
             system=i,
             member=self._sampled_rows_in(group),
             layout=self.layout,
             n=n,
-            freedom=kish - 1,
+            freedom=effective_units - 1,
         )
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
-        """A metric of system i in a group of rows that is a function of the sums of its terms; with
-        the moments of the products of its terms if its limits use fourth powers.
+        """A metric of system i in a group of rows that is a function of the sums of its terms, such
+        as the mean squared error. If its limits use the fourth powers of the units' influence
+        (its kurtosis), it comes with the moments of the products of each two terms, from which
+        these powers follow.
         """
-        m = self.term_adder.metrics.index(metric_at_k.base)
-        key = SquaresKey(group, m, i)
-        squares = None
-        if key in self.summary.terms.squares:
-            near = self.term_adder.near_means(TermsKey(m, i))
-            squares = Squares(self.summary.terms.squares[key], near)
+        metric_number = self.term_adder.metrics.index(metric_at_k.base)
+        key = ProductsKey(group, metric_number, system=i)
+        products = None
+        if key in self.summary.terms.products:  # added up for such metrics only
+            offsets = self.term_adder.offsets_of_means(TermsKey(metric_number, system=i))
+            products = TermProducts(self.summary.terms.products[key], offsets)
         return MomentStatistic(
             metric_at_k,
-            self.summary.terms.moments[group].moments,
-            self.term_adder.term_columns(group, m, i),
-            self.layout,
-            squares,
+            moments=self.summary.terms.moments[group].moments,
+            term_columns=self.term_adder.term_columns(group, metric_number, i),
+            layout=self.layout,
+            products=products,
         )
 
     @cached
@@ -439,8 +442,8 @@ class SummedForecasts:
 
     def refuse_unlike(self) -> None:
         """Raise ParameterError for a loss that is undefined on other rows for one system than for
-        another, seen from the weight of the rows that count: two systems are compared on the rows
-        on which both are defined, and sums do not tell these.
+        another: two systems are compared on the rows on which both have a loss, and sums do not
+        tell these. Such a loss is recognised by the weight of its rows, which differs by system.
         """
         for metric_at_k in self.term_adder.metrics:
             if isinstance(metric_at_k.metric.kind, Loss):

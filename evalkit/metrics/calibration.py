@@ -358,12 +358,12 @@ def intercept_influence(c: Counts) -> Floats:
 
 def _slope_fit(c: Counts) -> Fit:
     """The logistic regression logit P(positive) = a + b · logit(score): the coefficients (a, b) and
-    the influence of the rows on each. All NaN if it has no finite solution.
+    the influence of the rows on each. All NaN if it has no finite solution, as without rows of both
+    classes, if a score separates the classes, or if all scores are equal.
     """
-    logit = _logit(c)
+    logit = _logit(c)  # descending, as the thresholds
     columns = np.array([np.ones_like(logit), logit])
-    all_equal = logit[:1] == logit[-1:]  # the first and the last, as they descend
-    if _separated(c) or all_equal:
+    if _separated(c) or logit[0] == logit[-1]:
         return Fit.undefined(coefficients=2, thresholds=len(logit))
     start = _start(c, _slope_fit, calibrated=np.array([0.0, 1.0]))
     return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
@@ -386,9 +386,10 @@ def _start(c: Counts, fit: Callable[[Counts], Fit], calibrated: Floats) -> Float
     or, if there are many scores, those of a fit to a smaller table, in which neighbouring scores
     are pooled, as these are near the solution.
 
-    fit: `_slope_fit` or `_intercept_fit`.
+    fit: `_slope_fit` or `_intercept_fit`, which is called with the smaller table and, for its own
+    start, calls this function with it.
     """
-    if len(c.threshold) <= MANY_SCORES:
+    if len(c.threshold) <= MANY_SCORES:  # as in the smaller table
         return calibrated
     of_pooled = fit(influence.pooled(c)).coefficients
     return of_pooled if np.isfinite(of_pooled).all() else calibrated

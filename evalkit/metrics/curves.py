@@ -99,10 +99,8 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
 
     >>> x = np.linspace(0, 1, 100_001)
     >>> keep = drawn(x, x**2)
-    >>> (
-    ...     int(keep.sum()) < 4000,
-    ...     float(np.abs(np.interp(x, x[keep], x[keep] ** 2) - x**2).max()) < 1e-3,
-    ... )
+    >>> line_through_kept = np.interp(x, x[keep], x[keep] ** 2)
+    >>> int(keep.sum()) < 4000, bool(np.abs(line_through_kept - x**2).max() < 1e-3)
     (True, True)
     """
     # for each point but the last: the next one lies in another cell
@@ -262,9 +260,8 @@ def break_even(c: Counts) -> float:
     TP and FP are interpolated linearly within ties.
 
     >>> from evalkit.metrics.counts import count
-    >>> print(
-    ...     f"{break_even(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.2f}"
-    ... )
+    >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
+    >>> print(f"{break_even(c):.2f}")
     0.75
     """
     return float(recall(at_depth(c, c.positives)))
@@ -275,9 +272,8 @@ def average_precision_interpolated(c: Counts) -> float:
     points).
 
     >>> from evalkit.metrics.counts import count
-    >>> print(
-    ...     f"{average_precision_interpolated(count([6, 5, 4, 3, 2, 1], [1, 0, 0, 1, 1, 1])):.2f}"
-    ... )
+    >>> c = count([6, 5, 4, 3, 2, 1], [1, 0, 0, 1, 1, 1])
+    >>> print(f"{average_precision_interpolated(c):.2f}")
     0.75
     """
     # a running maximum from the lowest threshold, which has the highest recall
@@ -380,9 +376,9 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
         return float("nan")
     largest = -np.inf
     best_threshold = float("nan")
-    for run in blocks(c):  # short runs of thresholds, for memory
+    for run in blocks(c):  # short runs of thresholds, for memory; the highest thresholds first
         f_beta = f_score(run, beta)
-        if f_beta.max() > largest:
+        if f_beta.max() > largest:  # not at a tie, so that the higher threshold stays
             largest = f_beta.max()
             best_threshold = float(run.threshold[f_beta.argmax()])
     return best_threshold
@@ -449,9 +445,8 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     true positives. Equals dcurves' dca. Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
 
     >>> from evalkit.metrics.counts import count
-    >>> net_benefit(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), np.array([0.2, 0.5])).round(
-    ...     4
-    ... ).tolist()
+    >>> c = count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])
+    >>> net_benefit(c, np.array([0.2, 0.5])).round(4).tolist()
     [0.4375, 0.0]
     """
     decisions = counts.at(c, chance)

@@ -63,8 +63,9 @@ class Draws:
         return ratio(self.pooled, self.count)
 
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
-        """The noise of another value of each unit, such as pass^k: its variance over repeated draws
-        of the same unit. The draws are 0 or 1. NaN for a unit without draws.
+        """The noise of a value of each unit other than the mean of its draws, such as pass^k: its
+        variance over repeated draws of the same unit. The draws are 0 or 1. NaN for a unit without
+        draws.
 
         value: draws -> the value of each unit. By the beta-binomial model, in which the success
         probabilities of all units follow a beta distribution, estimated from all units: the noise

@@ -255,12 +255,13 @@ class Split(NamedTuple):
         return self.start + self.size - 1
 
 
-def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
-    """Split sorted codes into at most `max_bins` bins: codes that differ only in their last `shift`
-    bits share a bin, with the smallest shift, not below `min_shift`, that leaves so few bins.
+def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
+    """Split codes (whole numbers in the order of the scores, see `codes`) into at most `max_bins`
+    bins: codes that differ only in their last `shift` bits share a bin, with the smallest shift,
+    not below `min_shift`, that leaves so few bins.
 
-    low: the codes, ascending. cut: a code at which a bin begins in any case. As counting the bins
-    of a shift reads all codes, the shift is guessed from a sample, and then corrected step by step.
+    sorted_codes: ascending. cut: a code at which a bin begins in any case. As counting the bins of
+    a shift reads all codes, the shift is guessed from a sample, and then corrected step by step.
 
     >>> tuple(bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3))
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
@@ -270,36 +271,37 @@ def bins(low: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
     if cut is not None:
         max_borders -= 1
     shift = min_shift
-    if len(low) > max_borders:
-        shift = _guessed_shift(low, min_shift, max_borders)
-    begins = _bin_begins(low, shift)
+    if len(sorted_codes) > max_borders:
+        shift = _guessed_shift(sorted_codes, min_shift, max_borders)
+    begins = _bin_begins(sorted_codes, shift)
     while np.count_nonzero(begins) - 1 > max_borders:
         shift += 1
-        begins = _bin_begins(low, shift)
+        begins = _bin_begins(sorted_codes, shift)
     # the guess may be too wide: step down while a narrower shift has few enough bins
     while shift > min_shift:
-        narrower = _bin_begins(low, shift - 1)
+        narrower = _bin_begins(sorted_codes, shift - 1)
         if np.count_nonzero(narrower) - 1 > max_borders:
             break
         shift -= 1
         begins = narrower
     if cut is not None:
-        at_cut = int(np.searchsorted(low, cut))  # the first code that is not below the cut
+        at_cut = int(np.searchsorted(sorted_codes, cut))  # the first code not below the cut
         begins[at_cut : at_cut + 1] = True  # an empty slice if all codes are below the cut
     start = np.flatnonzero(begins)
-    return Split(shift, start, np.diff(start, append=len(low)))
+    return Split(shift, start, np.diff(start, append=len(sorted_codes)))
 
 
-def _guessed_shift(low: Ints, min_shift: int, max_borders: int) -> int:
+def _guessed_shift(sorted_codes: Ints, min_shift: int, max_borders: int) -> int:
     """A guess of the smallest shift, not below `min_shift`, that leaves at most `max_borders`
-    borders between bins, from a sample of the sorted codes `low`. There is a border between two
-    neighbouring codes that differ in a bit above their last `shift` bits.
+    borders between bins, from a sample of the codes. There is a border between two neighbouring
+    codes that differ in a bit above their last `shift` bits.
     """
-    sample = low
-    if len(low) > 2 * SAMPLED_RUNS * RUN_LENGTH:
-        starts = range(0, len(low), len(low) // SAMPLED_RUNS)
-        sample = np.concatenate([low[start : start + RUN_LENGTH] for start in starts])
-    max_borders_in_sample = max_borders * len(sample) // len(low)  # the same share of borders
+    n = len(sorted_codes)
+    sample = sorted_codes
+    if n > 2 * SAMPLED_RUNS * RUN_LENGTH:
+        starts = range(0, n, n // SAMPLED_RUNS)
+        sample = np.concatenate([sorted_codes[start : start + RUN_LENGTH] for start in starts])
+    max_borders_in_sample = max_borders * len(sample) // n  # the same share of borders
     different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)  # of each two neighbours
     if max_borders_in_sample >= len(different_bits):
         return min_shift
@@ -310,11 +312,11 @@ def _guessed_shift(low: Ints, min_shift: int, max_borders: int) -> int:
     return min(max(largest_inside_bin.bit_length(), min_shift), MAX_SHIFT)
 
 
-def _bin_begins(low: Ints, shift: int) -> Bools:
+def _bin_begins(sorted_codes: Ints, shift: int) -> Bools:
     """True for each of the sorted codes at which a bin begins: the first one, and each that differs
     from the one before in more than its last `shift` bits.
     """
-    bits = low.view(np.uint64)
+    bits = sorted_codes.view(np.uint64)
     begins = np.ones(len(bits), bool)
     after_first = begins[1:]  # a view: what is written into it stands in `begins`
     for start in range(0, len(after_first), STEP):  # pieces that stay in the processor's cache
@@ -461,9 +463,8 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     that stands for a bin of several scores.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
-    >>> limits = average_precision_limits(
-    ...     counts(reduce(*rows, max_bins=2)), np.array([False, True])
-    ... )
+    >>> c = counts(reduce(*rows, max_bins=2))
+    >>> limits = average_precision_limits(c, pooled_scores=np.array([False, True]))
     >>> [round(limit, 4) for limit in limits]
     [0.75, 1.0]
     """

@@ -54,9 +54,8 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     """Mean over the classes weighted by their positives. With one class per row, weighted recall is
     the accuracy. c: from `one_vs_rest`.
 
-    >>> round(
-    ...     weighted(one_vs_rest(Confusion(np.array([[1, 1], [0, 2]]), np.arange(2)))), 4
-    ... )  # F1 of 2/3 and 4/5
+    >>> m = Confusion(np.array([[1, 1], [0, 2]]), np.arange(2))
+    >>> round(weighted(one_vs_rest(m)), 4)  # F1 of 2/3 and 4/5
     0.7333
     """
     occurring = c.positives > 0  # the metric of a class without positives may be undefined
@@ -212,9 +211,8 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
     """1 - AUC over the labels of each row, a tie counting one half; NaN if all labels or none are
     true.
 
-    >>> ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]])).round(
-    ...     6
-    ... )
+    >>> actual, score = np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]])
+    >>> ranking_loss(actual, score).round(6)
     array([0.583333])
     """
     row = np.repeat(np.arange(len(actual)), actual.shape[1])  # of each label: rows are the groups

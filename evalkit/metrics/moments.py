@@ -44,7 +44,7 @@ class UnitColumns(NamedTuple):
     """Columns with one number per unit, and the hash of each unit."""
 
     key: Hashes
-    columns: Any  # an array; of `class_cells.Products` a sparse matrix
+    columns: Any  # (columns, units); in `class_cells.CellMoments` a sparse matrix (units, columns)
 
 
 class PowerSumsOfUnits(NamedTuple):
@@ -99,9 +99,9 @@ class Moments:
 
     @staticmethod
     def _from_piece(block: Block, x: Floats, max_units: int, *, squared: bool) -> Moments:
-        """The moments over units of columns of the rows of a block. x: the columns, shape (columns,
-        rows). squared: if True, those of the products of each two columns, without the columns of
-        the single units.
+        """The moments over units of columns of the rows of a block, which are first added up by
+        unit if rows have units. x: the columns, shape (columns, rows). squared: if True, the
+        moments of the products of each two columns instead, for which single units are not kept.
         """
         unit_key = block.key
         if block.clustered:  # the rows of a unit are neighbours: x becomes its sums

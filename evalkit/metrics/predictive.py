@@ -254,10 +254,12 @@ def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
 
 
 def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
-    """The continuous ranked probability score E|X − actual| − ½ E|X − X'| of each row, X and X'
-    being independent draws: of an ensemble over its draws, of a normal distribution with standard
-    deviation σ in closed form, σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) with z = (actual − mean) / σ, for
-    σ = 0 the absolute error.
+    """The continuous ranked probability score (CRPS) of each row, E|X − actual| − ½ E|X − X'| with
+    independent X and X' from the row's distribution; shape (rows,).
+
+    For an ensemble both are means over its draws. For a normal distribution with standard deviation
+    σ it is σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) with z = (actual − mean) / σ, or the absolute error
+    if σ = 0.
 
     Gneiting and Raftery 2007, doi:10.1198/016214506000001437.
 

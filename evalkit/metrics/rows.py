@@ -288,9 +288,8 @@ class Sums:
         Their numerators are compared. unit: the unit of each row if several rows may share a unit;
         their numerators are added up. A difference by rounding error counts as equal.
 
-        >>> Sums(np.array([3.0, 1.0, 2.0])).wins(
-        ...     Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"])
-        ... )
+        >>> first, second = Sums(np.array([3.0, 1.0, 2.0])), Sums(np.array([1.0, 2.0, 2.0]))
+        >>> first.wins(second, unit=np.array(["a", "a", "b"]))  # a has 4 and 3, b 2 and 2
         UnitWins(wins=1, ties=1, losses=0)
         """
         keep = defined_in_both(self, other)

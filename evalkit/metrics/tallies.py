@@ -58,7 +58,7 @@ class Tally:
         return replace(no_rows, grids=(table,))
 
     @property
-    def room(self) -> int:
+    def allowed_bins(self) -> int:
         """The largest number of bins, which a subclass may lower."""
         return self.max_bins
 
@@ -70,7 +70,7 @@ class Tally:
         all_rows = replace(
             self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
         )._with_few_waiting  # too many waiting rows are put into a grid
-        max_bins = all_rows.room
+        max_bins = all_rows.allowed_bins
         # the larger the shift the wider the bins
         widest_shift = max((table.shift for table in all_rows.grids), default=0)
         grids = tuple(_with_shift(table, widest_shift, max_bins) for table in all_rows.grids)
@@ -89,7 +89,7 @@ class Tally:
 
     @property
     def _all_grids(self) -> tuple[grid.Grid, ...]:
-        """The grids, and a further one of the rows that wait."""
+        """The grids, and another one of the rows that wait to be put into bins."""
         if not self.waiting:
             return self.grids
         return *self.grids, grid.labelled(np.concatenate(self.waiting), self.max_bins, self.cut)
@@ -98,23 +98,23 @@ class Tally:
     def merged(self) -> grid.Grid:
         """All rows in one grid."""
         grids = self._all_grids
-        return grids[0] if len(grids) == 1 else grid.merge(grids, self.room)
+        return grids[0] if len(grids) == 1 else grid.merge(grids, self.allowed_bins)
 
 
-def _with_shift(table: grid.Grid, shift: int, room: int) -> grid.Grid:
-    """The grid with bins that are at least as wide as this shift makes them. room: the largest
-    number of bins.
+def _with_shift(table: grid.Grid, shift: int, max_bins: int) -> grid.Grid:
+    """The grid with bins that are at least as wide as this shift makes them, and at most `max_bins`
+    bins. shift: how many of the last bits of their codes the numbers of a bin may differ in.
     """
-    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), room)
+    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), max_bins)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ValueCounts(Tally):
-    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are
-    many values.
+    """Rows by value, lowest first, with the sums of other columns by value: exact, or in bins if
+    there are many values.
 
-    max_bins: a quarter of it is used if there are more than two further columns and more rows than
-    bins, because these are for sums along the values, not for quantiles. integers: True if all are
+    max_bins: a quarter of it is used if there are more than two columns and more rows than bins,
+    because these are for sums along the values, not for quantiles. integers: True if all values are
     whole numbers.
     """
 
@@ -125,7 +125,7 @@ class ValueCounts(Tally):
         values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
     ) -> ValueCounts:
         """The rows of a block counted by distinct value, ascending, in at most about `max_bins`
-        bins. columns: further numbers of each row, to be added up by value.
+        bins. columns: other numbers of each row, to be added up by value.
 
         >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.distribution(weighted=True).values.tolist()
@@ -145,14 +145,14 @@ class ValueCounts(Tally):
         one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
         integers = not np.any(values != np.rint(values))
         counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
-        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.room),))
+        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.allowed_bins),))
 
     @property
-    def room(self) -> int:
-        """The largest number of bins: a quarter of `max_bins` for many columns and rows."""
+    def allowed_bins(self) -> int:
+        """The largest number of bins: `max_bins`, or a quarter of it for many columns and rows."""
         rows = sum(int(table.sums[0].sum()) for table in self.grids)
-        further_columns = len(self.grids[0].sums) - 1  # the first are the numbers of rows
-        if further_columns > 2 and rows > self.max_bins:
+        columns = len(self.grids[0].sums) - 1  # the first of the sums are the numbers of rows
+        if columns > 2 and rows > self.max_bins:
             return self.max_bins // 4
         return self.max_bins
 
@@ -161,8 +161,8 @@ class ValueCounts(Tally):
 
     def distribution(self, *, weighted: bool) -> Distribution:
         """The distribution of the values: the middle of each bin with the number and the weight of
-        its rows. weighted: True if the first of the further columns is the weight of the rows;
-        else each row weighs 1.
+        its rows. weighted: True if the first of the `columns` of `from_values` is the weight of the
+        rows; else each row weighs 1.
         """
         table = self.merged
         low = grid.scores(table.low)
@@ -174,12 +174,15 @@ class ValueCounts(Tally):
             # each is halved first, because a sum of very large values would be infinite
             middle = np.where(low == high, low, low / 2 + high / 2)
             half_width = (high - low) / 2
-        rows, *further_columns = table.sums
+        rows, *sums_of_columns = table.sums
         rows = np.asarray(rows, np.int64)
+        weight = rows.astype(np.float64)
+        if weighted:
+            weight, *_ = sums_of_columns
         return Distribution(
             values=middle,
             rows=rows,
-            weight=further_columns[0] if weighted else rows.astype(np.float64),
+            weight=weight,
             integers=self.integers,
             low=float(low[0]),
             high=float(high[-1]),

@@ -16,12 +16,13 @@ from evalkit.statistics.spread import Spread, by_unit
 
 ENDS = (-1.0, 1.0)
 METHOD = "delta method, t on the logit scale"
-Expected = Callable[[Floats, Floats], Floats]  # (values, a rater's) -> mean disagreement of each
+# (values, others) -> for each value its mean disagreement with the others
+Expected = Callable[[Floats, Floats], Floats]
 
 
 class Ratings(NamedTuple):
-    """The ratings of two raters of the same units, shape (units,) each; unit: the cluster of each,
-    None if units are independent.
+    """The ratings that two raters gave the same units, one number per unit, shape (units,) each;
+    unit: the cluster of each, None if units are independent.
     """
 
     first: Floats
@@ -94,15 +95,18 @@ def weighted_kappa(ratings: Ratings) -> Disagreement:
 
 
 def _by_own_frequencies(ratings: Ratings, observed: Floats, expected: Expected) -> Disagreement:
-    """The disagreement where chance pairs each rating of the first rater with any of the second.
+    """The observed and the expected disagreement of two raters where chance pairs each rating of
+    the first with any of the second, so that each rater keeps his own frequencies.
 
-    observed: of each unit. expected: (values, others) -> the mean disagreement of each value.
+    observed: the disagreement of each unit. expected: (values, others) -> for each value its mean
+    disagreement with the others.
     """
-    of_first = expected(ratings.first, ratings.second)  # of each rating with all of the second's
-    of_second = expected(ratings.second, ratings.first)
-    mean = float(of_first.mean())  # over all pairs, as is the mean of `of_second`
+    # of each rating of one rater with all ratings of the other
+    first_disagreement = expected(ratings.first, ratings.second)
+    second_disagreement = expected(ratings.second, ratings.first)
+    mean = float(first_disagreement.mean())  # over all pairs; that of the second is the same
     # a unit is in such a pair by its first and by its second rating
-    influence = of_first + of_second - 2 * mean
+    influence = first_disagreement + second_disagreement - 2 * mean
     return Disagreement(observed, mean, influence)
 
 
@@ -119,17 +123,19 @@ def interval_alpha(ratings: Ratings) -> Disagreement:
 
 
 def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expected) -> Disagreement:
-    """The disagreement where chance pairs any two different ratings, of either rater.
+    """The observed and the expected disagreement of two raters where chance pairs any two different
+    ratings, of either rater, so that both raters have the frequencies of all ratings.
 
-    observed: of each unit. expected: (values, others) -> the mean disagreement of each value.
+    observed: the disagreement of each unit. expected: (values, others) -> for each value its mean
+    disagreement with the others.
     """
     pooled = np.concatenate([ratings.first, ratings.second])
-    of_first, of_second = np.split(expected(pooled, pooled), 2)
-    # `expected` pairs each rating also with itself, with which it agrees
+    first_disagreement, second_disagreement = np.split(expected(pooled, pooled), 2)
+    # `expected` pairs each rating also with itself, with which it agrees: the factor undoes it
     without_itself = ratio(len(pooled), len(pooled) - 1)
-    mean = float(without_itself * (of_first + of_second).mean() / 2)
-    influence = without_itself * (of_first + of_second) - 2 * mean
-    return Disagreement(observed, mean, influence)
+    disagreement_of_unit = without_itself * (first_disagreement + second_disagreement)
+    mean = float(disagreement_of_unit.mean() / 2)  # of a rating; a unit has two
+    return Disagreement(observed, mean, influence_on_expected=disagreement_of_unit - 2 * mean)
 
 
 def ac1(ratings: Ratings) -> Disagreement:
@@ -143,12 +149,13 @@ def ac1(ratings: Ratings) -> Disagreement:
     others = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
     # the derivative of the chance agreement by π of the category of each rating
     derivative = (1 - 2 * share[number]) / others
-    of_first, of_second = np.split(derivative, 2)
-    of_unit = (of_first + of_second) / 2
+    derivative_of_first, derivative_of_second = np.split(derivative, 2)
+    unit_derivative = (derivative_of_first + derivative_of_second) / 2
     return Disagreement(
         ratings.unequal,
         expected=float(1 - share @ (1 - share) / others),
-        influence_on_expected=of_unit.mean() - of_unit,
+        # the sign is that of disagreement, 1 − agreement
+        influence_on_expected=unit_derivative.mean() - unit_derivative,
     )
 
 

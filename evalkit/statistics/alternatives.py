@@ -84,7 +84,8 @@ class Alternative(StrEnum):
         return sign in self.signs
 
     def evidence(self, differences: ArrayLike) -> Floats:
-        """How far differences lie in a direction that counts.
+        """How far differences lie in a direction that counts: their size if both directions do,
+        else the difference with the sign of the one that counts; same shape.
 
         >>> [Alternative(side).evidence(np.array([-2.0])).tolist() for side in Alternative]
         [[2.0], [-2.0], [2.0]]

@@ -155,8 +155,9 @@ def t_limits(
 
     terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
     the numbers whose means are taken. f: the function. high: its upper bound. In each bootstrap
-    sample of units t = (its logarithm − that of the data) / its standard error; the limits follow
-    from the quantiles of t and the error of the data.
+    sample of units t is the difference of log(high − value) from that of the data, divided by its
+    standard error in the sample; the limits follow from the quantiles of t and the error of the
+    data.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -195,9 +196,12 @@ class SampleValues(NamedTuple):
 
 
 def _values_on_samples(terms: Floats, times: Floats, f: FunctionOfMeans) -> SampleValues:
-    """A function of means on samples of units, with its standard error by the delta method.
+    """The value of a function of means on each of some samples of units, with its standard error by
+    the delta method.
 
-    terms, f: as in `t_limits`. times: how often each unit is in each sample, (samples, units).
+    terms: of each unit its weight, then the sums of its numbers, (1 + means, units). times: how
+    often each unit is in each sample, (samples, units). f: means -> the value and its derivatives
+    by the means.
     """
     n = terms.shape[1]
     unit_weight = terms[0]
@@ -245,8 +249,9 @@ def bca_p_value(
     """The two-sided p-value of `null` by inverting BCa: the smallest 1 − level whose interval
     excludes it.
 
-    At least 1 / (resamples + 1), NaN if no replicate is defined. Other arguments: as for
-    `bca_shares`.
+    value: the statistic. replicates: its values on bootstrap samples, NaN where undefined. effect:
+    the influence of each unit on it. The p-value is at least 1 / (resamples + 1), NaN if no
+    replicate is defined.
 
     >>> bca_p_value(2, [1, 2, 3], [-1, 0, 1], null=2)
     1.0
@@ -274,10 +279,11 @@ def defined(replicates: ArrayLike) -> Floats:
 
 
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
-    """The terms of a BCa interval; arguments as for `bca_shares`.
+    """The bias correction and the acceleration of a BCa interval.
 
-    The bias correction is the normal quantile of the share of replicates below the value, 0 without
-    replicates. The acceleration is Σ l³ / 6 (Σ l²)^1.5 of the influence values l, 0 if all are 0.
+    value: the statistic. replicates: its values on bootstrap samples. effect: the influence l of
+    each unit on it. The bias correction is the normal quantile of the share of replicates below the
+    value, 0 without replicates. The acceleration is Σ l³ / (6 (Σ l²)^1.5), 0 if all l are 0.
     """
     from statistics import NormalDist
 
@@ -428,9 +434,8 @@ def largest_rise(
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
-    >>> rise = largest_rise(
-    ...     c, (67, 133), 1.0, rng=np.random.default_rng(1), share=0.975, resamples=200
-    ... )
+    >>> rng = np.random.default_rng(1)
+    >>> rise = largest_rise(c, (67, 133), sign=1.0, rng=rng, share=0.975, resamples=200)
     >>> 0.1 < rise < 0.3
     True
     """
@@ -464,8 +469,9 @@ def _rate_errors(
 def band(
     tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The lower and the upper pointwise percentile limits of a curve, shape (abscissas,) each; NaN
-    where the curve is undefined in every table.
+    """The lower and the upper limits of a curve at each of its fixed abscissas, as percentiles of
+    its heights over bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in
+    every table.
 
     tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
@@ -598,10 +604,10 @@ class ThresholdChoice:
     def candidates(self, c: Counts, *, units: int) -> Floats:
         """The candidates: the thresholds among which the rule chooses on a sample, highest first.
 
-        They are the thresholds of the table in at most `COARSE_CANDIDATES` cells. With many units
-        all samples may choose the same few of these; then the thresholds of `c` around them are
-        added, until the choices of pilot samples spread over enough candidates. units: those behind
-        `c`.
+        They are the thresholds of the table after neighbours were pooled into at most
+        `COARSE_CANDIDATES`. With many units all samples may choose the same few of these; then the
+        thresholds of `c` around them are added, until the choices of pilot samples spread over
+        enough candidates. units: the number of units whose rows `c` counts.
 
         >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
         >>> choice = ThresholdChoice(lambda c: 0.6, 3, lambda: np.random.default_rng(1))
@@ -647,9 +653,9 @@ class ThresholdChoice:
         start, end = np.searchsorted(-c.threshold, -highest_and_lowest)
         return c.threshold[np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)]
 
-    def of_rows(self, rows: Rows) -> RechosenCounts:
+    def from_rows(self, rows: Rows) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
-        rows at the same threshold, as `of_parts`, for rows in memory. Units are put into at most
+        rows at the same threshold, as `from_parts`, for rows in memory. Units are put into at most
         `MAX_PARTS` parts at random, which are drawn as a whole.
         """
         units = _numbered_units(rows)
@@ -663,7 +669,7 @@ class ThresholdChoice:
         sums = part_sums(part_of_row, rows.actual == 1, candidate, rows.weights, shape)
         return self._sample_parts(threshold, sums, rng)
 
-    def of_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
+    def from_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
         units at the same threshold.
 
@@ -676,7 +682,7 @@ class ThresholdChoice:
         >>> from evalkit.metrics import counts, curves
         >>> threshold, sums = np.array([0.9, 0.6, 0.4, 0.1]), np.eye(8)[[0, 1, 6, 7]]
         >>> choice = ThresholdChoice(curves.best_f, 3, lambda: np.random.default_rng(1))
-        >>> drawn = choice.of_parts(threshold, sums)
+        >>> drawn = choice.from_parts(threshold, sums)
         >>> counts.precision(drawn.sample), counts.recall(drawn.sample)
         (array([1., 1., 1.]), array([1., 1., 1.]))
         """
@@ -685,16 +691,16 @@ class ThresholdChoice:
     def _sample_parts(
         self, threshold: Floats, sums: Floats, rng: np.random.Generator
     ) -> RechosenCounts:
-        """The result of `of_parts`, with the samples that `rng` draws."""
+        """The counts of `from_parts`, whose arguments it takes, on samples that `rng` draws."""
         times_of_part = rng.poisson(1.0, (self.samples, len(sums))).astype(np.float64)
         table_of_all = _table_of(threshold, sums.sum(axis=0))
         return self._at_choices(table_of_all, times_of_part @ sums)
 
-    def of_table(self, c: Counts) -> RechosenCounts:
+    def from_table(self, c: Counts) -> RechosenCounts:
         """The counts of each sample at the threshold chosen on it, and those of all rows at the
-        same threshold, as `of_parts`, for independent rows, of which only the table is needed: the
-        number of sampled rows of a cell (class × candidate) has a Poisson distribution whose mean
-        is the number of its rows in the data.
+        same threshold, as `from_parts`, for independent rows, of which only the table is needed.
+        The number of sampled rows of a cell (class × candidate) has a Poisson distribution whose
+        mean is the number of its rows in the data.
         """
         table = tables.at(c, self.candidates(c, units=int(c.total)))
         sizes = np.concatenate([table.positive, table.negative])

@@ -337,7 +337,7 @@ class CellStatistic(RowStatistic):
         higher = max(self.system, other.system)
         joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
-        # joint cells hold the predictions of the lower system as number 0
+        # joint cells have the predictions of the system with the lower number first
         own_rows = joint_cells.rows(system=int(self.system != lower), classes=classes)
         other_rows = joint_cells.rows(system=int(other.system != lower), classes=classes)
         squares = joint_cells.squares
@@ -421,8 +421,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
     untransformed: the value, or that of the metric that it transforms. n: the number of units, or
     of rows. freedom: Kish's number of them, less 1. tables: counts by score. system: its number.
     powers: for unweighted rows, by pair of systems (lower number first), Σ l² and Σ l⁴ of the
-    influence l on their difference: (classes, 2). rows_per_class: the number of rows of each class,
-    empty if rows may have several labels.
+    influence l on their difference by class: (classes, 2), first the squares. rows_per_class: the
+    number of rows of each class, empty if rows may have several labels.
     """
 
     layout: Layout
@@ -472,8 +472,9 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence l on the difference: from Σ l² and Σ l⁴ if these are
-        known (`powers`), so that it has a kurtosis; otherwise that of `difference_spread`.
+        """The spread of the units' influence l on the difference, if both systems are equal: from
+        Σ l² and Σ l⁴ where these were added up (`powers`), with which it has a kurtosis; otherwise
+        that of `difference_spread`.
         """
         if not self.powers:
             return self.difference_spread(other)
@@ -556,30 +557,35 @@ class CellCounts(Bundle):
     """
 
     cells: dict[tuple[int, int], Tally]
-    products: tuple[Products | UnitSums, ...]
+    products: tuple[CellMoments | UnitSums, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Products(Moments):
-    """The uncentred moments of columns that are mostly 0 in a unit; sums of cubes are not kept.
+class CellMoments(Moments):
+    """The moments of the weights that units have in cells (actual and predicted class), one column
+    per cell of each system. Only the sums of products of each two columns (`second`), not centred,
+    are known; means and sums of cubes are not needed and 0.
 
-    unit_columns: one element, whose columns are a sparse matrix with a row for each unit.
+    unit_columns: one element, the weights themselves as a sparse matrix with a row per unit and a
+    column per cell, as most cells are empty in a unit. For methods that need every unit; None if
+    there are more than `max_units`.
     """
 
-    def __add__(self, other: Moments) -> Products:
-        """The products over the units of both. The columns of single units are kept only while both
-        have them and are at most `max_units` together.
+    def __add__(self, other: Moments) -> CellMoments:
+        """The moments over the units of both, which must be different units. The weights of each
+        unit are kept, for methods that need every unit, as long as both have them and the units are
+        at most `max_units` together; more would take too much memory.
         """
         from scipy import sparse
 
         n = self.n + other.n
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
-            (units,) = self.unit_columns
+            (units,) = self.unit_columns  # here always one element: matrices are stacked at once
             (other_units,) = other.unit_columns
             key = np.append(units.key, other_units.key)
-            columns = sparse.vstack([units.columns, other_units.columns], "csr")
-            unit_columns = (UnitColumns(key, columns),)
+            weights = sparse.vstack([units.columns, other_units.columns], "csr")
+            unit_columns = (UnitColumns(key, weights),)
         return replace(self, n=n, second=self.second + other.second, unit_columns=unit_columns)
 
     @cached_property
@@ -617,11 +623,12 @@ class CellCounter:
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
-        """The sums of the rows of a block: for independent rows by cell of each system and of each
-        two systems, for clustered rows by cell of each system, and the products of the cells.
+        """The rows of a block by cell: their number and weight by actual class and the class that
+        each system predicts. To compare two systems also, for independent rows, by the classes that
+        both predict; for clustered rows the products of a unit's weights in each two cells.
 
-        actual: the class of each row. predicted: one such array per system. weight: as from
-        `weights`.
+        actual: the class of each row, (rows,). predicted: one such array per system. weight: as
+        from `weights`.
         """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
@@ -674,7 +681,7 @@ class CellCounter:
         actual: Ints,
         predicted: Sequence[Ints] | Ints,
         whole_weight: Ints | None,
-    ) -> Products | UnitSums:
+    ) -> CellMoments | UnitSums:
         """The products of a unit's weights in each two cells of all systems, summed over units:
         (cells, cells). If the rows of a unit are spread over blocks, the weights themselves,
         (cells, units), which other blocks add to.
@@ -707,7 +714,7 @@ class CellCounter:
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
         not_kept = np.zeros(cells)
-        return Products(
+        return CellMoments(
             n=units,
             mean=not_kept,
             second=(by_unit.T @ by_unit).toarray(),
@@ -767,22 +774,26 @@ class CellCounter:
 
 
 @dataclass(frozen=True, eq=False)
-class MovingDecisions:
-    """A system's decisions at several thresholds, on clustered or weighted rows. by_threshold: the
-    four cells of each, by actual and predicted class.
+class DecisionsByThreshold:
+    """A system's decisions at several thresholds, on clustered or weighted rows, for the intervals
+    of a page on which the threshold can be moved.
+
+    by_threshold: of each threshold the weight of the true and false negatives and positives (the
+    four cells, in the order TN, FP, FN, TP), with the products of the cells over units.
     """
 
     by_threshold: Sequence[SliceCells]
 
     @classmethod
-    def of_rows(cls, rows: Rows, table: Counts) -> MovingDecisions:
-        """The decisions on rows at each threshold of `table`, the counts of these rows, whose
-        thresholds descend.
+    def from_rows(cls, rows: Rows, table: Counts) -> DecisionsByThreshold:
+        """The decisions on rows at each threshold of `table`, the counts of these rows, in the
+        order of these thresholds, which descend.
         """
         numbered = units_of(rows)
         units = len(numbered.weight_of_unit)
         products = _cell_products(rows, table.threshold, numbered.unit_of_row, units)
-        not_needed = np.zeros(4)  # of the four cells; only products are used here
+        # the variance of a rate needs only the sums of products of two cells, `second`
+        not_needed = np.zeros(4)
         by_threshold = []
         for threshold, products_of_cells in zip(table.threshold, products, strict=True):
             cells = decision_cells(influence.decision(table, threshold))
@@ -797,7 +808,7 @@ class MovingDecisions:
             by_threshold.append(
                 SliceCells(
                     classes=2,
-                    layout=Layout.WEIGHTED,
+                    layout=Layout.WEIGHTED,  # its methods hold for unweighted clusters as well
                     n=units,
                     by_system=[cells],
                     by_pair={},
@@ -834,7 +845,8 @@ FALSE_NEGATIVE = 2
 
 def _error_squares(slice_cells: SliceCells) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, (3,), with the influence x of a unit on FP / n, the share
-    of false positives, and y on FN / n. slice_cells: the decisions of one system.
+    of false positives among all rows, and y on FN / n: from them follows the variance of any
+    weighted sum of both. slice_cells: the decisions of one system at a threshold.
     """
     assert slice_cells.moments is not None
     (cells,) = slice_cells.by_system
@@ -851,11 +863,12 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
 
 
 def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
-    """Yield, for each of the descending thresholds, the products of a unit's weights in each two of
-    the four cells (TN, FP, FN, TP), summed over units: (4, 4).
+    """Yield, for each threshold, the products of a unit's weights in each two of the four cells
+    (TN, FP, FN, TP), summed over units: (4, 4).
 
-    unit: the number of each row's unit, below `units`. From one threshold to the next only the
-    units change that have rows with a score in between, so that only their products are replaced.
+    threshold: descending; the last one must not be above the lowest score. unit: the number of each
+    row's unit, below `units`. From one threshold to the next only the units change that have rows
+    with a score in between, so that only their products are replaced.
     """
     # the cell of a row is 2 · actual + predicted; at first no row is predicted positive
     negative_cell = np.where(rows.actual == 1, 2, 0)

@@ -61,7 +61,7 @@ def ranged_t(
     infinite_ends = int(np.isinf(ends).sum())
     method = method or SCALES[infinite_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), method)
+        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
     if infinite_ends == 0 and (error == 0 or value in (low, high)):
         units = freedom + 1
         share = wilson((value - low) / (high - low) * units, units, level=level)
@@ -121,7 +121,8 @@ def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
 def overlap(
     hits: float, missed: float, false: float, *, weight: float, times: float, level: float
 ) -> Estimate:
-    """times TP / (times TP + weight FN + FP), such as F-beta, with limits from those of two shares.
+    """times · TP / (times · TP + weight · FN + FP), such as F-beta, with limits from those of two
+    shares; `times` and `weight` are factors.
 
     hits: TP. missed: FN. false: FP. The Jaccard index J, the share of TP in TP + FN + FP, and the
     share of FN in FN + FP have Wilson's limits, which are combined by MOVER. With weight 1 the
@@ -225,8 +226,9 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
 def lift(
     hits: float, picked: float, positives: float, total: float, border: float, *, level: float
 ) -> Estimate:
-    """The lift, precision of the picked rows / base rate, with Wilson's limits of both combined by
-    MOVER on the log scale, on which the lift is a difference.
+    """The lift of the picked rows (such as the highest-scored ones), their precision / the base
+    rate, with Wilson's limits of both combined by MOVER on the log scale, on which the lift is a
+    difference.
 
     hits: positives among the picked rows. picked, positives, total: numbers of rows. The two rates
     are correlated, because the picked rows are some of all rows. border: the share of positives
@@ -278,10 +280,11 @@ def _correlation_with_base(
 def precision_of_picked(
     hits: float, picked: float, total: float, border: float, *, level: float
 ) -> Estimate:
-    """Precision of the picked rows with Wilson's limits, for the number of binomial rows with the
-    same variance.
+    """Precision of the picked rows (the highest-scored ones) with Wilson's limits, for the number
+    of binomial rows with the same variance.
 
-    border: as in `lift`; the rows that enter and leave there add to the variance.
+    hits: positives among the picked rows. picked, total: numbers of rows. border: the share of
+    positives near the cut-off score; rows that enter and leave there add to the variance.
 
     >>> e = precision_of_picked(40, 50, 1000, 0.5, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -336,7 +339,9 @@ def divided(difference: Estimate, divisor: Estimate) -> Estimate:
 
 
 def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
-    """One limit of the quotient of `divided`. limit, value: of the difference."""
+    """One limit of a difference / a divisor, by MOVER on the log scale: the distances of both
+    limits from their values are combined there. limit, value: of the difference.
+    """
     # the limit is 0 or on the other side of 0, where log(limit / value) does not exist
     if not value * limit > 0:
         return float(limit / divisor.value)
@@ -352,7 +357,8 @@ def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
 def lift_of_few(
     hits: float, positives: float, depth: float, border: float, *, n: int, level: float
 ) -> Estimate:
-    """The lift of the picked rows as recall / depth, with Wilson's limits of the recall.
+    """The lift of the picked rows (the highest-scored ones) as recall / depth, with Wilson's limits
+    of the recall.
 
     hits: positives among the picked rows. depth: the share of the n rows that is picked. border: as
     in `lift`. The sample size of the limits is the number of positives with the same variance. It
@@ -430,7 +436,7 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     z = normal_quantile(level)
     n = positives + negatives
     if min(positives, negatives) < 1 or np.isnan(area):
-        return Estimate(float(area), np.nan, np.nan, level, n, "Newcombe 5")
+        return Estimate(float(area), low=np.nan, high=np.nan, level=level, n=n, method="Newcombe 5")
     if not 0 <= area <= 1:
         raise InputError(f"area must lie between 0 and 1, got {area}")
 

@@ -21,8 +21,8 @@ from evalkit.metrics.rows import Rows
 
 @dataclass(frozen=True)
 class PerfectCalibration:
-    """expected: the mean of a metric under perfect calibration. p: the p-value of the test of
-    perfect calibration by this metric.
+    """What a calibration error such as ECE would be if the scores were calibrated. expected: its
+    mean. p: the p-value of the test that they are.
     """
 
     expected: float
@@ -54,7 +54,7 @@ def perfect(
     """
     if not c.total:
         return UNKNOWN
-    table = by_rank(c)
+    table = pool_by_rank(c)
     rows = table.positive + table.negative
     probability = np.clip(table.threshold, 0, 1)
     values = np.empty(draws)
@@ -81,15 +81,20 @@ MAX_BAND_CELLS = 4_096  # cells of a consistency band: far more than isotonic re
 
 
 def band(
-    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = MAX_BAND_CELLS
+    c: Counts,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+    max_cells: int = MAX_BAND_CELLS,
 ) -> Band:
     """The consistency band of the CORP reliability diagram: scores, lowest first, and the limits
     between which the isotonic share of positives at each lies with probability `level` if the
     scores are calibrated.
 
     Labels are drawn with the scores as probabilities. Rows must be unweighted. If there are more
-    than `most` distinct scores, neighbours are pooled about evenly by rank and, at both ends, by
-    its logarithm. doi:10.1073/pnas.2016191118.
+    than `max_cells` distinct scores, neighbours are pooled about evenly by rank and, at both ends,
+    by its logarithm. doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
@@ -99,27 +104,29 @@ def band(
     >>> low.round(2).tolist(), high.round(2).tolist()  # the binomial quantiles of 50 rows
     ([0.14, 0.74], [0.26, 0.86])
     """
-    table = pool(c, fine(c.positive + c.negative, most))
+    table = pool(c, cell_numbers(c.positive + c.negative, max_cells))
     # a table begins with the highest score
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
     positives = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
-    shares = (drawn_positives / rows for drawn_positives in positives)
+    shares = (positives_of_draw / rows for positives_of_draw in positives)
     limits = _isotonic_limits(shares, rows.astype(np.float64), level)
     return Band(score, limits.low, limits.high)
 
 
-def fine(weight: Floats, most: int = MAX_BAND_CELLS) -> Ints:
-    """The number of the cell of each of some sorted scores with these weights, ascending from 0: a
-    cell per score, or if there are more than `most` scores, at most `most` cells.
+def cell_numbers(weight: Floats, max_cells: int = MAX_BAND_CELLS) -> Ints:
+    """Group sorted scores into at most `max_cells` cells of neighbours: the number of each score's
+    cell, ascending from 0; each score is a cell if there are few enough. weight: of each score.
 
     Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has
     its small blocks.
 
-    >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= MAX_BAND_CELLS
-    ([0, 1, 2], True)
+    >>> cell_numbers(np.ones(3)).tolist()
+    [0, 1, 2]
+    >>> len(np.unique(cell_numbers(np.ones(10_000)))) <= MAX_BAND_CELLS
+    True
     """
-    if len(weight) <= most:
+    if len(weight) <= max_cells:
         return np.arange(len(weight))
     rank = np.cumsum(weight) - weight / 2  # of the middle of each score's rows
     total = rank[-1] + weight[-1] / 2
@@ -128,7 +135,7 @@ def fine(weight: Floats, most: int = MAX_BAND_CELLS) -> Ints:
     log_rank = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
     by_log_rank = (1 + log_rank) / 2
     position = (by_rank + by_log_rank) / 2  # from 0 to 1
-    return _without_gaps((most * position).astype(np.int64))
+    return _without_gaps((max_cells * position).astype(np.int64))
 
 
 def _without_gaps(cell: Ints) -> Ints:
@@ -140,7 +147,7 @@ def _without_gaps(cell: Ints) -> Ints:
     return np.cumsum(np.append(0, np.diff(cell) > 0))
 
 
-def by_rank(c: Counts) -> Counts:
+def pool_by_rank(c: Counts) -> Counts:
     """The counts with neighbouring scores pooled into at most 1,024 cells of about equal numbers of
     rows. Labels do not decide what is pooled, which would bias calibration errors.
     """
@@ -183,7 +190,7 @@ def band_of_means(
         # table.index: the number of each row's forecast
         squares = np.bincount(table.index, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
-    cell = fine(table.weight)  # the number of each forecast's cell, ascending from 0
+    cell = cell_numbers(table.weight)  # of each forecast
     cells = int(cell[-1]) + 1
     unit, names = codes(rows.unit)
     group = unit  # of each row; the rows of a group get the same normal number
@@ -206,7 +213,7 @@ def band_of_independent(
 
     squares: Σ (weight · error)² over the rows at each forecast of the table.
     """
-    cell = fine(table.weight)  # the number of each forecast's cell, ascending from 0
+    cell = cell_numbers(table.weight)  # of each forecast
     cells = int(cell[-1]) + 1
     deviation = np.sqrt(np.bincount(cell, squares, cells))
     noise = rng.normal(size=(draws, cells)) * deviation

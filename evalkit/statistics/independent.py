@@ -79,7 +79,7 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     value = float(ratio(treatment.value, control.value)) - 1
     n = treatment.n + control.n
     if np.isnan(p):
-        return Estimate(value, np.nan, np.nan, level, n, "Fieller")
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=n, method="Fieller")
     quantile = float(stdtrit(_freedom(treatment, control), (1 + level) / 2))
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
@@ -380,23 +380,24 @@ def studentised(
     observed_variance = variances[0]  # the first permutation is the data
     standard_error = float(np.sqrt(observed_variance)) or 1.0
     # t of every permutation as a function of the tested difference
-    by_difference = permutations.as_polynomials(
+    polynomials = permutations.as_polynomials(
         _null_of_difference, centre=value, step=standard_error
     )
     p = permutations.p
-    interval = partial(_difference_interval, by_difference, value, p, units)
+    interval = partial(_difference_interval, polynomials, value, p, units)
     return compare(interval, p, level=level, unit=unit, method=METHOD, tails=permutations.tails)
 
 
 def _difference_interval(
-    by_difference: PermutationPolynomials, value: float, p: float, units: int, level: float
+    polynomials: PermutationPolynomials, value: float, p: float, units: int, level: float
 ) -> Estimate:
     """The observed difference with the farthest differences on each side that the test at this
-    level does not reject. p: that of no difference.
+    level does not reject. polynomials: t of each permutation for any tested difference. p: that of
+    no difference.
     """
     farthest = Interval(
-        low=_difference_limit(by_difference, value, level, BELOW),
-        high=_difference_limit(by_difference, value, level, ABOVE),
+        low=_difference_limit(polynomials, value, level, BELOW),
+        high=_difference_limit(polynomials, value, level, ABOVE),
     )
     # the search is not exact, but 0 must lie outside exactly if p rejects it
     low, high = limits_agreeing(value, farthest, p, level)
@@ -404,19 +405,19 @@ def _difference_interval(
 
 
 def _difference_limit(
-    by_difference: PermutationPolynomials, observed: float, level: float, side: LimitSide
+    polynomials: PermutationPolynomials, observed: float, level: float, side: LimitSide
 ) -> float:
     """The limit of the interval on one side: the difference farthest from the observed one that the
-    test at this level does not reject.
+    test at this level does not reject. polynomials: as for `_difference_interval`.
     """
 
     def not_rejected(distance: float) -> bool:
         """True if the true difference may be this far from the observed one."""
         tested = observed + side.sign * distance
-        p = 2 * side.tail(by_difference.tails(tested))
+        p = 2 * side.tail(polynomials.tails(tested))
         return not rejected(p, level)
 
-    return observed + side.sign * _farthest(not_rejected, by_difference.step)
+    return observed + side.sign * _farthest(not_rejected, polynomials.step)
 
 
 @dataclass(frozen=True)
@@ -477,23 +478,24 @@ def permuted_lift(
         # frequent value; both sides less q c are (x − c) − (q − 1) c and q (x − c).
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
-    by_ratio = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
-    interval = partial(_lift_interval, by_ratio, value, p, units)
+    polynomials = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
+    interval = partial(_lift_interval, polynomials, value, p, units)
     tails = permutations.tails if ratio_exists else None
     return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
 
 
 def _lift_interval(
-    by_ratio: PermutationPolynomials, value: float, p: float, units: int, level: float
+    polynomials: PermutationPolynomials, value: float, p: float, units: int, level: float
 ) -> Estimate:
     """The observed lift with the farthest lifts on each side that the test at this level does not
-    reject. p: that of no difference, NaN if the lift does not exist: then there are no limits.
+    reject. polynomials: t of each permutation for any tested ratio, which is the lift + 1. p: that
+    of no difference, NaN if the lift does not exist: then there are no limits.
     """
     if np.isnan(p):
-        return Estimate(value, np.nan, np.nan, level, units, METHOD)
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=units, method=METHOD)
     farthest = Interval(
-        low=_ratio_limit(by_ratio, 1 + value, level, BELOW) - 1,
-        high=_ratio_limit(by_ratio, 1 + value, level, ABOVE) - 1,
+        low=_ratio_limit(polynomials, 1 + value, level, BELOW) - 1,
+        high=_ratio_limit(polynomials, 1 + value, level, ABOVE) - 1,
     )
     # the search is not exact, but 0 must lie outside exactly if p rejects it
     low, high = limits_agreeing(value, farthest, p, level)
@@ -501,20 +503,21 @@ def _lift_interval(
 
 
 def _ratio_limit(
-    by_ratio: PermutationPolynomials, observed: float, level: float, side: LimitSide
+    polynomials: PermutationPolynomials, observed: float, level: float, side: LimitSide
 ) -> float:
     """The limit of the interval on one side: the ratio farthest from the observed one that the test
     at this level does not reject; 0 or infinite if it rejects none.
 
-    The search is on the log scale, or, if the observed ratio is 0, from 0 upwards.
+    The search is on the log scale, or, if the observed ratio is 0, from 0 upwards. polynomials: as
+    for `_lift_interval`.
     """
     if observed == 0:
-        return _farthest_from_0(by_ratio, level) if side is ABOVE else 0.0
+        return _farthest_from_0(polynomials, level) if side is ABOVE else 0.0
 
     def not_rejected(distance: float) -> bool:
         """True if the log of the true ratio may be this far from that of the observed one."""
         tested = observed * np.exp(side.sign * distance)
-        p = 2 * side.tail(by_ratio.tails(tested))
+        p = 2 * side.tail(polynomials.tails(tested))
         return not rejected(p, level)
 
     distance = _farthest(not_rejected, 1.0, most=FARTHEST_LOG_RATIO)
@@ -523,12 +526,12 @@ def _ratio_limit(
     return np.inf if side is ABOVE else 0.0
 
 
-def _farthest_from_0(by_ratio: PermutationPolynomials, level: float) -> float:
+def _farthest_from_0(polynomials: PermutationPolynomials, level: float) -> float:
     """The largest ratio that the test does not reject if the observed one is 0."""
 
     def not_rejected(quotient: float) -> bool:
         """True if the true ratio may be this one."""
-        p = 2 * by_ratio.tails(quotient).lower
+        p = 2 * polynomials.tails(quotient).lower
         return not rejected(p, level)
 
     return _farthest(not_rejected, 1.0)

@@ -60,17 +60,17 @@ def estimate(statistic: Statistic, options: Options) -> Estimate:
         return interval_methods.no_interval(statistic, options, methods.DOMINATED)
     interval_of = method(statistic).interval
     metric = statistic.metric
-    return within(interval_of(statistic, options), metric.low, metric.high)
+    return cut_to_range(interval_of(statistic, options), metric.low, metric.high)
 
 
-def within(estimate: Estimate, low: float, high: float) -> Estimate:
+def cut_to_range(estimate: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range, from `low` to `high`; never without width.
 
     If all n units are equal, t gives an interval without width. In a finite range no values vary
     more than those at its two ends, so Wilson's limits of the share at the upper end replace it.
     Without a finite range the data do not say how far other units may lie, and the limits are NaN.
 
-    >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
+    >>> e = cut_to_range(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
     (0.929, 1.0, 'Wilson')
     """
@@ -98,7 +98,8 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
     comparison = _tested(first, second, options)
-    # a metric that transforms another one (its base) knows the predictions by that one
+    # a metric that transforms another one is asked through that one, its base, which alone knows
+    # the predictions
     if not first.base().predicts_same(second.base()):
         return comparison
     no_difference = DifferenceByT(
@@ -233,7 +234,9 @@ def undefined(level: float, unit: str) -> Comparison:
     """A comparison of undefined values: value, limits and p are NaN, n is 0. unit: the noun for a
     unit.
     """
-    no_difference = Estimate(np.nan, np.nan, np.nan, level, n=0, method=methods.UNDEFINED)
+    no_difference = Estimate(
+        value=np.nan, low=np.nan, high=np.nan, level=level, n=0, method=methods.UNDEFINED
+    )
     return Comparison(
         no_difference,
         p_value=np.nan,
@@ -370,8 +373,8 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """
     level = options.level
     classes = _PredictedClasses.of_statistic(statistic)
-    known_share = estimate(classes.share(classes.known(level)), options)
-    possible_share = estimate(classes.share(classes.possible(level)), options)
+    known_share = estimate(classes.share(classes.classes_reaching(level)), options)
+    possible_share = estimate(classes.share(classes.classes_possibly_reaching(level)), options)
     return Estimate(
         statistic.value,
         low=known_share.low,
@@ -385,6 +388,7 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The difference of two class coverages, with the test that inverts its interval.
 
+    Class coverage is the share of the rows predicted as classes whose precision reaches a target.
     The lower limit is that of (share of the first system's classes that are known to reach the
     target − share of the second's that may); for the upper limit the roles are exchanged.
     """
@@ -405,12 +409,12 @@ def _coverage_difference(
     """The difference of two class coverages with the limits of `_coverage_test` at this level.
     same_decisions: True if both systems predict the same class for every row.
     """
-    known_share = first.share(first.known(level))
-    second_known_share = second.share(second.known(level))
+    known_share = first.share(first.classes_reaching(level))
+    second_known_share = second.share(second.classes_reaching(level))
     if same_decisions:  # then both have the same classes, whichever these are
         return _share_difference(known_share, second_known_share, level)
-    possible_share = first.share(first.possible(level))
-    second_possible_share = second.share(second.possible(level))
+    possible_share = first.share(first.classes_possibly_reaching(level))
+    second_possible_share = second.share(second.classes_possibly_reaching(level))
     return Estimate(
         first.statistic.value - second.statistic.value,
         low=_share_difference(known_share, second_possible_share, level).low,
@@ -478,11 +482,11 @@ class _PredictedClasses:
         level_of_class = level ** (1 / max(self.count, 1))  # Šidák
         return intervals.normal_quantile(level_of_class) * self.deviation
 
-    def known(self, level: float) -> Bools:
+    def classes_reaching(self, level: float) -> Bools:
         """A mask of the classes that significantly reach the target."""
         return self.excess > self.margin(level)
 
-    def possible(self, level: float) -> Bools:
+    def classes_possibly_reaching(self, level: float) -> Bools:
         """A mask of the classes that are not significantly below the target."""
         return self.excess >= -self.margin(level)
 
@@ -490,6 +494,7 @@ class _PredictedClasses:
         """The statistic of the share of rows that are predicted as one of `classes`, a mask."""
         metric = self.statistic.metric
         assert isinstance(metric.kind, kinds.ClassCoverage)
+        # without `kind_at`, by which the number behind the @ would bring back the kind of coverage
         share = replace(metric, kind=metric.kind.share(classes), kind_at=None)
         return replace(self.statistic, metric_at_k=MetricAtK(share))
 
@@ -598,7 +603,7 @@ MEAN_OF_SERIES = f"{MEAN_OF_VALUES}, {AUTOCOVARIANCES}"
 HALF_OF_DIFFERENCE = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS: tuple[Rule[Interval], ...] = (
-    Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
+    Rule(Kind, (Layout.KNOWN,), interval_methods.stated_estimate, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
     Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
@@ -651,20 +656,20 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
     Rule((kinds.PerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, COVERAGE_LIMITS),
-    Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewed_rows, HALL),
+    Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewness_corrected_by_influence, HALL),
     Rule(kinds.Agreement, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
     Rule(kinds.Smooth, UNIT_LAYOUTS, interval_methods.delta, DELTA, in_memory=False),
     Rule(kinds.Smooth, ROW_LAYOUTS, interval_methods.delta_by_kurtosis, DELTA_BY_KURTOSIS),
     Rule(scores.Gap, UNIT_LAYOUTS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNIT_LAYOUTS, interval_methods.lift_of_units, LOGIT_BY_UNIT),
-    Rule(scores.AtBaseRate, UNIT_LAYOUTS, interval_methods.at_rate_of_units, LOGIT_BY_UNIT),
+    Rule(scores.AtBaseRate, UNIT_LAYOUTS, interval_methods.at_base_rate_of_units, LOGIT_BY_UNIT),
     Rule(Kind, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
     Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, DELONG_OR_NEWCOMBE),
-    Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_rate, LOGIT_BY_RARER_CLASS),
+    Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_base_rate, LOGIT_BY_RARER_CLASS),
     Rule(scores.Order, PLAIN_ROWS, interval_methods.order_of_scores, RARE_POSITIVES),
     Rule(scores.Coefficient, PLAIN_ROWS, interval_methods.ranged_t_of_table, SANDWICH),
-    Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewed, HALL),
+    Rule(scores.Skill, PLAIN_ROWS, interval_methods.skewness_corrected, HALL),
     Rule(scores.Gap, PLAIN_ROWS, interval_methods.gap, interval_methods.GAP),
     Rule(
         scores.Overlap,
@@ -678,9 +683,9 @@ INTERVALS: tuple[Rule[Interval], ...] = (
     Rule(scores.Lift, PLAIN_ROWS, interval_methods.lift, MOVER_OF_LIFT),
     Rule(scores.TopRecall, PLAIN_ROWS, interval_methods.top_recall, MOVER_OF_LIFT),
     Rule(scores.TopPrecision, PLAIN_ROWS, interval_methods.top_precision, WILSON_OF_TOP_ROWS),
-    Rule(scores.Depth, PLAIN_ROWS, interval_methods.depth, MOVER_OF_LIFT),
+    Rule(scores.Depth, PLAIN_ROWS, interval_methods.lift_of_top_rows, MOVER_OF_LIFT),
     Rule(scores.RecallAtRate, PLAIN_ROWS, interval_methods.recall_at_rate, MOVER_AT_RATE),
-    Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.at_rates, MOVER_OF_RATES),
+    Rule(scores.FunctionOfRates, PLAIN_ROWS, interval_methods.function_of_rates, MOVER_OF_RATES),
     Rule(
         scores.Decision,
         PLAIN_ROWS,

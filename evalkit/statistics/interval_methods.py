@@ -90,10 +90,12 @@ def no_interval(statistic: Statistic, options: Options, method: str = NONE) -> E
     """The value with limits of NaN. method: the reason; by default that the metric is biased upward
     in every sample, so that no interval keeps its level.
     """
-    return Estimate(statistic.value, np.nan, np.nan, options.level, statistic.n, method)
+    return Estimate(
+        statistic.value, low=np.nan, high=np.nan, level=options.level, n=statistic.n, method=method
+    )
 
 
-def known(statistic: KnownValue, options: Options) -> Estimate:
+def stated_estimate(statistic: KnownValue, options: Options) -> Estimate:
     """The estimate that an earlier report states, as it is."""
     return statistic.estimate
 
@@ -198,17 +200,18 @@ def jackknife(
 
 
 def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """`jackknife_by_kurtosis` for one arm of an experiment. If its metric states no bounds, they
-    follow from the data: 0 if no sum is negative, and 1 if no numerator exceeds its denominator.
+    """`jackknife_by_kurtosis` for one arm of an experiment, on the logit or log scale of the
+    metric's range. If the metric states no range, it follows from the data: it begins at 0 if no
+    sum is negative, and then ends at 1 if no numerator exceeds its denominator.
 
     In simulations with heavy users, 95% intervals covered 89 to 95% without a transformation, 93 to
     97% on the log scale.
     """
     sums = statistic.sums
     ends = statistic.metric.ends
-    has_no_bounds = np.isinf(ends).all()
+    has_no_range = np.isinf(ends).all()
     never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
-    if has_no_bounds and never_negative:
+    if has_no_range and never_negative:
         ends = (0.0, np.inf)
         is_share = bool((sums.numerator <= sums.size).all())
         if is_share and 0 < statistic.value < 1:  # at 0 or 1 the logit does not exist
@@ -264,7 +267,7 @@ def mean_over_folds(statistic: UnitStatistic, options: Options) -> Estimate:
     the training rows that folds share.
     """
     values = statistic.sums.per_unit[statistic.sums.defined]
-    # of train and test only the quotient matters; the "difference" is that from 0
+    # only the quotient of both numbers of rows matters; the "difference" is that from 0
     corrected = significance.nadeau_bengio(
         values, train=1, test=options.test_to_train, level=options.level
     )
@@ -410,7 +413,7 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
     return estimate.no_closer_than(wider, BOOTSTRAP_T)
 
 
-def skewed_rows(statistic: SpreadStatistic, options: Options) -> Estimate:
+def skewness_corrected_by_influence(statistic: SpreadStatistic, options: Options) -> Estimate:
     """The value with Hall's interval. None if all influence values are 0 although the value is
     inside the metric's range, for example if all rows have one class.
     """
@@ -453,8 +456,8 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     precision with few, rare positives it is widened to contain Boyd's binomial interval around the
     bias-corrected value.
 
-    There a few negatives that score above the positives decide. Most samples contain none of them,
-    and then the influence values, and the error, are too small. Boyd, Eng, Page 2013,
+    If positives are rare, the few negatives that score above them decide. Most samples contain none
+    of these, and then the influence values, and the error, are too small. Boyd, Eng, Page 2013,
     doi:10.1007/978-3-642-40994-3_29.
     """
     kind = statistic.kind
@@ -484,7 +487,7 @@ def lift_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     return replace(estimate, high=min(estimate.high, largest_lift))
 
 
-def skewed(statistic: ScoreStatistic, options: Options) -> Estimate:
+def skewness_corrected(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The value with the interval of `intervals.of_spread`, which corrects t for skewness, for
     unweighted rows.
     """
@@ -521,8 +524,8 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
 
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """F-beta or the Jaccard index, times TP / (times TP + weight FN + FP), with the interval of
-    `closed_forms.overlap`, from Wilson's limits of two shares.
+    """F-beta or the Jaccard index, times · TP / (times · TP + weight · FN + FP) with two factors of
+    the kind, with the interval of `closed_forms.overlap`, from Wilson's limits of two shares.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
@@ -530,7 +533,7 @@ def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
     tp, fn = decisions.positive  # of rows predicted positive, and of the others
     fp, _ = decisions.negative
     estimate = closed_forms.overlap(
-        tp, fn, fp, weight=kind.weight, times=kind.times, level=options.level
+        hits=tp, missed=fn, false=fp, weight=kind.weight, times=kind.times, level=options.level
     )
     return replace(estimate, n=int(decisions.total))
 
@@ -611,14 +614,15 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
     return gap(statistic, options, rows_per_weight)
 
 
-def at_rate(
+def at_base_rate(
     statistic: ScoreStatistic,
     options: Options,
     interval_of: Callable[[ScoreStatistic, Options], Estimate] = ranged_t_of_table,
 ) -> Estimate:
-    """A metric at a stated base rate with the interval of `interval_of`, or without limits if the
-    sample has too few negatives: at a low base rate the few negatives that score highest decide,
-    and fewer than correspond to ENOUGH_POSITIVES positives do not show how these vary.
+    """A metric at a stated base rate with the interval of `interval_of`; without limits if the
+    sample has too few negatives. At a low base rate the few negatives that score highest decide.
+    How these vary is known only if the negatives belong, at that base rate, to at least
+    ENOUGH_POSITIVES positives.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
@@ -630,9 +634,9 @@ def at_rate(
     return no_interval(statistic, options)
 
 
-def at_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """`at_rate` for clustered or weighted rows."""
-    return at_rate(statistic, options, ranged_t_by_unit)
+def at_base_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """`at_base_rate` for clustered or weighted rows."""
+    return at_base_rate(statistic, options, ranged_t_by_unit)
 
 
 class PickedRows(NamedTuple):
@@ -657,8 +661,8 @@ def _picked(statistic: ScoreStatistic) -> PickedRows:
 
 
 def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The lift of the picked rows with the interval of `closed_forms.lift`, from Wilson's limits of
-    precision and base rate.
+    """The lift of the rows that the metric selects, by a threshold or as the highest-scored ones,
+    with the interval of `closed_forms.lift`, from Wilson's limits of precision and base rate.
     """
     picked = _picked(statistic)
     return closed_forms.lift(
@@ -671,9 +675,9 @@ def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
     )
 
 
-def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The lift of the picked rows, with limits from those of their precision or from those of
-    recall, whichever is the share of fewer rows and so carries most of the error.
+def lift_of_top_rows(statistic: ScoreStatistic, options: Options) -> Estimate:
+    """The lift of the rows with the highest scores, with limits from those of their precision or
+    from those of their recall, whichever is the share of fewer rows and so has most of the error.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Depth)
@@ -692,26 +696,27 @@ def depth(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def top_recall(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The recall of the picked rows, which is lift · share of rows picked: the limits of `depth`
-    times this share, at most 1.
+    """The recall of the rows with the highest scores, which is their lift times their share of all
+    rows: with the limits of `lift_of_top_rows` times this share, at most 1.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.TopRecall)
-    lifted = depth(statistic, options)
+    lifted = lift_of_top_rows(statistic, options)
     share = kind.share(kind.score_table(statistic.tables))
     high = min(lifted.high * share, 1.0)
     return replace(lifted, value=statistic.value, low=lifted.low * share, high=high)
 
 
 def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The precision of the picked rows with Wilson's limits, which allow for rows that enter and
-    leave at the cut-off.
+    """The precision of the rows with the highest scores, with Wilson's limits, which allow for rows
+    that enter and leave at the cut-off from sample to sample.
     """
     picked = _picked(statistic)
     total = picked.table.total
     estimate = closed_forms.precision_of_picked(
         picked.hits, picked=picked.rows, total=total, border=picked.border, level=options.level
     )
+    # Wilson's limits come with a number of effective rows: n is that of all rows
     return replace(estimate, value=statistic.value, n=int(total))
 
 
@@ -719,9 +724,10 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The recall at a false positive rate, with limits from Wilson's of the recall and from the
     recall at Wilson's limits of the rate, by MOVER: positives and negatives are independent.
 
-    The threshold of the rate lies between the scores of two negatives. The value takes the lower
-    one, the lower limit the higher one, which is a negative further away; with few expected false
-    positives it is 0.
+    The threshold of the rate lies between the scores of two negatives. The value takes the lower of
+    the two as threshold; the lower limit takes the higher one, by a rate that is one negative
+    smaller. If that rate is below 0, as with few expected false positives, the lower limit of the
+    recall by the rate is 0.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.RecallAtRate)
@@ -738,7 +744,7 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     return Estimate(value, low, high, options.level, int(table.total), closed_forms.MOVER)
 
 
-def at_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
+def function_of_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     """A number that rises with recall and falls with the false positive rate, with limits from both
     by MOVER.
 

@@ -301,7 +301,7 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     check_proportion(first_only + second_only, n)
     value = float(ratio(first_only - second_only, n))
     if n == 0:
-        return Estimate(value, np.nan, np.nan, level, 0, "Tango")
+        return Estimate(value, low=np.nan, high=np.nan, level=level, n=0, method="Tango")
     score = partial(_tango_score, first_only, second_only, n)
     z = normal_quantile(level)
     low, high = inverted(score, z, low=-1.0, value=value, high=1.0)
@@ -368,10 +368,9 @@ def check_level(level: float) -> None:
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
-    """A value with the limits value ± t · error, t the quantile on `freedom` degrees of freedom, by
-    default n − 1; infinite for normal limits from a known error.
-
-    The limits are NaN if the value or the error is.
+    """A value with the limits value ± t · error, with the quantile t of this level on `freedom`
+    degrees of freedom, by default n − 1. With infinite ones the limits are normal, as from a known
+    error. They are NaN if the value or the error is.
 
     >>> round(t_interval(0, 1, n=9, level=0.95, method="z", freedom=np.inf).high, 4)
     1.96
@@ -553,9 +552,10 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
     """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
-    without those on which both agree: these do not add to the difference.
+    one element per system. `sure` marks only those that the other system does not share, as shared
+    ones do not add to the difference; `wrong` marks all wrong ones.
 
-    `sure` marks the remaining ones alone; `wrong` all wrong ones. worst: the loss of a wrong one.
+    worst: the loss of a wrong prediction of 0 or 1.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
@@ -577,9 +577,8 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     worst: the loss of a wrong prediction of 0 or 1, such as that of a probability of 0 for what
     happens.
 
-    >>> e = difference_of_losses(
-    ...     np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95
-    ... )
+    >>> first, second = np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5])
+    >>> e = difference_of_losses(first, second, worst=36.0, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.01, -15.15, 0.023)
     """
@@ -632,7 +631,9 @@ def bounded(
     start, end = ends
     width = end - start
     if n < 2:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE_WILSON)
+        return Estimate(
+            float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=EFFECTIVE_WILSON
+        )
     share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
         at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
@@ -683,12 +684,12 @@ def hall(
     skewness.
 
     value: the mean. error: its standard error. skew: the skewness γ of the units. For skewed values
-    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
-    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits; far
-    out, where the inverse is very steep, a straight line takes its place, so that a limit of a few
-    units does not lie endlessly far away. With γ = 0 this is Student's interval. The quantiles have
-    the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself varies more for skewed
-    values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / (27
+    n) is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
+    Far out, where the inverse is very steep, a straight line takes its place: otherwise the limits
+    of a sample of few units could lie endlessly far away. With γ = 0 this is Student's interval.
+    The quantiles have the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself
+    varies more for skewed values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -696,7 +697,7 @@ def hall(
     """
     check_level(level)
     if n < 2:
-        return Estimate(float(value), np.nan, np.nan, level, int(n), method)
+        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
     # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
     q = _skewed_quantile(skew, n, level)
     low = value - error * _inverse_of_hall(q, skew, n)
@@ -705,8 +706,8 @@ def hall(
 
 
 def _inverse_of_hall(q: float, skew: float, n: int) -> float:
-    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ ((1 + γ u)^(1/3) − 1) with the skewness
-    γ and u = q / √n − γ / 6 n.
+    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ · ((1 + γ u)^(1/3) − 1) with the
+    skewness γ and u = q / √n − γ / (6 n).
 
     Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
     far out. Where the root is below BEND a straight line takes its place, down to 0.

@@ -31,37 +31,40 @@ LOST_FREEDOM = 2
 class LabelPlan:
     """What the variance of a corrected mean depends on, to plan labels of some of `units` units.
 
-    label, judge, product: the variances of the labels and of the judge's scores over the labelled
-    units, and their covariance. clustering: the factor by which clusters raise the variance.
+    label_variance, judge_variance, covariance: of the labels and of the judge's scores, over the
+    labelled units. clustering: the factor by which clusters raise the variance.
 
-    >>> plan = LabelPlan(label=1.0, judge=1.0, product=0.8, units=1000)
+    >>> plan = LabelPlan(label_variance=1.0, judge_variance=1.0, covariance=0.8, units=1000)
     >>> labels = np.array([100.0, 1000.0])
     >>> plan.variance(labels), plan.variance_of_labels(labels)
     (array([0.00424, 0.001  ]), array([0.01 , 0.001]))
     """
 
-    label: float
-    judge: float
-    product: float
+    label_variance: float
+    judge_variance: float
+    covariance: float
     units: int
     clustering: float = 1.0
 
     def variance(self, labels: Floats) -> Floats:
-        """The variance of the corrected mean with each of these numbers of labels; the judge's
-        weight is the one that makes it smallest.
+        """The variance of the corrected mean with each of these numbers of labels: of the mean of
+        label − weight · score over the labelled units plus that of weight · score over the others,
+        with the judge's weight that makes it smallest.
         """
         unlabelled_share = 1 - labels / self.units
-        weight = np.clip(unlabelled_share * ratio(self.product, self.judge), 0.0, 1.0)
-        # of label − weight · score over the labelled units, and of weight · score over the others
-        weighted_judge = weight**2 * self.judge
-        corrections = self.label - 2 * weight * self.product + weighted_judge
-        unlabelled = self.units - labels
-        of_judge = np.where(unlabelled_share > 0, weighted_judge / np.maximum(unlabelled, 1), 0.0)
-        return self.clustering * (corrections / labels + of_judge)
+        best_weight = unlabelled_share * ratio(self.covariance, self.judge_variance)
+        weight = np.clip(best_weight, 0.0, 1.0)
+        variance_of_weighted = weight**2 * self.judge_variance
+        variance_of_corrections = (
+            self.label_variance - 2 * weight * self.covariance + variance_of_weighted
+        )
+        unlabelled = np.maximum(self.units - labels, 1)  # not 0: it divides
+        of_unlabelled = np.where(unlabelled_share > 0, variance_of_weighted / unlabelled, 0.0)
+        return self.clustering * (variance_of_corrections / labels + of_unlabelled)
 
     def variance_of_labels(self, labels: Floats) -> Floats:
         """The variance of the mean of the labels alone."""
-        return self.clustering * self.label / labels
+        return self.clustering * self.label_variance / labels
 
     def labels_for(self, width: float, level: float) -> float:
         """The fewest labels that give the corrected mean an interval of this width; NaN if labels
@@ -242,9 +245,9 @@ def _plan(label: Floats, judge: Floats, units: int, clustering: float) -> LabelP
     """The plan from labels and scores of the same units; other arguments as in `LabelPlan`."""
     (label_variance, covariance), (_, judge_variance) = np.cov(label, judge)
     return LabelPlan(
-        label=float(label_variance),
-        judge=float(judge_variance),
-        product=float(covariance),
+        label_variance=float(label_variance),
+        judge_variance=float(judge_variance),
+        covariance=float(covariance),
         units=units,
         clustering=clustering,
     )
@@ -273,8 +276,12 @@ def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
 
 
 def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
-    """The corrected mean with limits by t, on the labelled units less two; of labels of 0 and 1 on
-    the logit scale, or Wilson's if all labels are equal.
+    """The mean of the judge's scores, corrected by the labels, with limits by t with (labelled
+    units − 2) degrees of freedom, or fewer by the kurtosis of their influence.
+
+    For labels of 0 and 1 the limits are those of `ranged_t`, with all of these degrees of freedom:
+    on the logit scale, Wilson's if all labels are equal. A corrected mean outside 0 … 1, which has
+    no logit, keeps plain t.
     """
     mean = by_t(
         statistic.value,

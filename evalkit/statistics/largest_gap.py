@@ -28,15 +28,16 @@ METHOD = "largest of all pairs"
 DRAWS = 1000  # of errors, each with its mirror image
 STEPS = 12  # of the search for a limit
 FARTHEST = 6.0  # standard errors above the observed gap, where a limit is searched
-TIED = (
-    1.0  # a value within so many standard errors of the highest or the lowest one is tied with it
-)
+# a value within so many standard errors of the highest or the lowest one is tied with it
+TIED = 1.0
 MIN_Z = 0.1  # of the limits of a pair
 RELATIVE = 1e-9  # least error of a difference beside the largest value
 
 
 class LargestGap(NamedTuple):
-    """The largest difference between two of several groups, and their numbers."""
+    """The largest difference between two of several groups, and their numbers. ratio: the lowest
+    value / the highest. equivalence: the difference with its interval at level 1 − 2α.
+    """
 
     highest: int
     lowest: int
@@ -46,8 +47,8 @@ class LargestGap(NamedTuple):
 
 
 class LimitDistances(NamedTuple):
-    """How many standard errors limits lie below and above a difference; infinite below if 0 is
-    among the gaps.
+    """How many standard errors limits lie below and above a difference; infinite below if the
+    lower limit of the gap is 0.
     """
 
     below: float
@@ -71,17 +72,20 @@ class NormalGroups:
     def from_errors(
         cls, value: Floats, error: Floats, correlation: Floats, rng: np.random.Generator
     ) -> NormalGroups:
-        """Groups with these standard errors, whose correlation is (groups, groups)."""
+        """The groups with these values and standard errors, (groups,) each, and random errors drawn
+        for them. correlation: of the errors of two groups, (groups, groups).
+        """
         covariance = correlation * np.outer(error, error)
         variance = np.diag(covariance)
-        zero = np.zeros(len(value))
+        no_error = np.zeros(len(value))  # the mean of the drawn errors
         drawn = rng.multivariate_normal(
-            zero, covariance, DRAWS, check_valid="ignore", method="eigh"
+            no_error, covariance, DRAWS, check_valid="ignore", method="eigh"
         )
+        noise = np.concatenate([drawn, -drawn])  # with the mirror image of each draw
         pair_variance = variance[:, None] + variance - 2 * covariance
-        least = RELATIVE * np.abs(value).max() + np.finfo(float).tiny
-        pair_error = np.maximum(np.sqrt(np.maximum(pair_variance, 0)), least)
-        return cls(value, variance, np.concatenate([drawn, -drawn]), pair_error)
+        least_error = RELATIVE * np.abs(value).max() + np.finfo(float).tiny  # not 0: it divides
+        pair_error = np.maximum(np.sqrt(np.maximum(pair_variance, 0)), least_error)
+        return cls(value, variance, noise, pair_error)
 
     @cached_property
     def gap(self) -> float:
@@ -89,11 +93,12 @@ class NormalGroups:
         return float(np.ptp(self.value))
 
     def reach(self, level: float) -> LimitDistances:
-        """How far the limits lie below and above the difference of each pair.
+        """How many standard errors the limits at this level lie below and above the difference of
+        each pair of groups.
 
-        Two groups are a single pair. Of more, no gap below the widest half interval of a pair is
-        too large for the data: there the lower limit has the whole error probability, elsewhere
-        half of it.
+        Two groups are a single pair, with normal limits. Of more groups, gaps within the widest
+        half interval of a pair are never excluded from above: there the lower limit may err with
+        the whole error probability, elsewhere with half of it.
         """
         z = normal_quantile(level)
         if len(self.value) == 2:
@@ -108,13 +113,17 @@ class NormalGroups:
         return LimitDistances(below, -self._statistic(high))
 
     def _low(self, tail: float) -> float:
-        """The largest gap below which the observed one is too large."""
+        """The lower limit of the gap: true gaps below it have less than the probability `tail` of a
+        statistic as large as the observed one; 0 if even no gap has more.
+        """
         if self._p_above(0.0) >= tail:
             return 0.0
         return bisect(lambda gap: self._p_above(gap) < tail, 0.0, self.gap, steps=STEPS).inside
 
     def _high(self, tail: float) -> float:
-        """The smallest gap above which the observed one is too small, at least the observed one."""
+        """The upper limit of the gap: true gaps above it have less than the probability `tail` of a
+        statistic as small as the observed one. At least the observed gap.
+        """
         if self._p_below(self.gap) < tail:
             return self.gap
         farthest = self.gap + FARTHEST * float(self.pair_error.max())
@@ -122,25 +131,25 @@ class NormalGroups:
         return found.outside
 
     def _p_above(self, gap: float) -> float:
-        """The probability of a statistic as large as the observed one, if this is the gap."""
-        return float(np.mean(self._drawn(gap) >= self._statistic(gap)))
+        """The probability of a statistic as large as the observed one, if this is the true gap."""
+        return float(np.mean(self._drawn_statistics(gap) >= self._statistic(gap)))
 
     def _p_below(self, gap: float) -> float:
-        """The probability of a statistic as small as the observed one, if this is the gap."""
-        return float(np.mean(self._drawn(gap) <= self._statistic(gap)))
+        """The probability of a statistic as small as the observed one, if this is the true gap."""
+        return float(np.mean(self._drawn_statistics(gap) <= self._statistic(gap)))
 
     def _statistic(self, gap: float) -> float:
-        """The largest distance of a difference above the gap, in its standard errors."""
+        """T(gap): the largest of (difference − gap) / standard error over all pairs."""
         return float(self._distances(self.value, gap).max())
 
-    def _drawn(self, gap: float) -> Floats:
-        """The statistic of each draw, if this is the gap."""
+    def _drawn_statistics(self, gap: float) -> Floats:
+        """T(gap) of each draw of errors, if this is the true gap; (draws,)."""
         distances = self._distances(self.closest(gap), gap)
         largest: Floats = (self._pair_noise + distances[:, None]).max(axis=0)
         return largest
 
     def _distances(self, value: Floats, gap: float) -> Floats:
-        """The distance of each difference above the gap, in its standard errors, (pairs,)."""
+        """(difference − gap) / standard error of each pair of groups of these values, (pairs,)."""
         first, second = self._pairs
         return (value[first] - value[second] - gap) / self.pair_error[first, second]
 
@@ -158,37 +167,49 @@ class NormalGroups:
         return first, second
 
     def closest(self, gap: float) -> Floats:
-        """The values closest to the observed ones, in standard errors, whose largest gap is this.
-
-        A smaller gap than the observed one moves the highest and the lowest values to two bounds,
-        and with them what lies within `TIED` errors, as ties would otherwise be missed; a larger
-        one moves two groups apart.
+        """The values closest to the observed ones, in standard errors, whose largest gap is this;
+        (groups,).
         """
-        if gap < self.gap:
-            weight = 1 / np.maximum(self.variance, np.finfo(float).tiny)
+        return self._drawn_together(gap) if gap < self.gap else self._moved_apart(gap)
 
-            def is_too_low(bound: float) -> bool:
-                """Whether the values above both bounds pull more than those below."""
-                above = np.maximum(self.value - bound - gap, 0)
-                below = np.maximum(bound - self.value, 0)
-                return bool(np.sum(weight * above) > np.sum(weight * below))
+    def _drawn_together(self, gap: float) -> Floats:
+        """The values cut to a range as wide as this gap, which is smaller than the observed one:
+        the range that is closest to them by least squares. Values within `TIED` errors of an end
+        are moved to it, as they may be tied with it.
+        """
+        weight = 1 / np.maximum(self.variance, np.finfo(float).tiny)
 
-            bound = bisect(is_too_low, self.value.min(), self.value.max(), steps=40).inside
-            moved = np.clip(self.value, bound, bound + gap)
-            near = TIED * np.sqrt(self.variance)
-            from_lowest = moved - bound
-            from_highest = bound + gap - moved
-            is_high = (from_highest <= near) & (from_highest <= from_lowest)
-            is_low = (from_lowest <= near) & (from_lowest < from_highest)
-            return np.where(is_high, bound + gap, np.where(is_low, bound, moved))
-        missing = gap - (self.value[:, None] - self.value)
-        cost = missing / self.pair_error
-        np.fill_diagonal(cost, np.inf)
-        high, low = np.unravel_index(cost.argmin(), cost.shape)
-        shares = self.variance[[high, low]] + np.finfo(float).tiny
-        shares = shares / shares.sum()
-        highest = self.value[high] + shares[0] * missing[high, low]
-        lowest = self.value[low] - shares[1] * missing[high, low]
+        def is_too_low(start: float) -> bool:
+            """True if the values above a range that starts here outweigh those below it."""
+            above = np.maximum(self.value - start - gap, 0)
+            below = np.maximum(start - self.value, 0)
+            return bool(np.sum(weight * above) > np.sum(weight * below))
+
+        start = bisect(is_too_low, self.value.min(), self.value.max(), steps=40).inside
+        end = start + gap
+        moved = np.clip(self.value, start, end)
+        tie_distance = TIED * np.sqrt(self.variance)
+        from_start = moved - start
+        from_end = end - moved
+        is_tied_with_end = (from_end <= tie_distance) & (from_end <= from_start)
+        is_tied_with_start = (from_start <= tie_distance) & (from_start < from_end)
+        moved[is_tied_with_end] = end
+        moved[is_tied_with_start] = start
+        return moved
+
+    def _moved_apart(self, gap: float) -> Floats:
+        """The values with two groups moved apart until their difference is this gap, which is not
+        smaller than the observed one: those two for which it takes the fewest standard errors. The
+        group with the larger variance is moved further. Other values are cut to the range between.
+        """
+        missing = gap - (self.value[:, None] - self.value)  # of each pair, row less column
+        errors_to_move = missing / self.pair_error
+        np.fill_diagonal(errors_to_move, np.inf)
+        high, low = np.unravel_index(errors_to_move.argmin(), errors_to_move.shape)
+        variances = self.variance[[high, low]] + np.finfo(float).tiny
+        share_of_high, share_of_low = variances / variances.sum()
+        highest = self.value[high] + share_of_high * missing[high, low]
+        lowest = self.value[low] - share_of_low * missing[high, low]
         moved = np.clip(self.value, lowest, highest)
         moved[high] = highest
         moved[low] = lowest
@@ -198,10 +219,11 @@ class NormalGroups:
 def largest_gap(
     groups: GroupValues, level: float, *, rng: np.random.Generator
 ) -> LargestGap | None:
-    """The highest less the lowest value of the groups in which there is one; None below two.
+    """The highest less the lowest of the groups' values with limits that allow for having picked
+    both; groups without a value are left out. None below two groups with one.
 
-    The equivalence interval is the same at 1 − 2α. A group whose limits are unknown leaves the gap
-    without an upper one.
+    `equivalence` is the interval at level 1 − 2α. If the standard error of a group is unknown, the
+    gap has no upper limit.
 
     >>> from evalkit.statistics.groups import GroupShares
     >>> shares = GroupShares(np.array([56.0, 48.0]), np.array([70.0, 80.0]))
@@ -217,20 +239,23 @@ def largest_gap(
     highest = int(np.nanargmax(values))
     lowest = int(np.nanargmin(values))
     gap = float(values[highest] - values[lowest])
-    share = float(ratio(values[lowest], values[highest]))
+    quotient = float(ratio(values[lowest], values[highest]))
     defined_groups = np.flatnonzero(defined)
     if np.isnan(groups.errors[defined_groups]).any():
-        unknown = Estimate(gap, 0.0, np.nan, level, count, METHOD)
-        return LargestGap(highest, lowest, unknown, share, unknown)
+        unknown = Estimate(gap, low=0.0, high=np.nan, level=level, n=count, method=METHOD)
+        return LargestGap(highest, lowest, unknown, quotient, equivalence=unknown)
     normal = NormalGroups.from_errors(
         values[defined_groups],
         groups.errors[defined_groups],
         groups.correlation[np.ix_(defined_groups, defined_groups)],
         rng,
     )
-    is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)
-    estimates = []
-    for level_of_limits in (level, equivalence_level(level)):
+    is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)  # row, column
+
+    def estimate_at(level_of_limits: float) -> Estimate:
+        """The gap with its limits: the farthest of all pairs, from the groups' own intervals of
+        differences at the levels at which normal ones reach as far as `reach` demands.
+        """
         reach = normal.reach(level_of_limits)
         low = 0.0
         if np.isfinite(reach.below):
@@ -238,8 +263,11 @@ def largest_gap(
             low = float(differences.low[is_pair].max(initial=0.0))
         differences = groups.differences(_level_of(reach.above))
         high = float(differences.high[is_pair].max())
-        estimates.append(Estimate(gap, low, high, level_of_limits, count, METHOD))
-    return LargestGap(highest, lowest, estimates[0], share, estimates[1])
+        return Estimate(gap, low, high, level_of_limits, n=count, method=METHOD)
+
+    estimate = estimate_at(level)
+    equivalence = estimate_at(equivalence_level(level))
+    return LargestGap(highest, lowest, estimate, quotient, equivalence)
 
 
 def _level_of(errors: float) -> float:

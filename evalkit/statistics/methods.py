@@ -278,8 +278,9 @@ class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
     growth: how the variance of the units' differences grows with the true difference.
-    exactness_margin: what an exact test needs beyond the detectable difference of t, if all units
-    that differ do so by one amount: half the distance of two neighbouring possible means.
+    exactness_margin: how much larger the smallest difference is that sign flips detect than that of
+    t, as ties make them conservative: half the distance of two neighbouring possible means if all
+    units that differ do so by one amount, else 0.
     """
 
     growth: VarianceGrowth = NO_GROWTH
@@ -342,8 +343,8 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
 def _paired_means(
     first: TermStatistic, second: TermStatistic, defined: np.ndarray
 ) -> PairedDifference:
-    """The difference of two means of independent units, for Student's paired t. defined: mask of
-    the units with both values.
+    """The difference of two means of independent units, for Student's paired t, with what the
+    smallest detectable difference needs besides. defined: mask of the units with both values.
     """
     first_values = first.sums.numerator[defined]
     second_values = second.sums.numerator[defined]
@@ -354,7 +355,9 @@ def _paired_means(
     largest = float(sizes.max())
     have_one_size = bool(np.all((sizes == 0) | (sizes == largest)))
     exactness_margin = 0.0
-    # sign flips of differences of one size are conservative, unless the mid-p counts ties half
+    # Then few means are possible, and often the flipped mean is just the observed one. Sign flips
+    # that count such ties fully are conservative, as if the difference had to be larger by half
+    # the distance of two possible means; the mid-p, which counts them half, is not.
     if have_one_size and not first.mid_p:
         # a flipped sign changes the mean by 2 · largest / n, of which this is half
         exactness_margin = largest / n
@@ -364,7 +367,7 @@ def _paired_means(
         n=n,
         freedom=n - 1,
         method="paired t",
-        scale=largest,
+        scale=largest,  # relative to it an error may be a rounding error
         growth=_variance_growth(first_values, second_values, first.metric),
         exactness_margin=exactness_margin,
     )
@@ -654,16 +657,16 @@ def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 
 def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The score test of the precisions of two systems on the same rows, where some rows may be
-    predicted positive by both. The variance allows for some more rows on which the decisions differ
-    (`added_variance`).
+    """The score test of two precisions (positive predictive values) on the same rows, some of which
+    both systems may predict positive. The variance allows for some more rows on which the decisions
+    differ (`added_variance`).
     """
     return proportions.predictive_values(
         first.hits(),
         second.hits(),
         shared=first.joint_hits(second),
         n=first.n,
-        more=float(added_variance(first, second).sum()),
+        added_variance=float(added_variance(first, second).sum()),
         level=options.level,
         unit=options.unit,
     )
@@ -679,7 +682,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     precision = MetricAtK(kind.share)
     first_precision = replace(first, metric_at_k=precision)
     second_precision = replace(second, metric_at_k=precision)
-    of_precisions = predictive_values(first_precision, second_precision, options)
+    test_of_precisions = predictive_values(first_precision, second_precision, options)
     decisions = first.tables.decision_counts  # counts of the decisions at the threshold
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
@@ -687,7 +690,7 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
         base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
         return closed_forms.divided(difference, base_rate)
 
-    return of_precisions.with_limits(divided_by_base_rate)
+    return test_of_precisions.with_limits(divided_by_base_rate)
 
 
 # No test, folds, draws, independent samples -------------------------------------------------------
@@ -696,7 +699,9 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
 def no_test(first: Statistic, second: Statistic, options: Options, why: str = NONE) -> Comparison:
     """The difference without limits and with p = NaN. why: the reason, as the method."""
     value = first.value - second.value
-    difference = Estimate(value, np.nan, np.nan, options.level, first.n, why)
+    difference = Estimate(
+        value, low=np.nan, high=np.nan, level=options.level, n=first.n, method=why
+    )
     return Comparison(
         difference,
         p_value=np.nan,
@@ -711,7 +716,7 @@ def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
     """The test of Nadeau and Bengio for two means over folds, whose scores share training rows."""
     defined = defined_in_both(first.sums, second.sums)
     differences = (first.sums.per_unit - second.sums.per_unit)[defined]
-    # of train and test only the quotient matters
+    # only the quotient of both numbers of rows matters, test rows per training row
     return nadeau_bengio(
         differences, train=1, test=options.test_to_train, level=options.level, unit=options.unit
     )
@@ -856,15 +861,16 @@ def detectable_by_decisions(
 
     The share of these rows is the variance of the rows' differences of −1, 0 and 1. It grows with
     the true difference d: rows that differ go on differing, and of the rows that agree a share d
-    comes to differ. So it is sd² + growth · d, with the share of rows that agree as the growth; sd²
-    is that of d = 0, from the observed share at the observed difference.
+    comes to differ. So it is variance at 0 + growth · d, with the share of rows that agree as the
+    growth. The observed share is that at the observed difference, from which the variance at 0
+    follows.
     """
     rows = first.discordant(second)
     differing_share = float(ratio(rows.first_only + rows.second_only, rows.n))
-    difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
+    observed_difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
     growth = 1 - differing_share
-    sd = np.sqrt(differing_share - growth * difference)
-    return power.minimum_detectable(sd, rows.n, level=level, power=POWER, grows=growth)
+    sd_at_0 = np.sqrt(differing_share - growth * observed_difference)
+    return power.minimum_detectable(sd_at_0, rows.n, level=level, power=POWER, grows=growth)
 
 
 def detectable_by_shares(
@@ -900,13 +906,10 @@ def detectable_by_means(
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:
         return detectable_by_width(first, second, comparison, level)
     sizes = np.array([first.n, second.n])
-    # (standard deviation / mean)² of each arm
-    relative_variances = np.array(
-        [
-            values.var(ddof=1) / values.mean() ** 2
-            for values in (first.sums.numerator, second.sums.numerator)
-        ]
-    )
+    relative_variances = []  # (standard deviation / mean)² of each arm
+    for arm in (first, second):
+        values = arm.sums.numerator
+        relative_variances.append(values.var(ddof=1) / values.mean() ** 2)
     base = second.value
     differs = comparison.p_value < 1 - comparison.test_level  # False also if p is NaN
     if not differs:

@@ -48,12 +48,12 @@ class NestedDraws:
             raise InputError(f"folds must have 2 or more rows each, got {smallest}")
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """The mean of a value per row for models of a learner, with the interval of nested
-        cross-validation.
+        """The expected value of a row, such as its loss, for the models of a learner, with the
+        interval of nested cross-validation.
 
-        The value is the mean of the inner values, less (1 + (k − 2) / k) times its excess over that
-        of the outer ones, as inner models have fewer training rows. The squared error is
-        (k − 1) / k times the mean of the squares of the folds; it lies between that of n
+        The value is the mean of the inner values, less (1 + (k − 2) / k) times its excess over the
+        mean of the outer ones, as inner models have fewer training rows. The squared error is
+        (k − 1) / k times the mean of the folds' `square`; it is kept between the squared error of n
         independent rows and k times that.
 
         >>> fold = NestedFold(outer=np.array([0.0, 1.0]), inner=np.array([0.0, 1.0, 1.0, 1.0]))

@@ -87,7 +87,7 @@ def predictive_values(
     shared: Ints,
     *,
     n: int,
-    more: float = 0.0,
+    added_variance: float = 0.0,
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
@@ -97,8 +97,8 @@ def predictive_values(
     first, second: hits, and rows predicted positive. shared: the numbers of rows that both predict
     positive, a 2 × 2 table by hit or not of the first (lines) and of the second (columns). The
     variance is that under equal precisions, so it is above 0 even if all rows of one system are
-    hits. more: a number that is added to the variance, which is 0 if all predictions agree.
-    Kosinski 2013, doi:10.1002/sim.5587.
+    hits. added_variance: a number that is added to the variance, which is 0 if all predictions
+    agree. Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -115,7 +115,7 @@ def predictive_values(
     variance = row_variance * (1 / rows + 1 / other_rows)
     test = DifferenceByT(
         value=hits / rows - other_hits / other_rows,
-        error=float(np.sqrt(variance + more)),
+        error=float(np.sqrt(variance + added_variance)),
         n=n,
         freedom=np.inf,  # the score test is normal
         method=PREDICTIVE,
@@ -547,7 +547,9 @@ def ratio_score(
     if not successes_b:
         value = np.inf if successes_a else np.nan
     if np.isnan(value) or not n_a or not n_b:
-        return Estimate(value, np.nan, np.nan, level, int(n_a + n_b), "score")
+        return Estimate(
+            value, low=np.nan, high=np.nan, level=level, n=int(n_a + n_b), method="score"
+        )
     z = normal_quantile(level)
 
     def score(log_ratio: float) -> float:
@@ -589,7 +591,7 @@ def _likeliest_of_ratio(
     successes_a: float, n_a: float, successes_b: float, n_b: float, true_ratio: float
 ) -> Proportions:
     """The maximum-likelihood proportions a and b under the hypothesis a = true_ratio · b."""
-    # the score equation in b: quadratic b² − linear b + successes_a + successes_b = 0
+    # b solves the score equation: quadratic b² − linear b + successes_a + successes_b = 0
     quadratic = (n_a + n_b) * true_ratio
     linear = n_a * true_ratio + successes_a + n_b + successes_b * true_ratio
     root = np.sqrt(max(linear**2 - 4 * quadratic * (successes_a + successes_b), 0.0))

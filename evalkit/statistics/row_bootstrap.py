@@ -53,9 +53,10 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
     """The value of a statistic, with quantiles of its values on bootstrap samples of the rows as
-    limits. No limits if the threshold was chosen on the rows, or if samples give none
-    (`_why_no_limits`).
+    limits. No limits for a metric of decisions whose threshold was chosen on these rows, or if the
+    samples give none (`_why_no_limits`).
     """
+    # samples of decided rows keep the threshold, so that they do not show how it varies
     if statistic.rechooses_threshold and statistic.metric_at_k.uses_decisions:
         return no_interval(statistic, options, THRESHOLD_CHOSEN)
     values = _values(statistic, options)
@@ -68,9 +69,10 @@ def interval(statistic: RowStatistic, options: Options) -> Estimate:
 def test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The difference of two values, with quantiles of the differences on bootstrap samples of the
     rows, the same for both, as limits. p is twice the smaller share of the samples at or below 0,
-    or at or above 0, with the data counted as one more sample. No test if the threshold was chosen
-    on the rows, or if samples give no limits.
+    or at or above 0, with the data counted as one more sample. No test for a metric of decisions
+    whose thresholds were chosen on these rows, or if the samples give no limits.
     """
+    # asked of one system: both choose their thresholds by the same rule
     if first.rechooses_threshold and first.metric_at_k.uses_decisions:
         return no_test(first, second, options, THRESHOLD_CHOSEN)
     values = _values(first, options)
@@ -94,9 +96,11 @@ def test(first: RowStatistic, second: RowStatistic, options: Options) -> Compari
 
 
 def _values(statistic: RowStatistic, options: Options) -> Floats:
-    """The number on bootstrap samples, the same ones for all systems; NaN where it raises.
+    """The metric on bootstrap samples, the same ones for all systems, shape (samples,); NaN where
+    it raises, as many do on a sample with a single class.
 
-    Stored with the rows, for other pairs of systems: a user's function may take milliseconds.
+    The values are stored in the rows of the statistic, for other pairs of systems: a user's
+    function may take milliseconds.
     """
     rows = statistic.rows
     stored = vars(rows).setdefault("_values_on_samples", {})
@@ -109,7 +113,7 @@ def _values(statistic: RowStatistic, options: Options) -> Floats:
 
 
 def _value(statistic: RowStatistic, sample: Rows) -> float:
-    """The number of a sample; NaN where it raises, as many do of a sample with a single class."""
+    """The metric on a sample; NaN where it raises."""
     try:
         return statistic.metric_at_k.value(sample)
     except ParameterError:

@@ -162,10 +162,10 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
     """The standard error of a difference as a function of the true difference, recovered from what
     a normal test detects; a function that returns NaN if the data do not vary.
 
-    detectable: level -> the difference that the test detects with 80% power. Divided by this
-    difference in standard errors, it is the error there. Squared, at `level` and at LOWER_LEVEL, it
-    gives two variances; the variance is linear between and beyond, or constant if the second is
-    unknown.
+    detectable: level -> the difference that the test detects with 80% power. A normal test detects
+    a fixed number of standard errors, so that the difference divided by this number is the error.
+    Asked at `level` and at LOWER_LEVEL it gives the variance at two differences; on the line
+    through both lies the variance at any other, which is constant if the second is unknown.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -197,13 +197,13 @@ def error_of_pairs(
     """The standard error of a difference of paired means as a function of the true difference, for
     a t-test at a level; see `_error_of_units`.
 
-    A worse system of a metric with a range may vary more than one as much better: the direction
-    counts.
+    The variance depends on the direction of the difference: near an end of the metric's range a
+    system that is worse may vary more than one that is as much better.
     """
     difference = methods.paired(first, second)
     growth = difference.growth
-    sign = first.metric.sign
-    variance_at_0 = difference.spread**2 - growth.added(sign * _shown(comparison))
+    sign = first.metric.sign  # with it, differences above 0 are improvements
+    variance_at_0 = difference.spread**2 - growth.added(sign * _significant_difference(comparison))
 
     def variance(true_difference: float) -> float:
         """The variance of the units' differences at a true difference."""
@@ -216,12 +216,13 @@ def error_of_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> ErrorOf:
     """The standard error of a difference of two shares of hits as a function of the true
-    difference, from the rows on which two decisions differ; see `methods.detectable_by_decisions`.
+    difference. The variance of a row's difference is the share of rows on which the decisions
+    disagree, which grows with the true difference, see `methods.detectable_by_decisions`.
     """
     rows = first.discordant(second)
-    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    growth = 1 - differing
-    variance_at_0 = differing - growth * abs(_shown(comparison))
+    disagreeing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    growth = 1 - disagreeing
+    variance_at_0 = disagreeing - growth * abs(_significant_difference(comparison))
 
     def variance(true_difference: float) -> float:
         """The variance of the rows' differences at a true difference."""
@@ -234,32 +235,34 @@ def error_of_decisions(
 def stretch_of_decisions(
     first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
 ) -> float:
-    """Tango's distance from the estimate to the lower limit of a difference of two shares, divided
-    by the normal one, for the sample whose normal limit lies just at −margin; 1 if no row differs.
+    """How many times further Tango's lower limit of a difference of two shares lies from the
+    estimate than the normal limit does, the factor by which to stretch the latter. 1 if the two
+    decisions are equal on all rows.
 
-    Tango's limit is the difference that a score test no longer rejects: it takes the variance at a
-    difference of −margin, at which more rows differ than at the estimate, so that it lies further
-    away. margin: of the rule. n: the number of planned rows, of which the same share differs as of
-    the rows that are there.
+    It is taken for a planned sample of `n` rows in which the decisions disagree as often as here,
+    and whose normal limit is −margin, `margin` being that of non-inferiority. Tango's limit lies
+    further away: it is the difference that a score test just does not reject, and the test takes
+    the variance at that difference, at which more rows disagree than at the estimate.
     """
     rows = first.discordant(second)
-    differing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    normal_distance = normal_quantile(level) * float(np.sqrt(differing / n))
+    disagreeing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    normal_distance = normal_quantile(level) * float(np.sqrt(disagreeing / n))
     if not normal_distance > 0:
         return 1.0
     estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
-    differing = max(differing, abs(estimate))  # at least the rows that make the difference
-    first_only = n * (differing + estimate) / 2
-    second_only = n * (differing - estimate) / 2
+    disagreeing = max(disagreeing, abs(estimate))  # at least the rows that make the difference
+    first_only = n * (disagreeing + estimate) / 2
+    second_only = n * (disagreeing - estimate) / 2
     limits = tango(first_only, second_only, n, level=level)
     return float((limits.value - limits.low) / normal_distance)
 
 
-def _shown(comparison: Comparison) -> float:
-    """The observed difference if it is significant, else 0.
+def _significant_difference(comparison: Comparison) -> float:
+    """The observed difference if it is significant, else 0: what the true difference is taken to
+    be, at which the variance was observed.
 
-    The variance of a sample is that at the true difference. If this is 0, the observed one is some
-    chance distance from it, on either side: to correct the variance by that distance would bias it.
+    If the true difference is 0, the observed one is some chance distance from it, on either side:
+    to correct the variance by that distance would bias it.
     """
     is_significant = comparison.p_value < 1 - comparison.test_level
     return comparison.difference.value if is_significant else 0.0
@@ -268,22 +271,24 @@ def _shown(comparison: Comparison) -> float:
 def _error_of_units(
     variance: Callable[[float], float], n: int, detectable: float, level: float
 ) -> ErrorOf:
-    """The standard error of the mean difference of n units, scaled so that normal quantiles at a
-    level give the limits and the power of a t-test; a function that returns NaN where the test
-    detects nothing.
+    """The standard error of the mean difference of n units as a function of the true difference. It
+    is enlarged so that with it a normal test at this level has the power of the t-test. The
+    function returns NaN if the test detects no difference.
 
-    variance: true difference -> variance of the units' differences. detectable: by the test.
+    variance: true difference -> variance of the units' differences. detectable: the smallest
+    difference that the t-test detects.
     """
     if not detectable > 0:
         return lambda true_difference: np.nan
-    least = LEAST_VARIANCE * variance(detectable)
-    # √n is the standard deviation with which the standard error is 1
-    by_t = minimum_detectable(n**0.5, n, level=level, power=POWER)
-    to_normal = by_t / detectable_by_normal(level)
+    least_variance = LEAST_VARIANCE * variance(detectable)
+    # what the t-test detects in standard errors: √n is the standard deviation with which that is 1
+    detectable_in_errors = minimum_detectable(n**0.5, n, level=level, power=POWER)
+    enlargement = detectable_in_errors / detectable_by_normal(level)
 
     def error(true_difference: float) -> float:
         """The standard error at a true difference."""
-        return float(to_normal * np.sqrt(max(variance(true_difference), least, 0.0) / n))
+        true_variance = max(variance(true_difference), least_variance, 0.0)
+        return float(enlargement * np.sqrt(true_variance / n))
 
     return error
 
@@ -311,7 +316,9 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
 
 
 def _error_scale(value: float, ends: Interval) -> float:
-    """The standard error at a true value up to a constant factor, see `error_by_value`."""
+    """A number to which the standard error at a true value is proportional, by the range of the
+    metric, see `error_by_value`.
+    """
     if not np.isfinite(ends.low):
         return 1.0
     above_low = max(value - ends.low, 0.0)

@@ -360,8 +360,9 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
 
 
 def lattice(differences: Floats) -> Ints | None:
-    """The differences as integer multiples of their common step; None if there is none, or if
-    `lattice_p` would take more work than `MAX_LATTICE_WORK`.
+    """The differences as integer multiples of their common step, for `lattice_p`; None if they have
+    none, or if `lattice_p` would take more work than `MAX_LATTICE_WORK`. At least one difference
+    must not be 0.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
@@ -444,11 +445,12 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """For each draw of signs, the range of null means under which it is at least as extreme as the
-    data.
+    """For each draw (a vector of signs, one per unit) the range of the null means under which the
+    mean of the flipped data is at least as extreme as that of the data.
 
-    low, high: the ends, less `mean`, shape (draws,), in any order. mean: the observed mean, which
-    all ranges contain. rounding: means closer than this are equal.
+    low, high: the distances of the ends from the observed mean, at most and at least 0, shape
+    (draws,), in any order. mean: the observed mean, which all ranges contain. rounding: means
+    closer than this are equal.
     """
 
     low: Floats
@@ -467,9 +469,12 @@ class Ranges:
         tie_weight: the weight of draws whose range ends at `null`, which are exactly as extreme as
         the data; ½ for the mid-p.
 
-        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(
-        ...     13.0, HALF
-        ... )
+        >>> low, high = np.array([-np.inf, -3, -2, -1]), np.array([np.inf, 9, 8, 7])
+        >>> Ranges(low, high, rounding=0.0, mean=4.0).share(
+        ...     13.0
+        ... )  # 9 above the mean: two contain it
+        0.5
+        >>> Ranges(low, high, rounding=0.0, mean=4.0).share(13.0, HALF)  # one ends there
         0.375
         """
         distance = null - self.mean
@@ -491,22 +496,24 @@ class Ranges:
 
     @property
     def tied(self) -> float:
-        """The probability of exactly the observed sum if the mean is 0; only where the draws are
-        all sign vectors, of each two opposite ones one.
+        """The probability of exactly the observed sum if the mean is 0, by which both tails
+        overlap. It is known only if the draws are all sign vectors, one of each two opposite ones.
         """
         distance = -self.mean  # from the mean to 0
-        # the draw without flipped signs has the observed sum; its range, the whole line, has no end
-        draws_with_size = self._count_ends_at(distance) + 1  # with the sum or its negative
-        share = draws_with_size / self.draws
+        # A draw whose range ends at 0 has the observed sum or its negative. So has the draw without
+        # flipped signs, whose range, the whole line, has no end: it is added.
+        draws_of_equal_size = self._count_ends_at(distance) + 1
+        share = draws_of_equal_size / self.draws
         if abs(distance) <= self.rounding:  # the sum is 0, its own negative
             return share
-        return share / 2
+        return share / 2  # half of them have the sum, half its negative
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
 
-        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
-        {0.5: Interval(low=1.0, high=9.0)}
+        >>> low, high = np.array([-np.inf, -3, -2, -1]), np.array([np.inf, 9, 8, 7])
+        >>> Ranges(low, high, rounding=0.0, mean=4.0).limits(0.5)
+        {0.5: Interval(low=1.0, high=13.0)}
         """
         limits = {}
         low = self.low

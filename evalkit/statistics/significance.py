@@ -514,7 +514,15 @@ def nadeau_bengio(
     n = folds.size  # J
     # √(s² / J) times the root of (1 / J + test / train) / (1 / J)
     error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
-    difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method=CORRECTED_T, scale=abs(mean))
+    difference = DifferenceByT(
+        mean,
+        error,
+        n=n,
+        freedom=n - 1,
+        method=CORRECTED_T,
+        # where folds have equal differences, the error is only rounding error of these
+        scale=abs(mean),
+    )
     return difference.comparison(level=level, unit=unit)
 
 

@@ -264,8 +264,8 @@ class ScoreStatistic(SpreadStatistic):
             """The metrics that this one is the mean of."""
 
         def share_influence(self) -> Floats | None:
-            """The units' influence on the mean through the shares of its components; None if these
-            are fixed.
+            """The units' influence on a mean over classes or labels through the shares (weights) of
+            the classes, which are estimated from the rows; None if the shares are fixed.
             """
 
         def null_difference_spread(self, other: Self) -> Spread:
@@ -350,7 +350,7 @@ class UnitStatistic(TermStatistic):
 
     @property
     def layout(self) -> Layout:
-        """The layout of the sample."""
+        """The layout of the sample: `design`, unless the units are clustered."""
         return self.design if self.unit is None else Layout.CLUSTERED
 
     @cached_property
@@ -503,10 +503,11 @@ class KnownValue(Statistic):
 
 
 class JointRows(NamedTuple):
-    """Two statistics on the same rows, or on the same cells of rows.
+    """Two statistics, of either system, on the same rows; or on the same cells, each of which
+    stands for all rows with the same actual class and the same two predictions.
 
-    square_weight: the factor of the squared influence of a row, 1, or of each cell, the Σ weight²
-    of its rows.
+    square_weight: with it the squared influence of a row, or of one row of weight 1 of each cell,
+    is added up over all rows: 1, or the Σ weight² of each cell.
     """
 
     first: RowStatistic
@@ -561,9 +562,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         on_left_out_rows = defined(2 * on_all_rows - on_sample)
         if not on_left_out_rows.size:
             return self.value
-        estimate = WEIGHT_OF_SAME_ROWS * self.value + (1 - WEIGHT_OF_SAME_ROWS) * float(
-            on_left_out_rows.mean()
-        )
+        value_on_left_out_rows = float(on_left_out_rows.mean())
+        estimate = WEIGHT_OF_SAME_ROWS * self.value
+        estimate += (1 - WEIGHT_OF_SAME_ROWS) * value_on_left_out_rows
         is_possible = self.metric.low < estimate < self.metric.high
         return estimate if is_possible else self.value
 
@@ -798,15 +799,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             )
 
     def share_influence(self) -> Floats | None:
-        """The units' influence on the mean through the shares of its components; None if these are
-        fixed.
+        """The units' influence on a mean over classes or labels through the shares (weights) of the
+        classes, which are estimated from the rows; shape (units,). None if the shares are fixed.
         """
         kind = self.kind
-        assert isinstance(kind, Combined)
-        influence = kind.influence_through_shares(self.rows, None, self.value)
-        if influence is None:
+        assert isinstance(kind, Combined)  # a mean over classes or labels
+        row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
+        if row_influence is None:
             return None
-        return by_unit(influence, self.unit)
+        return by_unit(row_influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of, with their influence by unit.
@@ -824,7 +825,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def influence_by_group(self) -> list[Floats]:
         """The units' influence on the metric, one array for each group of rows that has a variance
-        of its own, such as the positive rows; clustered or weighted rows are one group.
+        of its own, such as the positive rows; clustered or weighted rows are one group. For
+        `pooled_variances`.
         """
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.influence, self.unit)]
@@ -833,7 +835,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def tables(self) -> score_kinds.Tables:
-        """The tables of counts by score."""
+        """The tables of counts by score: the rows, which have them as properties."""
         return self.rows
 
     @cached_property
@@ -849,8 +851,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
     def discordant(self, other: Self) -> Discordant:
-        """The numbers of rows that are a hit of one of the two systems alone, for a metric of which
-        the same rows count (`eligible`) for both.
+        """The number of rows that are a hit of the first system alone, that of rows that are a hit
+        of the second alone, and that of all rows that count; for a metric of which the same rows
+        count for both (`eligible`), as it does not depend on the prediction.
         """
         joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
         first = joint.first._hit_masks
@@ -858,7 +861,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         count_rows = joint.first.count_rows
         return Discordant(
             first_only=count_rows(first.hit & ~second.hit),
-            second_only=count_rows(first.eligible & second.hit & ~first.hit),
+            second_only=count_rows(second.hit & ~first.hit),
             n=count_rows(first.eligible),
         )
 

@@ -27,16 +27,17 @@ NO_VARIANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Squares:
-    """Moments of the products of each two terms of a metric, for the fourth powers of the units'
-    influence.
+class TermProducts:
+    """The moments of the products of each two terms of a metric (the numbers per row whose sums
+    give the metric). The influence of a unit is a linear combination of the terms, so that the
+    fourth powers of the influence follow from them.
 
-    near: for a function of means, the numbers that were subtracted from its terms to keep digits,
-    one per mean.
+    offsets: for a function of means, the numbers that were subtracted from its terms to keep
+    digits, one per mean.
     """
 
     moments: Moments
-    near: Floats
+    offsets: Floats
 
 
 def has_units(moments: Moments | None) -> bool:
@@ -61,16 +62,16 @@ def combined_spread(
     freedom: Kish's number of units, less 1. standardised_power: that of the spread, where only sums
     are in memory.
     """
-    kish = freedom + 1
+    effective_units = freedom + 1  # by Kish
     if moments.units is None:  # only sums are in memory
         if minus_coefficients is not None:
             coefficients = coefficients - minus_coefficients
         square = moments.square(coefficients)
-        return Spread(n, square, kish=kish, standardised_power=standardised_power)
-    influence = coefficients @ moments.units
+        return Spread(n, square, kish=effective_units, standardised_power=standardised_power)
+    influence = coefficients @ moments.units  # of each unit
     if minus_coefficients is not None:
         influence = minus(influence, minus_coefficients @ moments.units)
-    return replace(Spread.from_influence(influence, kish=kish), n=n)
+    return replace(Spread.from_influence(influence, kish=effective_units), n=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +141,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     """A metric that is a function of the sums of its terms over all rows.
 
     term_columns: the columns of `moments` that hold its terms; column 0 of `moments` is the weight
-    of a unit. squares: the moments of the products of its terms, None if they were not added up.
+    of a unit. products: the moments of the products of its terms, None if they were not added up.
     """
 
     term_columns: slice
     layout: Layout
-    squares: Squares | None = None
+    products: TermProducts | None = None
 
     error_method: ClassVar[str] = ERROR_METHOD
 
@@ -193,12 +194,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """The degrees of freedom of the standard error: Kish's number of units, less 1."""
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
-    def _term_coefficients(self, near: Floats | float = 0.0) -> Floats:
+    def _term_coefficients(self, offsets: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
         the delta method. The first term of a function of means is the weight.
 
-        near: for a function of means, the numbers that were subtracted from its terms, one per
-        mean, or 0 for all. Terms of a ratio of sums are never shifted.
+        offsets: for a function of means, the numbers that were subtracted from its terms, one per
+        mean, or 0 for all. Nothing is subtracted from the terms of a ratio of sums.
         """
         kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
@@ -206,11 +207,11 @@ class MomentStatistic(LinearStatistic, TermStatistic):
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
         # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The first term is
-        # the weight; the sums less near · weight need means − near in place of the means.
+        # the weight; sums less offset · weight need means − offsets in place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
         _, slopes = kind.function(means)
-        coefficient_of_weight = -slopes @ (means - near)
+        coefficient_of_weight = -slopes @ (means - offsets)
         return np.array(ratio([coefficient_of_weight, *slopes], weight))
 
     @cached_property
@@ -227,13 +228,13 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         return self._cube_of_loss()
 
     def _fourth_power(self) -> float:
-        """Σ l⁴ / (Σ l²)² of the influence values l; NaN if squares were not added up."""
-        if self.squares is None:
+        """Σ l⁴ / (Σ l²)² of the units' influence l; NaN if products were not added up."""
+        if self.products is None:
             return np.nan
         # the coefficients of l · Σ weight: a common factor leaves the quotient as it is
         weight, *_ = self.totals
-        coefficients = self._term_coefficients(self.squares.near) * weight
-        powers = self.squares.moments.powers(coefficients)
+        coefficients = self._term_coefficients(self.products.offsets) * weight
+        powers = self.products.moments.powers(coefficients)
         return float(ratio(powers.fourth_powers, powers.squares**2))
 
     def _cube_of_loss(self) -> float:
@@ -298,12 +299,12 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 class SampledMedian(SpreadStatistic):
     """A median over all rows of a slice, whose standard error is estimated from a sample of rows.
 
-    middle: the median. system: the number of the system in the sample. member: mask or range of
+    median: of all rows. system: the number of the system in the sample. member: mask or range of
     the sampled rows that belong to the slice. n: the units of the slice. freedom: Kish's number of
     units, less 1.
     """
 
-    middle: score_kinds.MedianEstimate
+    median: score_kinds.MedianEstimate
     sample: Sample
     system: int
     member: Bools | slice
@@ -321,7 +322,7 @@ class SampledMedian(SpreadStatistic):
     @property
     def value(self) -> float:
         """The median."""
-        return self.middle.value
+        return self.median.value
 
     @cached_property
     def row_influence(self) -> Floats:
@@ -331,10 +332,10 @@ class SampledMedian(SpreadStatistic):
         kind = self.kind
         assert isinstance(kind, score_kinds.Median)
         rows = self.sample.rows.rows(self.system)
-        influence = rows.weights * kind.influence_of_rows(rows, self.middle)
-        on_slice = np.zeros(len(self.sample.rows))
-        on_slice[self.member] = influence[self.member]
-        return on_slice
+        influence = rows.weights * kind.influence_of_rows(rows, self.median)
+        in_slice = np.zeros(len(self.sample.rows))
+        in_slice[self.member] = influence[self.member]
+        return in_slice
 
     @property
     def spread(self) -> Spread:
@@ -351,7 +352,7 @@ class SampledMedian(SpreadStatistic):
         return Spread(self.n, square, kish=self.freedom + 1)
 
     @property
-    def unsure(self) -> float:
+    def error_uncertainty(self) -> float:
         """The relative uncertainty of the standard error, which is estimated from a sample."""
         return self.sample.influence_square(self.row_influence).uncertainty
 
@@ -361,8 +362,8 @@ class SummedMean(SpreadStatistic):
     """A mean of which only sums over the units are in memory.
 
     n: the number of units. freedom: Kish's number of units, less 1. square: Σ l² of the units'
-    influence values l. skew: their skewness. unsure: the relative uncertainty of the standard
-    error, 0 if it is not estimated from a sample.
+    influence values l. skew: their skewness. error_uncertainty: the relative uncertainty of the
+    standard error, 0 if it is not estimated from a sample.
     """
 
     layout: Layout
@@ -371,7 +372,7 @@ class SummedMean(SpreadStatistic):
     freedom: float
     square: float
     skew: float = 0.0
-    unsure: float = 0.0
+    error_uncertainty: float = 0.0
 
     error_method: ClassVar[str] = ERROR_METHOD
 

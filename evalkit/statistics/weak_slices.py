@@ -86,24 +86,29 @@ class Response:
     def from_values(
         cls, value: Floats, size: Floats, unit: np.ndarray | None, *, two_sided: bool
     ) -> Response:
-        """The response of numerators of a ratio of sums; NaN for a row without a value.
+        """The response of a ratio of sums, from its numerator (`value`, NaN for a row without one)
+        and its denominator (`size`) on each row. unit: the key of each row's unit; None if each row
+        is one. two_sided: as in the class.
 
-        >>> Response.from_values(
-        ...     np.array([1.0, 2.0, 6.0]), np.ones(3), None, two_sided=True
-        ... ).centred
+        >>> value = np.array([1.0, 2.0, 6.0])  # with a mean of 3
+        >>> Response.from_values(value, size=np.ones(3), unit=None, two_sided=True).centred
         array([-2., -1.,  3.])
         """
         known = ~np.isnan(value)
         size = np.where(known, size, 0.0)
-        number = np.arange(len(value)) if unit is None else codes(unit)[0]
-        response = cls(np.where(known, value, 0.0), size, number, two_sided)
-        return response._around_mean(np.ones(len(value), dtype=bool))
+        unit_number = np.arange(len(value))
+        if unit is not None:
+            unit_number, _ = codes(unit)
+        response = cls(np.where(known, value, 0.0), size, unit_number, two_sided)
+        all_rows = np.ones(len(value), dtype=bool)
+        return response._around_mean(all_rows)
 
     def take(self, rows: Bools) -> Response:
-        """The response of some rows, around their own mean."""
-        number = codes(self.unit[rows])[0]
-        part = replace(self, centred=self.centred[rows], size=self.size[rows], unit=number)
-        return part._around_mean(np.ones(len(number), dtype=bool))
+        """The response of the rows of a mask, less the mean of these rows."""
+        unit_number, _ = codes(self.unit[rows])
+        taken = replace(self, centred=self.centred[rows], size=self.size[rows], unit=unit_number)
+        all_rows = np.ones(len(unit_number), dtype=bool)
+        return taken._around_mean(all_rows)
 
     def without_effect(self, mask: Bools) -> Response:
         """What is left if the rows of a mask, and the others, have the same mean."""
@@ -147,72 +152,80 @@ class Response:
 
     @cached_property
     def spread(self) -> float:
-        """The variance of Σ centred of a slice over share · (1 − share), if attributes are those of
-        units.
+        """The variance of the response's sum in a slice, divided by share · (1 − share) of the
+        slice, if all rows of a unit are in the same slice.
         """
-        rows = np.sum(self.size**2)
-        units = np.sum(np.bincount(self.unit, self.size) ** 2)
-        correlation = self.correlation
-        squares = ratio(np.sum(self.centred**2), rows)
-        return float(squares * ((1 - correlation) * rows + correlation * units))
+        squared_sizes = np.sum(self.size**2)
+        squared_sizes_of_units = np.sum(np.bincount(self.unit, self.size) ** 2)
+        variance_of_size_1 = ratio(np.sum(self.centred**2), squared_sizes)
+        independent = (1 - self.correlation) * squared_sizes
+        shared = self.correlation * squared_sizes_of_units
+        return float(variance_of_size_1 * (independent + shared))
 
     def sums_by_cell(self, cell: Ints, count: int) -> CellSums:
-        """The sums of each cell of rows against the other rows.
+        """The sum of the response in each cell of rows, with its standard deviation if the mean in
+        the cell is that of the other rows.
 
         cell: the number of each row's cell. count: the number of cells.
         """
         share = ratio(np.bincount(cell, self.size, count), self.size.sum())
         variance = _squared_contrasts(self.centred, cell, share, self.unit)
-        # A cell without an error has no variance of its own; it has at least that of all rows.
+        # A cell whose rows are all alike would have no variance: it has at least the one that rows
+        # of these sizes have on average, of which a share is that of whole units.
         row_number = np.arange(len(cell))
-        sizes = _squared_contrasts(self.size, cell, share, row_number)
-        pooled: Floats = (1 - self.correlation) * sizes
+        squared_sizes = _squared_contrasts(self.size, cell, share, row_number)
+        least_variance: Floats = (1 - self.correlation) * squared_sizes
         if self.correlation:
-            sizes_of_units = _squared_contrasts(self.size, cell, share, self.unit)
-            pooled = pooled + self.correlation * sizes_of_units
-        pooled *= float(np.nan_to_num(ratio(np.sum(self.centred**2), np.sum(self.size**2))))
-        scale = np.sqrt(np.maximum(variance, pooled))
+            squared_sizes_of_units = _squared_contrasts(self.size, cell, share, self.unit)
+            least_variance = least_variance + self.correlation * squared_sizes_of_units
+        variance_of_size_1 = ratio(np.sum(self.centred**2), np.sum(self.size**2))
+        least_variance *= float(np.nan_to_num(variance_of_size_1))
+        deviation = np.sqrt(np.maximum(variance, least_variance))
         total = np.bincount(cell, self.centred, count).astype(np.float64, copy=False)
-        return CellSums(total, share, scale)
+        return CellSums(total, share, deviation)
 
 
 def _squared_contrasts(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
-    """For each cell, Σ over units of the squared sum of column · (1 in the cell − share).
+    """For each cell Σ over units (a − share · b)², with a unit's sum of a column over its rows in
+    the cell, a, and over all its rows, b; shape (cells,). It is the variance of the cell's sum
+    under sign flips of whole units, if the sum of all rows is subtracted by the cell's share.
 
-    column, cell, unit: (rows,). share: (cells,).
+    column: the number of each row, cell: that of its cell, unit: that of its unit, (rows,) each.
+    share: of each cell, (cells,).
     """
-    unit_total: Floats = np.bincount(unit, column).astype(np.float64, copy=False)
+    unit_total: Floats = np.bincount(unit, column).astype(np.float64, copy=False)  # b
     if len(unit_total) == len(unit):  # each row is a unit
-        cell_of_part = cell
-        part_sum = column
-        whole_sum = column
-    else:  # a part: the rows of a unit in a cell
-        key, part = np.unique(cell * len(unit_total) + unit, return_inverse=True)
-        cell_of_part = key // len(unit_total)
-        part_sum = np.bincount(part, column).astype(np.float64, copy=False)
-        whole_sum = unit_total[key % len(unit_total)]
-    squares = np.bincount(cell_of_part, part_sum**2, len(share))
-    products = np.bincount(cell_of_part, part_sum * whole_sum, len(share))
+        cell_of_pair = cell
+        sum_in_cell = column
+        total_of_pair = column
+    else:  # a pair of a cell and a unit that has rows in it
+        key, pair_of_row = np.unique(cell * len(unit_total) + unit, return_inverse=True)
+        cell_of_pair = key // len(unit_total)
+        sum_in_cell = np.bincount(pair_of_row, column).astype(np.float64, copy=False)  # a
+        total_of_pair = unit_total[key % len(unit_total)]
+    # (a − share b)² added up term by term; units without rows in the cell have only share² b²
+    squares = np.bincount(cell_of_pair, sum_in_cell**2, len(share))
+    products = np.bincount(cell_of_pair, sum_in_cell * total_of_pair, len(share))
     return np.asarray(squares - 2 * share * products + share**2 * np.sum(unit_total**2))
 
 
 class CellSums(NamedTuple):
-    """The sum of centred values in each cell, its share of the size of all rows, and the standard
-    deviation of the sum under sign flips.
+    """The sum of centred values (value less mean · size) in each cell, the cell's share of the size
+    of all rows, and the standard deviation of the sum under sign flips; (cells,) each.
     """
 
     total: Floats
     share: Floats
-    scale: Floats
+    deviation: Floats
 
     def take(self, cells: Ints) -> CellSums:
-        """The sums of some cells."""
-        return CellSums(self.total[cells], self.share[cells], self.scale[cells])
+        """The sums of the cells with these numbers."""
+        return CellSums(self.total[cells], self.share[cells], self.deviation[cells])
 
     @property
     def standardised(self) -> Floats:
         """The sums over their standard deviations; 0 where that is 0."""
-        return np.nan_to_num(ratio(self.total, self.scale))
+        return np.nan_to_num(ratio(self.total, self.deviation))
 
 
 # Candidates ---------------------------------------------------------------------------------------
@@ -221,8 +234,8 @@ class CellSums(NamedTuple):
 class CrossTable(NamedTuple):
     """The cross table of one or two attributes, whose cells are slices.
 
-    cell: for each row the number of its cell. size: the number of cells. candidates: the cells
-    that are large enough. conditions: of each of these.
+    cell: for each row the number of its cell. size: the number of cells. candidates: the numbers of
+    the cells that are tested, as they are large enough. conditions: that define each of these.
     """
 
     cell: Ints
@@ -234,59 +247,73 @@ class CrossTable(NamedTuple):
 def cross_tables(
     attributes: Sequence[Attribute], unit: Ints, depth: int, min_rows: float
 ) -> Iterator[CrossTable]:
-    """Yield the table of each attribute, then, at depth 2, of each two."""
+    """Yield the table of each attribute, whose cells are its labels, then, at depth 2, of each two
+    attributes, whose cells are the pairs of their labels. In both the last number of an attribute
+    stands for rows without a label, which are no slice.
+
+    unit: the number of each row's unit. min_rows: in a slice and in the rest.
+    """
     units = int(unit.max(initial=-1)) + 1
     for i, attribute in enumerate(attributes):
         labels = len(attribute.labels)
-        large = _large(attribute.code, labels + 1, unit, units, min_rows)
+        large = _large_cells(attribute.code, labels + 1, unit, units, min_rows)
         candidates = large[large < labels]
         yield CrossTable(
             attribute.code,
-            labels + 1,
-            candidates,
-            [(Condition(i, j),) for j in candidates.tolist()],
+            size=labels + 1,
+            candidates=candidates,
+            conditions=[(Condition(i, label),) for label in candidates.tolist()],
         )
     if depth == 1:
         return
     for i, j in combinations(range(len(attributes)), 2):
+        # cells are numbered line by line: a line per label of attribute i
         width = len(attributes[j].labels) + 1
         count = (len(attributes[i].labels) + 1) * width
         cell = attributes[i].code * width + attributes[j].code
-        large = _large(cell, count, unit, units, min_rows)
-        first = large // width
-        second = large % width
-        named = (first < len(attributes[i].labels)) & (second < len(attributes[j].labels))
-        conditions: list[Conditions] = []
-        for first_label, second_label in zip(first[named], second[named], strict=True):
-            conditions.append((Condition(i, int(first_label)), Condition(j, int(second_label))))
-        yield CrossTable(cell, count, large[named], conditions)
+        large = _large_cells(cell, count, unit, units, min_rows)
+        first_label = large // width
+        second_label = large % width
+        has_first = first_label < len(attributes[i].labels)
+        has_labels = has_first & (second_label < len(attributes[j].labels))
+        pairs = zip(first_label[has_labels], second_label[has_labels], strict=True)
+        conditions: list[Conditions] = [
+            (Condition(i, int(first)), Condition(j, int(second))) for first, second in pairs
+        ]
+        yield CrossTable(cell, count, large[has_labels], conditions)
 
 
-def _large(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
-    """The cells with enough rows and units in them and in the rest."""
+def _large_cells(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
+    """The numbers of the cells that have at least `min_rows` rows, and rows of at least `MIN_UNITS`
+    units, and leave as many rows outside, ascending.
+
+    cell, unit: the numbers of each row's cell and unit. count, units: how many of them there are.
+    """
     rows = np.bincount(cell, minlength=count)
-    is_large = (rows >= min_rows) & (len(cell) - rows >= min_rows)
-    candidates = np.flatnonzero(is_large & (rows >= MIN_UNITS) & (len(cell) - rows >= MIN_UNITS))
-    if units == len(cell):
+    least = max(min_rows, MIN_UNITS)
+    candidates = np.flatnonzero((rows >= least) & (len(cell) - rows >= least))
+    if units == len(cell):  # each row is a unit
         return candidates
-    pairs = np.unique(cell * units + unit) // units
-    return candidates[np.bincount(pairs, minlength=count)[candidates] >= MIN_UNITS]
+    cell_of_pair = np.unique(cell * units + unit) // units  # of each pair of a cell and a unit
+    units_in_cell = np.bincount(cell_of_pair, minlength=count)
+    return candidates[units_in_cell[candidates] >= MIN_UNITS]
 
 
 # Search -------------------------------------------------------------------------------------------
 
 
 class Find(NamedTuple):
-    """A slice that differs from the rest.
+    """A slice in which the mean of a response differs from that of the other rows.
 
-    response: the number of the one that differs. evidence: its sum in the slice over the standard
-    deviation. merged: how many other finds it explains.
+    response: its number. conditions: of the slice. evidence: the sum of the response in the slice
+    over its standard deviation. adjusted_p: the p-value, adjusted for all slices and responses that
+    were searched. merged: how many other finds this one explains.
     """
 
     response: int
     conditions: Conditions
     evidence: float
-    adjusted: float
+    adjusted_p: float
     merged: int = 0
 
 
@@ -321,7 +348,7 @@ def search(
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5
     >>> values = rng.normal(0, 1, 2000) + (shop == 3)
-    >>> response = Response.from_values(values, np.ones(2000), None, two_sided=False)
+    >>> response = Response.from_values(values, np.ones(2000), unit=None, two_sided=False)
     >>> attribute = Attribute("shop", ["a", "b", "c", "d", "e"], shop)
     >>> [find.conditions for find in search([response], [attribute], level=0.95, rng=rng).finds]
     [(Condition(attribute=0, label=3),)]
@@ -332,26 +359,32 @@ def search(
     every_table = cross_tables(attributes, unit, depth, min_rows)
     tables = [table for table in every_table if len(table.candidates)]
     if not tables:
-        return Search([], 0, np.nan)
+        return Search(finds=[], candidates=0, critical=np.nan)
     conditions: list[Conditions] = []
     for table in tables:
         conditions += table.conditions
     candidates = [CandidateSums.from_tables(response, tables) for response in responses]
     observed = np.array([sums.evidence for sums in candidates])  # (responses, candidates)
+    # all pairs of a response and a candidate, the most extreme first
     order = np.argsort(-observed.ravel(), kind="stable")
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
-    # a find is significant for itself alone
+    # only what is significant without adjustment can be after it
     is_possible = observed > normal_quantile(2 * level - 1)
     possible = min(int(np.sum(is_possible)), RANKED)
-    drawn = _drawn(candidates, tables, rank.reshape(observed.shape), possible, rng)
-    adjusted = drawn.adjusted(observed.ravel()[order[:possible]])
+    drawn = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)
+    adjusted_p = drawn.adjusted_p(observed.ravel()[order[:possible]])
     finds = []
-    for place in np.flatnonzero(adjusted <= 1 - level).tolist():
+    for place in np.flatnonzero(adjusted_p <= 1 - level).tolist():
         response, candidate = divmod(int(order[place]), len(conditions))
-        evidence = float(observed[response, candidate])
-        finds.append(Find(response, conditions[candidate], evidence, float(adjusted[place])))
-    return Search(finds, len(conditions), drawn.critical(level))
+        find = Find(
+            response,
+            conditions[candidate],
+            evidence=float(observed[response, candidate]),
+            adjusted_p=float(adjusted_p[place]),
+        )
+        finds.append(find)
+    return Search(finds, candidates=len(conditions), critical=drawn.critical(level))
 
 
 class CandidateSums(NamedTuple):
@@ -362,7 +395,7 @@ class CandidateSums(NamedTuple):
 
     @classmethod
     def from_tables(cls, response: Response, tables: Sequence[CrossTable]) -> CandidateSums:
-        """The sums of a response."""
+        """The sums of a response in the candidates of these tables."""
         by_table = []
         for table in tables:
             sums = response.sums_by_cell(table.cell, table.size)
@@ -376,7 +409,7 @@ class CandidateSums(NamedTuple):
         return self.response.evidence(standardised)
 
 
-class _Drawn(NamedTuple):
+class DrawnEvidence(NamedTuple):
     """The evidence under sign flips: of the most extreme candidates, (candidates, draws), in their
     order; and the largest of all others, (draws,).
     """
@@ -384,40 +417,45 @@ class _Drawn(NamedTuple):
     ranked: Floats
     others: Floats
 
-    def adjusted(self, observed: Floats) -> Floats:
-        """The adjusted p of the most extreme candidates, from their evidence in the data."""
-        # step-down: the largest of each candidate and of those that are less extreme
+    def adjusted_p(self, observed: Floats) -> Floats:
+        """The p-values, adjusted for all candidates, of the most extreme ones, from their evidence
+        in the data; (candidates,).
+        """
+        # step-down: in each draw the largest of each candidate and of those that are less extreme
         evidence = np.vstack([self.ranked, self.others])
         largest = np.maximum.accumulate(evidence[::-1], axis=0)[::-1][:-1]
-        bound = observed - signflip.TIE * np.abs(observed)
-        extreme = np.sum(largest >= bound[:, None], axis=1)
-        adjusted: Floats = np.maximum.accumulate((1 + extreme) / (1 + largest.shape[1]))
-        return adjusted
+        bound = observed - signflip.TIE * np.abs(observed)  # a draw that is equal counts
+        extreme_draws = np.sum(largest >= bound[:, None], axis=1)
+        draws = largest.shape[1]
+        # the data count as a draw; p is at least that of each more extreme candidate
+        adjusted_p: Floats = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
+        return adjusted_p
 
     def critical(self, level: float) -> float:
-        """The quantile of the largest evidence."""
+        """The quantile, at this level, of the largest evidence of all candidates."""
         return float(np.quantile(np.vstack([self.ranked, self.others]).max(axis=0), level))
 
 
-def _drawn(
+def _drawn_evidence(
     candidates: Sequence[CandidateSums],
     tables: Sequence[CrossTable],
     rank: Ints,
     possible: int,
     rng: np.random.Generator,
-) -> _Drawn:
-    """The evidence of all candidates under joint sign flips.
+) -> DrawnEvidence:
+    """The evidence of all candidates under joint sign flips of whole units.
 
-    candidates: of each response. rank: from the most extreme one, (responses, candidates).
-    possible: how many of the most extreme may be finds.
+    candidates: the sums of each response. rank: of each candidate, 0 for the most extreme one,
+    (responses, candidates). possible: how many of the most extreme may be finds.
     """
     unit = candidates[0].response.unit
     units = int(unit.max()) + 1
-    points = min(1 << max(units - 1, 1).bit_length(), POINTS)
-    blocks = -(-DRAWS // points)
+    points = min(1 << max(units - 1, 1).bit_length(), POINTS)  # draws of one transform
+    blocks = -(-DRAWS // points)  # rounded up
     draws = blocks * points
-    signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]
-    column = np.arange(blocks)[:, None] * points + unit % points  # of each row in each block
+    signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]  # of each row in each block
+    # where each row is put before the transform: units beyond the points share their places
+    column = np.arange(blocks)[:, None] * points + unit % points
     ranked = np.zeros((possible, draws))
     others = np.full(draws, -np.inf)
     for (response, by_table), response_rank in zip(candidates, rank, strict=True):
@@ -427,16 +465,17 @@ def _drawn(
         for table, sums in zip(tables, by_table, strict=True):
             key = (table.cell * draws + column).ravel()
             by_cell = np.bincount(key, flipped, table.size * draws).reshape(table.size, draws)
+            # the sum in a candidate less its share of the sum of all rows, under each sign vector
             contrasts = by_cell[table.candidates] - sums.share[:, None] * total_of_rows
-            flips = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
-            standardised = np.nan_to_num(ratio(flips.reshape(-1, draws), sums.scale[:, None]))
-            evidence = response.evidence(standardised)
+            flipped_sums = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
+            standardised = ratio(flipped_sums.reshape(-1, draws), sums.deviation[:, None])
+            evidence = response.evidence(np.nan_to_num(standardised))
             ranks = response_rank[start : start + len(evidence)]
             start += len(evidence)
             is_ranked = ranks < len(ranked)
             ranked[ranks[is_ranked]] = evidence[is_ranked]
             np.maximum(others, evidence[~is_ranked].max(axis=0, initial=-np.inf), out=others)
-    return _Drawn(ranked, others)
+    return DrawnEvidence(ranked, others)
 
 
 # What is made of finds ----------------------------------------------------------------------------
@@ -451,34 +490,35 @@ def merge(
     have the same mean each. Of those that are explained together the widest stays that leaves no
     sign of an effect in the most extreme one.
     """
-    kept = []
+    merged = []
     for number, response in enumerate(responses):
         finds = [find for find in search.finds if find.response == number][:MERGED]
         masks = {find.conditions: member(attributes, find.conditions) for find in finds}
-        left = response
+        remaining = response  # the response without the effects of the finds merged so far
         while finds:
-            first = finds[0]
-            first_mask = masks[first.conditions]
-            without_first = left.without_effect(first_mask)
-            explained = [first]
+            most_extreme = finds[0]
+            mask_of_extreme = masks[most_extreme.conditions]
+            without_extreme = remaining.without_effect(mask_of_extreme)
+            explained = [most_extreme]
             for find in finds[1:]:
-                if without_first.evidence_of(masks[find.conditions]) < search.critical:
+                if without_extreme.evidence_of(masks[find.conditions]) < search.critical:
                     explained.append(find)
-            explained.sort(key=lambda find: -int(masks[find.conditions].sum()))
-            widest = first
+            explained.sort(key=lambda find: -int(masks[find.conditions].sum()))  # widest first
+            widest = most_extreme
             for find in explained:
-                without_find = left.without_effect(masks[find.conditions])
-                if find is first or without_find.evidence_of(first_mask) < EXPLAINED:
+                without_find = remaining.without_effect(masks[find.conditions])
+                explains_extreme = without_find.evidence_of(mask_of_extreme) < EXPLAINED
+                if find is most_extreme or explains_extreme:
                     widest = find
                     break
-            kept.append(widest._replace(merged=len(explained) - 1))
-            left = left.without_effect(masks[widest.conditions])
+            merged.append(widest._replace(merged=len(explained) - 1))
+            remaining = remaining.without_effect(masks[widest.conditions])
             unexplained = [find for find in finds if find not in explained]
             finds = []
             for find in unexplained:
-                if left.evidence_of(masks[find.conditions]) >= search.critical:
+                if remaining.evidence_of(masks[find.conditions]) >= search.critical:
                     finds.append(find)
-    return kept
+    return merged
 
 
 def refine(
@@ -489,23 +529,32 @@ def refine(
     level: float,
     rng: np.random.Generator,
 ) -> Find:
-    """A find of two conditions, narrowed by a third where the rest of the slice is shown to be
-    nearer to the other rows: max-T over all third conditions, within the slice.
+    """Add a third condition to a find of two, if within the slice the rows that meet it deviate in
+    the slice's own direction significantly more than its remaining rows (one-sided max-T over all
+    third conditions); else the find unchanged. Its adjusted p is then the larger of both searches.
     """
     if len(find.conditions) != 2:
         return find
-    rows = member(attributes, find.conditions)
-    sign = np.sign(response.centred[rows].sum())
-    inside = response.take(rows)
-    inside = replace(inside, centred=sign * inside.centred, two_sided=False)
-    within = [attribute.take(rows) for attribute in attributes]
-    least = MIN_SHARE * len(rows)
-    narrower = search([inside], within, level=level, rng=rng, depth=1, min_rows=least).finds
-    if not narrower:
+    in_slice = member(attributes, find.conditions)
+    # 1 if the slice lies above the other rows, −1 below: a search for rows above then finds those
+    # that deviate more
+    direction = np.sign(response.centred[in_slice].sum())
+    inside = response.take(in_slice)
+    inside = replace(inside, centred=direction * inside.centred, two_sided=False)
+    narrowed = search(
+        [inside],
+        [attribute.take(in_slice) for attribute in attributes],
+        level=level,
+        rng=rng,
+        depth=1,
+        min_rows=MIN_SHARE * len(in_slice),  # of all rows, not of those of the slice
+    )
+    if not narrowed.finds:
         return find
-    conditions = tuple(sorted((*find.conditions, *narrower[0].conditions)))
-    adjusted = max(find.adjusted, narrower[0].adjusted)
-    return find._replace(conditions=conditions, adjusted=adjusted)
+    most_extreme = narrowed.finds[0]
+    conditions = tuple(sorted((*find.conditions, *most_extreme.conditions)))
+    adjusted_p = max(find.adjusted_p, most_extreme.adjusted_p)
+    return find._replace(conditions=conditions, adjusted_p=adjusted_p)
 
 
 def detectable(response: Response, critical: float, share: float) -> float:

@@ -705,8 +705,8 @@ class CheckedParameters:
         if self.choice is None:
             return None
         if self.is_single and rows.plain:
-            return cache(partial(self.choice.of_table, rows.counts))
-        return cache(partial(self.choice.of_rows, rows))
+            return cache(partial(self.choice.from_table, rows.counts))
+        return cache(partial(self.choice.from_rows, rows))
 
 
 def checked_parameters(
@@ -812,7 +812,7 @@ def of_blocks(
     first = _first_reading(data, checked, within, limits)
     summary = row_study.counted(table, first)
     if within:
-        units = summary.further.within[0].n
+        units = summary.specific.within[0].n
         if units > UNITS:
             raise ParameterError(
                 f"metrics: {within[0].label} needs the value of each {settings.unit}, of "
@@ -839,10 +839,10 @@ def of_blocks(
         "thresholds": measured.thresholds,
         "unused_decisions": named_as_decisions(table.others),
     }
-    outside = summary.further.outside.sums.tolist()
-    certain_errors = summary.further.certain_errors.sums.tolist()
+    outside = summary.specific.outside.sums.tolist()
+    certain_errors = summary.specific.certain_errors.sums.tolist()
     odd = map(OddScores, outside, certain_errors)
-    return _study(fields, checked, data.names, summary.further.positives, odd)
+    return _study(fields, checked, data.names, summary.specific.positives, odd)
 
 
 def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:

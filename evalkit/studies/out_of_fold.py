@@ -258,7 +258,7 @@ class Validation(Shown, Study):
         if known.size < 2:
             return pooled
         e = self.corrected(known, self.interval_level).difference
-        return inference.within(e, *chosen.metric.ends) if np.isfinite(e.low) else e
+        return inference.cut_to_range(e, *chosen.metric.ends) if np.isfinite(e.low) else e
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
@@ -491,7 +491,7 @@ class Validation(Shown, Study):
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
-        cut = inference.within(e, low, high) if np.isfinite(e.low) else e
+        cut = inference.cut_to_range(e, low, high) if np.isfinite(e.low) else e
         claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
         return {"what": what, "claim": claim, "unit": unit, "honest": honest} | vars(cut)
 

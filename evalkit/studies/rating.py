@@ -976,7 +976,7 @@ class Rating(row_study.RowStudy):
             self.measure(chosen, name) for chosen in self.medians for name in self.systems
         ]
         every += [bias for _, _, _, bias in self._tenths(self.leader)]
-        return float(np.nanmax([statistic.unsure for statistic in every]))
+        return float(np.nanmax([statistic.error_uncertainty for statistic in every]))
 
     @cached_property
     def means(self) -> dict[str, reliability.MeanReliability]:
@@ -1088,10 +1088,10 @@ def _of_rows(
     terms = TermAdder(
         metrics=(),
         centres=[kinds.Centre(centre, centre)] * len(held),
-        near={},
+        offsets={},
         max_units=0,
-        further=errors,
-        further_width=errors.width,
+        extra_columns=errors,
+        extra_width=errors.width,
     )
     held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
     asked = Asked(terms, held_limits, errors, held=True)
@@ -1118,7 +1118,7 @@ def _of_blocks(
     errors = Errors(len(t.systems), partial(settings.metrics))
     flipped = settings.limits.flipped
     terms = TermAdder.from_heads(
-        metrics, t.head(), flipped, further=errors, further_width=errors.width
+        metrics, t.head(), flipped, extra_columns=errors, extra_width=errors.width
     )
     asked = Asked(terms, settings.limits, errors, t.ids_held)
     kept = t.total(asked)

@@ -90,7 +90,7 @@ def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
 def _band(
     name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine
 ) -> pd.DataFrame:
-    x, low, high = consistency.band(c, rng=rng, draws=draws, level=level, most=fine.pooled)
+    x, low, high = consistency.band(c, rng=rng, draws=draws, level=level, max_cells=fine.pooled)
     return _drawn(
         pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high"
     )

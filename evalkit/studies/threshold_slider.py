@@ -18,7 +18,7 @@ from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms, inference
-from evalkit.statistics.class_cells import MovingDecisions, cell_statistic
+from evalkit.statistics.class_cells import DecisionsByThreshold, cell_statistic
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class OwnIntervals:
     """
 
     slider: SliderCounts
-    decisions: Mapping[str, MovingDecisions]
+    decisions: Mapping[str, DecisionsByThreshold]
     estimates_by_system: Mapping[str, Sequence[Sequence[Estimate]]]
     level: float
 
@@ -270,7 +270,7 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
     decisions = {}
     estimates_by_system = {}
     for name, table in slider.tables.items():
-        moving = MovingDecisions.of_rows(study.measured.rows[name], table)
+        moving = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
         decisions[name] = moving
         estimates_by_system[name] = [
             [inference.estimate(cell_statistic(metric, cells, 0), options) for metric in metrics]

@@ -166,7 +166,7 @@ class WeakSlices:
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
         row |= {"share": float(mask.mean())}
         row |= searched.effect(mask & ~self.finding, ~mask & ~self.finding)
-        row |= {"adjusted": refined.adjusted, "merged": refined.merged}
+        row |= {"adjusted": refined.adjusted_p, "merged": refined.merged}
         return row | {"verdict": searched.verdict(refined, response, mask[self.finding])}
 
     def _label(self, conditions: Conditions) -> str:
