@@ -142,7 +142,7 @@ def test_of_ranked_lists_less_may_be_better_query_by_query_too():
         for metric in (found.at(10), missed.at(10))
     ]
     assert one[0].extremes()["query"].tolist() == one[1].extremes()["query"].tolist()
-    assert one[0].moved(9)["query"].tolist() == one[1].moved(9)["query"].tolist()
+    assert one[0].most_different(9)["query"].tolist() == one[1].most_different(9)["query"].tolist()
     ends = [ranking_page.extremes(study).text.splitlines()[0] for study in one]
     assert ["lowest found" in ends[0], "highest missed" in ends[1]] == [True, True]
 

@@ -970,6 +970,7 @@ class Rating(row_study.RowStudy):
     @property
     def computed_scales(self) -> list[str]:
         """The scales of errors that the table lacks, and that are computed from its own rows."""
+        assert self.data is not None
         read = self.data.rows.layout.fields
         return [name for name in (NAIVE_MAE, NAIVE_MSE) if f"metric_column {name}" not in read]
 
