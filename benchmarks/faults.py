@@ -573,8 +573,8 @@ FAULTS = (
     ),
     Fault(
         "studies/experiment.py",
-        "users = (c.half_width / wide) ** 2 if",
-        "users = (c.half_width / wide) if",
+        "users = (comparison.half_width / unadjusted.half_width) ** 2",
+        "users = comparison.half_width / unadjusted.half_width",
         "users that an adjustment saves, by the width",
     ),
     Fault(

@@ -92,7 +92,7 @@ def test_a_row_opens_to_its_other_columns(tmp_path):
     table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
     table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
     m = row_study.missed(classification.read(str(tmp_path / "*.csv")), 80)
-    for row, others in zip(m.rows, m.opened(40), strict=False):
+    for row, others in zip(m.rows, m.unused_values(40), strict=False):
         age = {"age": str(row)} if row % 2 else {}
         assert {**others, **({"age": others["age"].removesuffix(".0")} if row % 2 else {})} == (
             {"city": f"<b>{row}</b>"} | age

@@ -165,10 +165,10 @@ def test_quantiles_of_errors_are_within_their_bound():
     kept, reduced = (
         of.study_of("rating", table(), some, metrics=metrics) for some in (USUAL, limits)
     )
-    assert 0 < reduced.bound < 0.1
-    assert (numbers(kept) - numbers(reduced)).abs().max() <= reduced.bound
+    assert 0 < reduced.quantile_bound < 0.1
+    assert (numbers(kept) - numbers(reduced)).abs().max() <= reduced.quantile_bound
     quantiles = (study.spread.drop(columns="system").to_numpy() for study in (kept, reduced))
-    assert np.abs(np.subtract(*quantiles)).max() <= reduced.bound
+    assert np.abs(np.subtract(*quantiles)).max() <= reduced.quantile_bound
 
 
 ODD = {
@@ -392,7 +392,7 @@ def test_rows_drawn_say_how_sure_they_are(unit):
     kept, reduced = (
         of.study_of("rating", data, limits, **given) for limits in (Limits(flipped=1), few)
     )
-    assert 0.001 < reduced.unsure < 0.08
+    assert 0.001 < reduced.uncertainty_of_widths < 0.08
     for name in ("estimates", "comparisons", "tenths"):
         a, b = (getattr(study, name) for study in (kept, reduced))
         columns = [
@@ -402,11 +402,12 @@ def test_rows_drawn_say_how_sure_they_are(unit):
         ]
         np.testing.assert_allclose(b[columns], a[columns], rtol=1e-10)
         np.testing.assert_allclose(
-            b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.unsure
+            b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.uncertainty_of_widths
         )
     shuffled = of.study_of("rating", data.sample(frac=1, random_state=2), few, threads=2, **given)
     assert np.array_equal(
-        np.sort(shuffled.kept.sample.rows.key), np.sort(reduced.kept.sample.rows.key)
+        np.sort(shuffled.table_summary.sample.rows.key),
+        np.sort(reduced.table_summary.sample.rows.key),
     )
     pd.testing.assert_frame_equal(reduced.estimates, shuffled.estimates, rtol=1e-10)
     findings = import_module("evalkit.pages.rating_page").findings
@@ -415,7 +416,7 @@ def test_rows_drawn_say_how_sure_they_are(unit):
     cells = reduced.cells(["near"])
     assert 0.95 * 20_000 < cells["rows"].sum() < 1.001 * 20_000
     drawn = published(reduced)["forecasts"]["drawn"]
-    assert drawn["rows"] == len(reduced.kept.sample.rows) <= 4_000
+    assert drawn["rows"] == len(reduced.table_summary.sample.rows) <= 4_000
     assert drawn["rows"] * drawn["stands_for"] == pytest.approx(20_000)
 
 
@@ -431,9 +432,9 @@ def test_equal_rows_without_ids_are_drawn_as_one():
     actual, forecast = rng.integers(1, 6, (2, 3_000)).astype(float)
     data = pd.DataFrame({"actual": actual, "forecast": forecast})
     study = of.study_of("rating", data, Limits(reading=SHARDS, drawn=30))
-    assert len(study.kept.sample.rows) == 25
-    assert study.kept.sample.times.sum() == 3_000
-    assert study.unsure == 0
+    assert len(study.table_summary.sample.rows) == 25
+    assert study.table_summary.sample.times.sum() == 3_000
+    assert study.uncertainty_of_widths == 0
 
 
 def test_bands_of_means_are_those_of_memory():

@@ -457,19 +457,19 @@ def redrawn():
 
 
 def test_systems_with_the_same_order_of_scores_have_the_same_samples(redrawn):
-    rows, of_rows = redrawn
+    rows, rechosen = redrawn
     same_order = Rows(rows.actual, np.exp(rows.scores))
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
     other = choice.from_rows(same_order)
-    assert np.array_equal(of_rows.sample.tp, other.sample.tp)
-    assert np.array_equal(of_rows.sample.fp, other.sample.fp)
+    assert np.array_equal(rechosen.sample.tp, other.sample.tp)
+    assert np.array_equal(rechosen.sample.fp, other.sample.fp)
 
 
 def test_all_rows_are_counted_at_the_threshold_of_each_sample(redrawn):
-    rows, of_rows = redrawn
-    expected = at(rows.counts, of_rows.sample.threshold)
-    assert np.array_equal(of_rows.all_rows.tp, expected.tp)
-    assert np.array_equal(of_rows.all_rows.fp, expected.fp)
+    rows, rechosen = redrawn
+    expected = at(rows.counts, rechosen.sample.threshold)
+    assert np.array_equal(rechosen.all_rows.tp, expected.tp)
+    assert np.array_equal(rechosen.all_rows.fp, expected.fp)
 
 
 def test_the_value_on_new_rows_is_estimated_by_the_rows_that_samples_leave_out():

@@ -189,7 +189,7 @@ def test_of_many_classes_the_worst_have_colours_and_names():
     few = classification.read(several())
     many = classification.read(several(k=10))
     assert few.coloured == list(few.names)
-    worst = sorted(many.names, key=lambda name: average_precision(many.drawn[name]))
+    worst = sorted(many.names, key=lambda name: average_precision(many.curve_tables[name]))
     assert set(many.coloured) == set(worst[:4])
     figure = classification_page.curve_plot(many)
     assert "the 4 of 10 classes with the lowest average precision" in figure.caption
@@ -358,8 +358,8 @@ def labels():
 
 
 def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
-    drawn = list(study.one_by_one)
-    assert len(drawn) == classes.MOST
+    drawn = list(study.class_tables)
+    assert len(drawn) == classes.MAX_SQUARES
     assert drawn == sorted(drawn)
     assert "kind 4" in drawn
     picture = classification_page.score_plot(study)
@@ -381,7 +381,7 @@ def test_their_numbers_are_those_of_the_rows(study):
             ks_2samp(CHANCE[own, i], CHANCE[~own, i]).statistic, abs=1e-12
         )
         points = benefit[benefit["system"] == row["system"]]
-        expected = net_benefit(study.one_by_one[row["system"]], points["x"].to_numpy())
+        expected = net_benefit(study.class_tables[row["system"]], points["x"].to_numpy())
         np.testing.assert_allclose(points["y"], expected, atol=1e-12)
         at = points[np.isclose(points["x"], 0.5)].iloc[0]
         chosen = CHANCE[:, i] >= 0.5
@@ -404,7 +404,7 @@ def test_confused_pairs_are_the_largest_mistakes(study):
 
 
 def test_labels_have_the_same_pictures(labels):
-    assert list(labels.one_by_one) == ["even", "low"]
+    assert list(labels.class_tables) == ["even", "low"]
     for name in PICTURES:
         picture = getattr(classification_page, name)(labels)
         assert "each label" in picture.caption

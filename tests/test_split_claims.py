@@ -243,7 +243,7 @@ def fits():
 
 def test_nested_cross_validation_has_the_formula_of_the_paper(fits):
     """Bates, Hastie and Tibshirani, algorithm 1, on the stored values of rows."""
-    nested = fits.other.nested
+    nested = fits.other_splits.nested
     squares = []
     within = []
     inner = []
@@ -264,7 +264,7 @@ def test_nested_cross_validation_has_the_formula_of_the_paper(fits):
 
 
 def test_nested_folds_hold_the_rows_of_each_draw(fits):
-    nested = fits.other.nested
+    nested = fits.other_splits.nested
     assert (nested.k, nested.n, len(nested.folds)) == (4, 60, 2 * 4)
     for fold in nested.folds:
         assert fold.outer.size + fold.inner.size == 60
@@ -280,7 +280,9 @@ def test_inner_values_are_of_models_without_both_folds(fits):
     model = fitting.prepared(fitting.usual("classes"), x, 0).fit(x.iloc[train], y[train])
     test = draw[1][1]
     hits = model.predict(x.iloc[test]) == y[test]
-    assert fits.other.nested.folds[0].inner[: test.size].tolist() == hits.astype(float).tolist()
+    assert (
+        fits.other_splits.nested.folds[0].inner[: test.size].tolist() == hits.astype(float).tolist()
+    )
 
 
 def test_a_metric_that_is_no_mean_over_rows_has_no_nested_interval():
@@ -311,11 +313,11 @@ def test_a_fold_of_one_row_is_refused():
 
 def test_the_conservative_z_has_the_formula_of_the_paper(fits):
     """√(Σ (first − second)² / 2 M) of M splits into halves, around the mean of the holdouts."""
-    first, second = fits.other.halves
+    first, second = fits.other_splits.halves
     assert first.size == SMALL.repeats
     error = np.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / (2 * 2))
     row = fits.intervals.set_index("what").loc[HALVED]
-    assert row["value"] == pytest.approx(np.mean(fits.other.holdouts), abs=1e-10)
+    assert row["value"] == pytest.approx(np.mean(fits.other_splits.holdouts), abs=1e-10)
     low = row["value"] - stats.norm.ppf(0.975) * error
     assert row["low"] == pytest.approx(max(low, 0), abs=1e-10)
     assert row["claim"] == LEARNER
@@ -346,7 +348,7 @@ def without_two_folds() -> pd.DataFrame:
 
 def test_folds_of_the_first_repeat_alone_are_tested_for_being_alike():
     study = validation.read(without_two_folds(), metrics="accuracy")
-    assert study.unlike["freedom"] == 3 - 1
+    assert study.heterogeneity["freedom"] == 3 - 1
     assert [fold.label[:4] for fold in study.folds_of_first_repeat] == ["Rep0"] * 3
 
 

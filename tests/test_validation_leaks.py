@@ -199,7 +199,7 @@ def test_one_bad_fold_is_heterogeneous():
     study = validation.read(
         pd.DataFrame({"label": label, "score": score, "fold": fold, "id": np.arange(500)})
     )
-    assert study.unlike["p"] < 1e-6
+    assert study.heterogeneity["p"] < 1e-6
     assert not study.intervals.iloc[0]["honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
     assert "heterogeneous folds" in [one.name for one in study.audited]
@@ -207,7 +207,7 @@ def test_one_bad_fold_is_heterogeneous():
 
     table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
     # The pooled variance is over n − 1 rows, chi-square's over n.
-    assert study.unlike["q"] == pytest.approx(
+    assert study.heterogeneity["q"] == pytest.approx(
         chi2_contingency(table, correction=False).statistic * 499 / 500
     )
 

@@ -189,7 +189,7 @@ FEW = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
 
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
     study = validated(FEW, features=noise(40), estimator=DUMMY, k=5)
-    assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
+    assert study.other_splits.summary.set_index("way").loc["leave one out", "mean"] == 0.0
     assert (
         "its own class is the rarer one among the others"
         in validation_page.other_splits(study).html
@@ -205,7 +205,7 @@ def test_rows_at_random_flatter_where_groups_repeat():
     )
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
     study = validated(FEW, features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
-    blind = study.primary.value(study.other.ignoring)
+    blind = study.primary.value(study.other_splits.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
     assert "group ignored" in validation_page.other_splits(study).html
@@ -223,13 +223,13 @@ def test_dates_split_forward_beside_rows_at_random():
     for train, test in study.folds.pairs:
         assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
-    assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
+    assert study.primary.value(study.other_splits.ignoring) > study.intervals.iloc[0]["value"] + 0.1
     assert "rows at random, time ignored" in validation_page.other_splits(study).html
 
 
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
-    assert study.other.points.empty
+    assert study.other_splits.points.empty
     assert (
         "5-fold: 0 of 50 fits completed in the time allowed" in validation_page.findings(study).text
     )
@@ -255,7 +255,7 @@ def test_the_split_follows_the_columns():
 def test_a_repeated_k_fold_is_the_mean_of_its_draws():
     study = validated(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")
     e = study.examples
-    way = study.other.summary.set_index("way").loc["mean of 2 × 5-fold"]
+    way = study.other_splits.summary.set_index("way").loc["mean of 2 × 5-fold"]
     assert (way["fits"], way["estimates"]) == (30, 3)
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import RepeatedStratifiedKFold
@@ -272,7 +272,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
                 e.features.iloc[test]
             )[:, 1]
         draws.append(roc_auc_score(e.label, score))
-    points = study.other.points
+    points = study.other_splits.points
     assert points[points["way"] == "mean of 2 × 5-fold"]["value"].tolist() == pytest.approx(
         np.reshape(draws, (3, 2)).mean(axis=1).tolist()
     )
@@ -286,7 +286,7 @@ def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
         in validation_page.findings(study).text
     )
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
-    assert study.other.summary["way"].tolist() == made
+    assert study.other_splits.summary["way"].tolist() == made
 
 
 def two_fits():
@@ -339,7 +339,7 @@ def test_holdouts_of_groups_keep_groups_whole():
 def test_warnings_of_an_estimator_are_counted_not_printed():
     estimators()
     study = labelled(noise(60), estimator="tests_estimators.warns")
-    assert study.other.warned == {"UserWarning: I warn": 5}
+    assert study.other_splits.warned == {"UserWarning: I warn": 5}
 
 
 # Coverage

@@ -252,7 +252,7 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
         rows = counted(study.positives, "row")
         rate = share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
-    elif study.smaller < binary_diagnostics.SOME:
+    elif study.smaller < binary_diagnostics.FEW_OF_CLASS:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
     comparison = binary_diagnostics.within_units(study)
     if comparison is not None and comparison.p_value < alpha(study):
@@ -295,7 +295,7 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     if shares := binary_diagnostics.unforeseen(study):
         of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
-            None, "log_loss", hardly=binary_diagnostics.HARDLY, shares=of_systems
+            None, "log_loss", hardly=binary_diagnostics.UNLIKELY, shares=of_systems
         )
 
 
@@ -337,7 +337,7 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
                 changes = listed(_change(label, bound) for label, bound in bounds.items())
                 changed.append(f" Binning changes {name}'s {changes}.")
         yield kinds.BINNED_SCORES.note(
-            len(systems), "two", most=binary_diagnostics.MOST, moved="".join(changed)
+            len(systems), "two", most=binary_diagnostics.MAX_DISTINCT, moved="".join(changed)
         )
     n, few, many = binary_diagnostics.repeated(study)
     if n:
@@ -350,7 +350,7 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
 def _distinct(study: BinaryStudy, name: str) -> str:
     """A system with its number of distinct scores, which are counted up to a bound."""
     n = binary_diagnostics.distinct_scores(study, name)
-    return f"{name} more than {binary_diagnostics.MOST:,}" if n is None else f"{name} {n:,}"
+    return f"{name} more than {binary_diagnostics.MAX_DISTINCT:,}" if n is None else f"{name} {n:,}"
 
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
@@ -704,7 +704,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
     """A sentence for each way in which probabilities are wrong, and one for the systems of which
     none is shown; empty where slope and intercept have no intervals.
     """
-    wrong, right = binary_diagnostics.miscalibrated(study)
+    wrong, right = binary_diagnostics.calibration_verdicts(study)
     sentences = [
         f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong
     ]

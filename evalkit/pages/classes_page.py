@@ -45,7 +45,7 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
 
-with_class_tables = pieces.where(lambda study: study.one_by_one)
+with_class_tables = pieces.where(lambda study: study.class_tables)
 probabilities = pieces.where(lambda study: study.probabilities)
 scored = pieces.where(lambda study: study.scored)
 
@@ -301,11 +301,11 @@ SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
     edges = score_curves.edges(
-        study.one_by_one, probabilities=study.probabilities, bins=classes.BARS
+        study.class_tables, probabilities=study.probabilities, bins=classes.HISTOGRAM_BINS
     )
-    frame = score_curves.histogram(study.one_by_one, edges)
+    frame = score_curves.histogram(study.class_tables, edges)
     distances = _distances(study)
-    bins = f"{classes.BARS} equal bins of the score"
+    bins = f"{classes.HISTOGRAM_BINS} equal bins of the score"
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
     figure = figures.row(
         curve_plots.histograms,
@@ -322,9 +322,9 @@ def score_plot(study: Either) -> Figure | Html:
 @with_class_tables
 def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
-    tables = study.one_by_one
+    tables = study.class_tables
     frame = pd.concat(
-        [score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()]
+        [score_curves.distribution(name, c, classes.SQUARE.curve) for name, c in tables.items()]
     )
     caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
@@ -336,11 +336,11 @@ def ks_plot(study: Either) -> Figure | Html:
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
 
-@pieces.where(lambda study: study.probabilities and study.one_by_one)
+@pieces.where(lambda study: study.probabilities and study.class_tables)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
-    drawn = study.each_reliability
-    words = _corners(study.one_by_one)
+    drawn = study.class_reliability
+    words = _corners(study.class_tables)
     grey = (
         f"Grey: at each probability, {study.settings.level:.0%} of such curves if the "
         f"probabilities are right. "
@@ -352,24 +352,24 @@ def class_calibration_plot(study: Either) -> Figure | Html:
     return _folded(study, figure, "Reliability diagrams")
 
 
-@pieces.where(lambda study: study.probabilities and study.one_by_one)
+@pieces.where(lambda study: study.probabilities and study.class_tables)
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
-    panels = [_benefit(study.leader, name, c) for name, c in study.one_by_one.items()]
+    panels = [_benefit(study.leader, name, c) for name, c in study.class_tables.items()]
     caption = texts.said("classes.decision_curve", of_each=_of_each(study))
     figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
-    frame = decision_curves.decision_curves({leader: c}, classes.SMALL.curve)
+    frame = decision_curves.decision_curves({leader: c}, classes.SQUARE.curve)
     return Panel(
         frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0))
     )
 
 
 def _corners(tables: Any) -> dict[str, list[str]]:
-    parts = classes.parts(tables)
+    parts = classes.calibration_summaries(tables)
     places = decimals(
         [size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)]
     )
@@ -382,14 +382,14 @@ def _corners(tables: Any) -> dict[str, list[str]]:
 
 def _of_each(study: Either) -> str:
     """Whose classes are drawn, and which of them are not."""
-    drawn = list(study.one_by_one)
-    left = [name for name in study.names if name not in study.one_by_one]
+    drawn = list(study.class_tables)
+    left = [name for name in study.names if name not in study.class_tables]
     rows = f"{study.leader} ({counted(study.account.used, 'row')})"
     if not left:
         return f"{rows}, each {study.noun}"
     some = (
         f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the "
-        f"{study.chosen_by.words}"
+        f"{study.square_choice.words}"
     )
     return f"{rows}, {some} (not drawn: {listed(left, 6)})"
 
@@ -400,7 +400,7 @@ def _pair(study: Either) -> str:
 
 
 def _distances(study: Either) -> str:
-    rows = score_curves.distances(study.one_by_one)
+    rows = score_curves.distances(study.class_tables)
     places = decimals(rows["value"])
     return (
         f"KS: {listed(f'{row.system} {number(row.value, places)}' for row in rows.itertuples())}."
@@ -408,21 +408,23 @@ def _distances(study: Either) -> str:
 
 
 def _size(study: Either) -> dict[str, Any]:
-    return {"panels": len(study.one_by_one), "height": HEIGHT}
+    return {"panels": len(study.class_tables), "height": HEIGHT}
 
 
 def _folded(study: Either, figure: Figure, summary: str) -> Figure:
     """The figure, folded if it has many squares."""
-    many = len(study.one_by_one) > UNFOLDED
+    many = len(study.class_tables) > UNFOLDED
     return figure.folded(f"{summary}, {study.noun} by {study.noun}") if many else figure
 
 
 def recorded(study: Either) -> dict[str, Any]:
     """What these pictures draw, by class as `system`."""
-    tables = study.one_by_one
+    tables = study.class_tables
     if not tables:
         return {}
-    edges = score_curves.edges(tables, probabilities=study.probabilities, bins=classes.BARS)
+    edges = score_curves.edges(
+        tables, probabilities=study.probabilities, bins=classes.HISTOGRAM_BINS
+    )
     numbers: dict[str, Any] = {
         "scores": {
             "histogram": score_curves.histogram(tables, edges).to_dict("list"),
@@ -430,7 +432,7 @@ def recorded(study: Either) -> dict[str, Any]:
         }
     }
     if study.probabilities:
-        numbers["isotonic"] = study.each_reliability.recorded()
+        numbers["isotonic"] = study.class_reliability.recorded()
         benefit = [
             decision_curves.benefits({name: c}, decision_curves.PROBABILITIES)
             for name, c in tables.items()
@@ -449,10 +451,10 @@ def curves_of_each(
     """A system's ROC and precision-recall curves of each class or label; areas: below each, by
     system. bands: by kind, where there are.
     """
-    if not study.drawn:
+    if not study.curve_tables:
         return Html("")
     rows = counted(study.account.used, "row")
-    faint = set(study.drawn).difference(study.coloured)
+    faint = set(study.curve_tables).difference(study.coloured)
     caption = f"{system}: one {study.noun} per curve ({_pair(study)}), {rows}."
     if faint:
         caption += _coloured(study)
@@ -489,7 +491,7 @@ def _coloured(study: Either) -> str:
     """Which curves have colours, and which are grey."""
     few = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
     grey = "the others"
-    if len(study.drawn) == classes.LINES:
+    if len(study.curve_tables) == classes.MAX_CURVES:
         grey = f"the next {study.uncoloured}"
     return f" In colour: the {few} with the {classes.WORST.words} of {study.leader}; grey: {grey}."
 

@@ -147,7 +147,7 @@ def explorer(study: RowStudy) -> Html:
     m = _missed(study)
     several = (
         [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]
-        for row in m.opened(OPENED)
+        for row in m.unused_values(OPENED)
     )
     return listing(_listing(m, list(map("<br>".join, several))))
 
@@ -227,7 +227,7 @@ def _misses(m: Missed) -> Pair:
         for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])
     }
     places = decimals(value for name in m.pair for value in values[name])
-    return Pair(values, m.apart, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
+    return Pair(values, m.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
 def _values(values: Any) -> list[Cell | str]:

@@ -93,7 +93,7 @@ def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the
     most moved.
     """
-    frame = study.moved(MOVED)
+    frame = study.most_different(MOVED)
     every = len(study.runs.query)
     decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = _pair(study, frame) if len(study.shown) > 1 else None

@@ -234,9 +234,9 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             metrics=listed(chosen.label for chosen in study.squared),
             equal=study.equal_units,
         )
-    if study.bound:
+    if study.quantile_bound:
         most = study.settings.limits.bins
-        bound = shared_findings.power(study.bound)
+        bound = shared_findings.power(study.quantile_bound)
         yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
 
 
@@ -245,23 +245,23 @@ def _drawn(study: Rating) -> Iterator[kinds.Finding]:
     if not study.banded:
         most = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
-    if not (study.data or study.kept.sample.stands_for == 1):
+    if not (study.data or study.table_summary.sample.stands_for == 1):
         drawn = study.rows_drawn
         n = len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = (
-            f"; these half-widths are known to {max(study.unsure, 0.001):.1%}"
+            f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
             if len(of) > 1
             else ""
         )
-        severity = kinds.WARNING if study.unsure > SURE else kinds.NOTE
+        severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
         yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
 
 
 def _off_level(study: Rating) -> Iterator[kinds.Finding]:
     """Whose intervals hold fewer actual values than their level says, and whose more."""
-    off = study.off_level
+    off = study.wrong_coverages
     too_few = off["value"] < off["nominal"]
     for form, severity, part in (
         ("narrow", kinds.WARNING, off[too_few]),
@@ -364,7 +364,8 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
     is_naive = study.p.reference != MEAN_OF_ACTUAL
     if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
         yield kinds.REFERENCE.warning(None, "uneven", column=timing.columns.time)
-    scaled = [c.label for c in study.settings.metrics if {*c.metric.columns} & {*study.rescaled}]
+    scales = {*study.computed_scales}
+    scaled = [c.label for c in study.settings.metrics if scales & {*c.metric.columns}]
     if scaled:
         metrics = listed(scaled)
         found = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=study.p.reference)

@@ -106,7 +106,7 @@ def used(read: int, rows: int, systems: int) -> str:
     return f"{text}, {rows:,} of each system"
 
 
-def binned(study: classes.EachStudy, part: str) -> Iterator[Finding]:
+def binned(study: classes.ProblemStudy, part: str) -> Iterator[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in
     bins.
     """

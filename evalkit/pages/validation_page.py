@@ -107,7 +107,7 @@ def verdict(study: Validation) -> Html:
     findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
     if _worst(study):
         main = join(_problem(study), *findings)
-    elif study.unseen:
+    elif study.unchecked_leaks:
         main = join(texts.said("validation.unseen"), *findings)
     else:
         main = lines.pop(0)
@@ -130,7 +130,7 @@ def _answer(study: Validation) -> str:
         return f"No problem was found in {checks}; the most important checks are among them."
     return (
         f"No problem was found, but only {run} of {known} checks could be run; important ones are "
-        f"missing: {listed(study.unseen)}."
+        f"missing: {listed(study.unchecked_leaks)}."
     )
 
 
@@ -181,8 +181,8 @@ def _problem(study: Validation) -> str:
     if worst := _worst(study):
         more = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
         return f"{worst[0].message}{more}"
-    if study.unseen:
-        return f"important checks are missing: {', '.join(study.unseen)}"
+    if study.unchecked_leaks:
+        return f"important checks are missing: {', '.join(study.unchecked_leaks)}"
     return ""
 
 
@@ -331,7 +331,7 @@ def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
     items = [*page.metric_definitions(study), *texts.meanings("validation")]
     items += texts.meanings("holdout") if study.training_gap is not None else []
-    again = study.other is not None or study.examples.ids_again
+    again = study.other_splits is not None or study.examples.ids_again
     items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
     return tables.definitions(items)
 
@@ -372,10 +372,10 @@ def results(study: Validation) -> Results:
             split_claims=split_claims.claims(study),
             winner=split_claims.winner(study),
         ),
-        "heterogeneity": study.unlike,
+        "heterogeneity": study.heterogeneity,
         "other_splits": None,
     }
-    if (other := study.other) is not None:
+    if (other := study.other_splits) is not None:
         frames = as_json.records(
             ways=other.summary, estimates=other.points, learning_curve=other.curve
         )
@@ -492,16 +492,16 @@ def _fits(study: Validation) -> Iterator[Finding]:
     """Ways of splitting that were not fitted, for lack of time or for a reason, and what the
     estimator warned of.
     """
-    if study.other is None:
+    if study.other_splits is None:
         return
-    unfitted = study.other.unfitted
+    unfitted = study.other_splits.unfitted
     out_of_time = [_why_not(way) for way in unfitted if not way.reason]
     impossible = [_why_not(way) for way in unfitted if way.reason]
     if out_of_time:
         yield kinds.NOT_FITTED.note(len(out_of_time), why="; ".join(out_of_time))
     if impossible:
         yield kinds.UNFIT_SPLITS.note(len(impossible), why="; ".join(impossible))
-    for text, n in study.other.warned.items():
+    for text, n in study.other_splits.warned.items():
         yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 
 
@@ -595,7 +595,7 @@ def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[st
 
 def _heterogeneity(study: Validation) -> str:
     """Whether the folds differ by more than chance, in a sentence."""
-    test = study.unlike
+    test = study.heterogeneity
     if math.isnan(test["p"]):
         return "Too few folds to test whether they differ."
     differ = "differ significantly" if test["p"] < 0.05 else "do not differ significantly"
@@ -751,7 +751,7 @@ def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
     without any.
     """
-    kept, of = study.selected
+    kept, of = study.selection_sizes
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
@@ -785,7 +785,7 @@ def _why_not(part: Unfitted) -> str:
 
 def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
-    if study.other is None:
+    if study.other_splits is None:
         return Html("")
     columns = (
         "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
@@ -794,13 +794,15 @@ def other_splits(study: Validation) -> Html:
         f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in "
         f"other ways"
     )
-    summary = of_rows(caption, study.other.summary, columns, _lesson(study))
-    return tables.stack([summary, _bootstrap(study.other), _ignoring(study, study.other)])
+    summary = of_rows(caption, study.other_splits.summary, columns, _lesson(study))
+    return tables.stack(
+        [summary, _bootstrap(study.other_splits), _ignoring(study, study.other_splits)]
+    )
 
 
 def _lesson(study: Validation) -> str:
     text = texts.said("resplits._lesson_text")
-    single, ratios = study.other.spread_ratios if study.other else ("", {})
+    single, ratios = study.other_splits.spread_ratios if study.other_splits else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     value = study.reversed_by_one_out  # leaving one out can be wrong on every row
     one_out = "" if value is None else texts.said("resplits.one_out", value=number(value))
@@ -820,8 +822,8 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
     """The split that fits the columns beside one that ignores them."""
     if other.ignoring is None:
         return Html("")
-    what = "time" if "time" in study.known else "group"
-    split = "the folds given" if "fold" in study.known else f"split by {what}"
+    what = "time" if "time" in study.known_columns else "group"
+    split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
     honest = study.estimate(study.primary, study.subject)
     blind = study.interval(study.primary, other.ignoring)
     cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
@@ -838,14 +840,14 @@ def _ignoring(study: Validation, other: Resplits) -> Html:
 
 def strip(study: Validation) -> figures.Figure | Html:
     """Every estimate that each way of splitting gave, on one axis."""
-    if study.other is None:
+    if study.other_splits is None:
         return Html("")
-    frame, label = study.other.points, study.primary.label
+    frame, label = study.other_splits.points, study.primary.label
     if not len(frame):
         return tables.paragraph(
-            "No other split was fitted: " + "; ".join(map(_why_not, study.other.unfitted))
+            "No other split was fitted: " + "; ".join(map(_why_not, study.other_splits.unfitted))
         )
-    rows = study.other.summary.to_dict("records")
+    rows = study.other_splits.summary.to_dict("records")
     says = "; ".join(
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows
     )
@@ -859,9 +861,9 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
     """The primary metric by the number of training rows, on the test rows and on the training
     rows.
     """
-    if study.other is None or study.other.curve["rows"].nunique() < 2:
+    if study.other_splits is None or study.other_splits.curve["rows"].nunique() < 2:
         return Html("")
-    frame, label = study.other.curve, study.primary.label
+    frame, label = study.other_splits.curve, study.primary.label
     ends = "; ".join(
         f"{name} {number(part['value'].iloc[0])} at {part['rows'].iloc[0]:,} rows, "
         f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,19 @@ from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import Row, framed
 from evalkit.system import cached
 
-SOME = 30  # rows of a class below which the page warns
+FEW_OF_CLASS = 30  # rows of a class below which the page warns
 # positive rows, and their share, below which average precision's interval is too narrow
-RARE, RARELY = (
-    50,
-    0.005,
-)
-MOST = grid.MAX_BINS  # distinct scores that are counted apart
-LOG_LOSS, AVERAGE_PRECISION = (
-    lookup.find_metric(name, "counts") for name in ("log_loss", "average_precision")
-)
-CALIBRATED = {"slope": 1.0, "intercept": 0.0}
-HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
-TIED = 3  # rows of one score: of more, ties are likely
-MANY = 0.2  # the share of repeated rows above which they are warned of, unless ties are likely
+FEW_POSITIVES = 50
+LOW_BASE_RATE = 0.005
+MAX_DISTINCT = grid.MAX_BINS  # distinct scores that are counted exactly
+LOG_LOSS = lookup.find_metric("log_loss", "counts")
+AVERAGE_PRECISION = lookup.find_metric("average_precision", "counts")
+CALIBRATED = {"slope": 1.0, "intercept": 0.0}  # of logistic recalibration
+UNLIKELY = 0.001  # the probability of an outcome below which it counts as unforeseen
+LARGE_SHARE = 0.1  # of the log loss, above which unforeseen outcomes are a finding
+TIED = 3  # rows per distinct score from which on ties are likely
+NOTED_REPEATS = 0.01  # the share of repeated rows above which they are mentioned
+MANY_REPEATS = 0.2  # the share above which they are warned of, unless ties are likely
 
 
 def rarely_positive(study: BinaryStudy) -> bool:
@@ -38,10 +37,37 @@ def rarely_positive(study: BinaryStudy) -> bool:
     narrow.
     """
     return (
-        study.positives < RARE
-        and study.base_rate < RARELY
+        study.positives < FEW_POSITIVES
+        and study.base_rate < LOW_BASE_RATE
         and AVERAGE_PRECISION in study.settings.metrics
     )
+
+
+class CalibrationVerdicts(NamedTuple):
+    """The systems by form of miscalibration, and those whose intervals contain both values of
+    perfect calibration.
+    """
+
+    miscalibrated: dict["Miscalibration", list[str]]
+    calibrated: list[str]
+
+
+class RepeatedRows(NamedTuple):
+    """rows: those with the same label and scores as another row; 0 if at most 1 %. distinct: the
+    largest number of distinct scores of a system, if it is so small that ties are likely; else 0.
+    may_be_duplicates: there are many rows, and ties are not likely.
+    """
+
+    rows: int
+    distinct: int
+    may_be_duplicates: bool
+
+
+class CurveAreas(NamedTuple):
+    """The areas under the ROC and the precision-recall curve."""
+
+    auc: float
+    average_precision: float
 
 
 class Miscalibration(Enum):
@@ -55,20 +81,19 @@ class Miscalibration(Enum):
     TOO_HIGH = "intercept", "below"
 
 
-def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], list[str]]:
-    """The systems by form of miscalibration, and those whose intervals contain both values of
-    perfect calibration.
-    """
-    rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(
-        subset=["low", "high"]
-    )
-    wrong: dict[Miscalibration, list[str]] = {}
-    for row in rows.itertuples():
-        if row.high < CALIBRATED[row.part] or row.low > CALIBRATED[row.part]:
-            side = "below" if row.high < CALIBRATED[row.part] else "above"
-            wrong.setdefault(Miscalibration((row.part, side)), []).append(row.system)
-    every = {name for names in wrong.values() for name in names}
-    return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
+def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
+    """Which systems are miscalibrated, and how; none whose intervals are unknown."""
+    is_coefficient = study.calibration["part"].isin(CALIBRATED)
+    coefficients = study.calibration[is_coefficient].dropna(subset=["low", "high"])
+    miscalibrated: dict[Miscalibration, list[str]] = {}
+    calibrated = dict.fromkeys(coefficients["system"])
+    for row in coefficients.itertuples():
+        if row.low <= CALIBRATED[row.part] <= row.high:
+            continue
+        side = "below" if row.high < CALIBRATED[row.part] else "above"
+        miscalibrated.setdefault(Miscalibration((row.part, side)), []).append(row.system)
+        calibrated.pop(row.system, None)
+    return CalibrationVerdicts(miscalibrated, [*calibrated])
 
 
 def within_units(study: BinaryStudy) -> significance.Comparison | None:
@@ -87,8 +112,7 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
 
 def area_within_units(study: BinaryStudy) -> float:
     """The leader's GAUC."""
-    within: Any = study.measure(MetricAtK(tables.GAUC), study.leader)
-    return float(within.value)
+    return float(study.measure(MetricAtK(tables.GAUC), study.leader).value)
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
@@ -97,7 +121,8 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}
-    return {name: n for name in study.order if (n := int(calibration.clipped(study.chances(name))))}
+    rows = {name: int(calibration.clipped(study.chances(name))) for name in study.order}
+    return {name: n for name, n in rows.items() if n}
 
 
 @cached
@@ -107,23 +132,24 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}
-    shares = {name: calibration.unforeseen(study.chances(name), HARDLY) for name in study.order}
-    return {name: part for name, part in shares.items() if part > MUCH}
+    shares = {name: calibration.unforeseen(study.chances(name), UNLIKELY) for name in study.order}
+    return {name: share for name, share in shares.items() if share > LARGE_SHARE}
 
 
-def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
-    """Rows with the same label and scores as another row (0 if at most 1 %); distinct scores if
-    few.
-
-    Last, True if they may be duplicates: there are many, and the number of distinct scores is not
-    small.
-    """
+def repeated(study: BinaryStudy) -> RepeatedRows:
+    """The rows that repeat another one, and whether they may be duplicates."""
     rows = len(study.account)
-    n = study.repeated or 0
-    values = [distinct_scores(study, name) for name in study.order]
-    few = max((value or rows for value in values), default=rows)
-    few = few if few * TIED < rows else 0
-    return (n if n > 0.01 * rows else 0), few, n > MANY * rows and not few
+    distinct = 0
+    for name in study.order:
+        # pooled scores are so many that no ties are likely
+        distinct = max(distinct, distinct_scores(study, name) or rows)
+    if distinct * TIED >= rows:
+        distinct = 0
+    repeats = study.repeated or 0
+    may_be_duplicates = repeats > MANY_REPEATS * rows and not distinct
+    if repeats <= NOTED_REPEATS * rows:
+        repeats = 0
+    return RepeatedRows(repeats, distinct, may_be_duplicates)
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
@@ -132,16 +158,17 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
 
     Metrics at a threshold and means of losses are exact and left out.
     """
-    kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
-    moved = [
-        chosen
-        for chosen, kind in kinds.items()
-        if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions
-    ]
-    return {
-        name: {c.label: power_of_ten(tables.largest_change(c)) for c in moved}
-        for name, tables in study.binned.items()
-    }
+    inexact = []
+    for chosen in study.settings.metrics:
+        kind = chosen.base.metric.kind
+        if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions:
+            inexact.append(chosen)
+    changes = {}
+    for name, binned_table in study.binned.items():
+        changes[name] = {
+            chosen.label: power_of_ten(binned_table.largest_change(chosen)) for chosen in inexact
+        }
+    return changes
 
 
 def power_of_ten(value: float) -> float:
@@ -152,7 +179,10 @@ def power_of_ten(value: float) -> float:
     """
     if np.isnan(value):
         return value
-    return float(f"1e{int(np.ceil(np.log10(value)))}") if value > 0 else 1e-16
+    if value <= 0:
+        return 1e-16
+    exponent = int(np.ceil(np.log10(value)))
+    return float(f"1e{exponent}")
 
 
 def distinct_scores(study: BinaryStudy, name: str) -> int | None:
@@ -163,52 +193,54 @@ def distinct_scores(study: BinaryStudy, name: str) -> int | None:
 def score_ends(study: BinaryStudy) -> dict[str, diagnostics.Ends]:
     """The lowest and the highest score of each system."""
     return {
-        name: (float(c.threshold[-1]), float(c.threshold[0]))
-        for name, c in study.counts_by_system.items()
+        name: (float(table.threshold[-1]), float(table.threshold[0]))
+        for name, table in study.counts_by_system.items()
     }
 
 
-def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
-    """The areas under the two curves of each system: AUC and average precision."""
+def areas(study: BinaryStudy) -> dict[str, CurveAreas]:
+    """The areas under the two curves of each system."""
     return {
-        name: (counts.auc(c), counts.average_precision(c))
-        for name, c in study.counts_by_system.items()
+        name: CurveAreas(counts.auc(table), counts.average_precision(table))
+        for name, table in study.counts_by_system.items()
     }
 
 
 @framed
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
     """The point of each system's threshold on its curve: system, x, y; kind: roc or pr."""
-    for name, c in study.counts_by_system.items():
-        d = counts.at(c, study.thresholds[name])
-        x, y = (
-            (counts.false_positive_rate, counts.recall)
-            if kind == "roc"
-            else (counts.recall, counts.precision)
-        )
-        yield {"system": name, "x": float(x(d)), "y": float(y(d))}
+    for name, table in study.counts_by_system.items():
+        decisions = counts.at(table, study.thresholds[name])
+        recall = float(counts.recall(decisions))
+        if kind == "roc":
+            yield {"system": name, "x": float(counts.false_positive_rate(decisions)), "y": recall}
+        else:
+            yield {"system": name, "x": recall, "y": float(counts.precision(decisions))}
 
 
 @framed
 def break_even(study: BinaryStudy) -> Iterator[Row]:
     """The point on each system's curve where precision equals recall: system, x, y."""
-    for name, c in study.counts_by_system.items():
-        value = float(curves.break_even(c))
+    for name, table in study.counts_by_system.items():
+        value = float(curves.break_even(table))
         yield {"system": name, "x": value, "y": value}
 
 
 @cached
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """The curves at the other base rate."""
-    every = study.counts_by_system.items()
-    tables = {name: curves.at_base_rate(c, study.other_rate) for name, c in every}
-    return score_curves.curve(tables, kind)
+    reweighted = {
+        name: curves.at_base_rate(table, study.other_rate)
+        for name, table in study.counts_by_system.items()
+    }
+    return score_curves.curve(reweighted, kind)
 
 
 def used_costs(study: BinaryStudy) -> pd.DataFrame:
     """The share predicted positive and the mean cost of each system at its threshold: system, x,
     y.
     """
-    d = study.decisions
-    predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
-    return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
+    decisions = study.decisions
+    positive = decisions["tp"] + decisions["fp"]
+    share = positive / (positive + decisions["fn"] + decisions["tn"])
+    return pd.DataFrame({"system": decisions["system"], "x": share, "y": decisions["cost"]})

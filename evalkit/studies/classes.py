@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from itertools import compress
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import TermsKind
-from evalkit.catalogue.metric import MetricAtK
+from evalkit.catalogue.metric import Combined, MetricAtK
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
 from evalkit.measured.classes import SHARE, ClassesInMemory, SummedClasses
@@ -34,7 +34,7 @@ from evalkit.measured.readings import (
 )
 from evalkit.measured.rows import TermAdder
 from evalkit.metrics import calibration, counts, influence, labels
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes, is_number
@@ -45,48 +45,79 @@ from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
-MOST = 6  # classes that have a square each, or a curve with a colour and a name
-NAMED = 4  # curves with colours of more classes
-LINES = 30  # curves that one picture can hold
-SMALL = Fine(curve=300, band=60, pooled=512)  # in such a square
-BARS = 20
+MAX_SQUARES = 6  # classes that have a square each, or all a curve with a colour and a name
+COLOURS_OF_MANY = 4  # curves with a colour where more classes are drawn; the others are grey
+MAX_CURVES = 30  # curves that one picture can hold
+SQUARE = Fine(curve=300, band=60, pooled=512)  # the resolution of a square
+HISTOGRAM_BINS = 20
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The rule by which classes are chosen for a figure: its name, and a function of a table; the
-    largest are drawn.
+    """The rule by which classes are chosen for a figure.
+
+    words: how a caption names it. priority: a number of the table of a class against the rest;
+    those with the largest are drawn.
     """
 
     words: str
-    of: Callable[[counts.Counts], float]
+    priority: Callable[[counts.Counts], float]
 
 
 CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
-SIZE = Choice("most rows", lambda c: float(c.positives))
-WORST = Choice("lowest average precision", lambda c: -counts.average_precision(c))
+SIZE = Choice("most rows", lambda table: float(table.positives))
+WORST = Choice("lowest average precision", lambda table: -counts.average_precision(table))
 
 
-def kept(
-    names: Sequence[str], every: Iterable[counts.Counts], by: Choice, most: int = MOST
+class NumberedTable(NamedTuple):
+    """The table of a class or label against the rest, with its number and name."""
+
+    number: int
+    name: str
+    counts: counts.Counts
+
+
+def chosen_tables(
+    names: Iterable[str],
+    tables: Iterable[counts.Counts],
+    choice: Choice,
+    max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
-    """The tables of at most so many classes, in their order, without classes that all rows or none
-    have.
+    """By name the tables of the classes that a rule chooses, in the order of the classes; never of
+    a class that all rows have, or none.
+
+    tables: may be made one by one, as no more than `max_tables` are held.
     """
-    ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
-    largest = nlargest(most, ranked, key=lambda row: row[:2])
-    return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
+
+    def candidates() -> Iterator[NumberedTable]:
+        for number, (name, table) in enumerate(zip(names, tables, strict=True)):
+            if 0 < table.positives < table.total:
+                yield NumberedTable(number, name, table)
+
+    chosen = nlargest(
+        max_tables, candidates(), key=lambda candidate: choice.priority(candidate.counts)
+    )
+    chosen.sort(key=lambda candidate: candidate.number)
+    return {candidate.name: candidate.counts for candidate in chosen}
 
 
-def parts(
-    tables: Mapping[str, counts.Counts],
-) -> dict[str, tuple[calibration.Decomposition, float]]:
-    """The decomposition of each table's Brier score, and its calibration slope."""
-    return {name: (calibration.decompose(c), calibration.slope(c)) for name, c in tables.items()}
+class CalibrationSummary(NamedTuple):
+    """The decomposition of a Brier score, and the calibration slope."""
+
+    decomposition: calibration.Decomposition
+    slope: float
+
+
+def calibration_summaries(tables: Mapping[str, counts.Counts]) -> dict[str, CalibrationSummary]:
+    """How well the scores of each table are calibrated, by the table's name."""
+    return {
+        name: CalibrationSummary(calibration.decompose(table), calibration.slope(table))
+        for name, table in tables.items()
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class EachStudy(row_study.RowStudy):
+class ProblemStudy(row_study.RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
     noun: class or label. sides: the names of its rows and of the others. probabilities: True if all
@@ -113,76 +144,83 @@ class EachStudy(row_study.RowStudy):
 
     # Tables of scores
 
-    def each(self, system: str) -> Iterator[counts.Counts]:
-        """The table of a system for each class or label against the rest."""
-        return (self.measured.table(system, c) for c in range(len(self.names)))
+    def problem_tables(self, system: str) -> Iterator[counts.Counts]:
+        """The table of a system for each class or label against the rest, in the order of names."""
+        for number in range(len(self.names)):
+            yield self.measured.table(system, number)
 
     @cached_property
-    def drawn(self) -> dict[str, counts.Counts]:
-        """The leader's table of each class or label whose curve is drawn, in their order."""
-        return kept(self.names, self.each(self.leader), WORST, LINES)
+    def curve_tables(self) -> dict[str, counts.Counts]:
+        """The leader's table of each class or label whose curve is drawn, by name."""
+        return chosen_tables(self.names, self.problem_tables(self.leader), WORST, MAX_CURVES)
 
     @cached_property
     def coloured(self) -> Sequence[str]:
         """The classes or labels whose curves have a colour and a name: all, or of many those that
         the leader separates worst.
         """
-        most = MOST if len(self.drawn) <= MOST else NAMED
-        return list(kept(list(self.drawn), self.drawn.values(), WORST, most))
+        tables = self.curve_tables
+        max_coloured = MAX_SQUARES
+        if len(tables) > MAX_SQUARES:
+            max_coloured = COLOURS_OF_MANY
+        return list(chosen_tables(tables.keys(), tables.values(), WORST, max_coloured))
 
     @property
     def uncoloured(self) -> int:
         """The number of classes or labels whose curves are drawn without a colour."""
-        return len(self.drawn) - len(self.coloured)
+        return len(self.curve_tables) - len(self.coloured)
 
     @cached_property
-    def one_by_one(self) -> dict[str, counts.Counts]:
-        """The leader's table of each class against the rest, for at most half a dozen classes."""
-        return kept(self.names, self.each(self.leader), self.chosen_by)
+    def class_tables(self) -> dict[str, counts.Counts]:
+        """The leader's table of each class or label that has a square, by name."""
+        return chosen_tables(self.names, self.problem_tables(self.leader), self.square_choice)
 
     def curve(self, kind: str, system: str) -> pd.DataFrame:
         """A system's curve of each class against the rest, those with colours first: x, y and the
         class or label as `system`.
         """
-        every = dict(zip(self.names, self.each(system), strict=True))
-        order = dict.fromkeys([*self.coloured, *self.drawn])
-        return score_curves.curve({name: every[name] for name in order}, kind, SMALL.curve)
+        tables = dict(zip(self.names, self.problem_tables(system), strict=True))
+        order = dict.fromkeys([*self.coloured, *self.curve_tables])
+        return score_curves.curve({name: tables[name] for name in order}, kind, SQUARE.curve)
 
     @property
-    def chosen_by(self) -> Choice:
-        """The rule by which classes are chosen for figures."""
+    def square_choice(self) -> Choice:
+        """The rule that chooses the classes with a square."""
         return CALIBRATION if self.probabilities else SIZE
 
     @cached_property
-    def each_reliability(self) -> Reliability:
-        """The reliability of each class by isotonic regression, without bins."""
-        return self.isotonic_of(self.one_by_one, 7, SMALL)
+    def class_reliability(self) -> Reliability:
+        """The reliability of each class that has a square, by isotonic regression, without bins."""
+        return self.isotonic_of(self.class_tables, 7, SQUARE)
 
-    def estimated(self, of: Any) -> intervals.Estimate:
+    def estimated(self, statistic: Statistic) -> intervals.Estimate:
         """A number of the page that is not in the table of metrics, with its limits."""
-        return inference.estimate(of, self.inference_options(1))
+        return inference.estimate(statistic, self.inference_options(1))
 
 
-Of = Callable[[Rows], Bools]  # which of the rows
+RowMask = Callable[[Rows], Bools]  # selects rows
 
 
-def among(member: Of, hit: Of) -> Callable[[Rows], Rows]:
-    """A metric: the share of hits among the rows `member`."""
-    return lambda rows: Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
+def among(eligible: RowMask, hit: RowMask) -> Callable[[Rows], Rows]:
+    """Rows for the metric `SHARE`, the share of hits among the eligible rows, from rows with
+    predictions.
+    """
+    return lambda rows: Rows(eligible(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
 
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
-TARGET = 0.9
-TOPS = (1, 2, 3, 5)
-CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
-OF_CLASS = (MetricAtK(ROC_AUC), MetricAtK(AVERAGE_PRECISION))
-BESIDE = 2**22  # numbers of units that stand side by side
-PAIRS = 10  # mistakes of a table
-CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
+TARGET = 0.9  # the precision from which on a class counts as covered, where none is asked for
+TOPS = (1, 2, 3, 5)  # so many highest scores may hold the actual class
+# confusion cells of all systems up to which the products of every two are summed over units
+MAX_CELLS_OF_UNITS = 2**11
+CLASS_METRICS = (MetricAtK(ROC_AUC), MetricAtK(AVERAGE_PRECISION))
+MAX_UNIT_NUMBERS = 2**22  # numbers of all units that are held until each unit is complete
+MAX_MISTAKES = 10  # rows of the table of mistakes
+MISTAKE_COLUMNS = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ClassesStudy(EachStudy):
+class ClassesStudy(ProblemStudy):
     """The study of a multi-class table; the units are rows, or those that the parameter `unit`
     names.
 
@@ -196,26 +234,22 @@ class ClassesStudy(EachStudy):
     scored: bool
 
     def rows_in(self, block: Block, system: int) -> Rows:
-        """The rows of a block with the predictions of a system."""
+        """The rows of a block with the predictions of a system, given by its number."""
         first = self.measured.first
-        return replace(
-            class_rows(first.with_predictions(first.as_problems(block)), system),
-            weight=block.weight,
-        )
+        predicted = first.with_predictions(first.as_problems(block))
+        return replace(class_rows(predicted, system), weight=block.weight)
 
     # Tables of scores
 
     @cached_property
-    def one_by_one(self) -> dict[str, counts.Counts]:
-        """The leader's table of each class against the rest, for at most half a dozen classes;
-        empty without scores.
-        """
-        return super().one_by_one if self.scored else {}
+    def class_tables(self) -> dict[str, counts.Counts]:
+        """The leader's table of each class that has a square, by name; empty without scores."""
+        return super().class_tables if self.scored else {}
 
     @cached_property
-    def top_label(self) -> dict[str, counts.Counts]:
-        """For each system, best first, the table of right and wrong predictions by the score of the
-        predicted class.
+    def top_score_tables(self) -> dict[str, counts.Counts]:
+        """For each system, best first, the table of right (positive) and wrong predictions by the
+        score of the predicted class.
         """
         return {name: self.measured.top_scores(name) for name in self.order}
 
@@ -233,9 +267,9 @@ class ClassesStudy(EachStudy):
         weight = self.measured.weights
         return weight / weight.sum()
 
-    def share_of(self, name: str, member: Of, hit: Of) -> intervals.Estimate:
-        """The share of hits among some rows of a system, with limits."""
-        return self.estimated(self.measured.derived(SHARE, name, among(member, hit)))
+    def share_of(self, system: str, eligible: RowMask, hit: RowMask) -> intervals.Estimate:
+        """The share of hits among the eligible rows of a system, with limits."""
+        return self.estimated(self.measured.derived(SHARE, system, among(eligible, hit)))
 
     @frame
     def by_class(self) -> Iterator[Row]:
@@ -243,84 +277,80 @@ class ClassesStudy(EachStudy):
         average precision.
         """
         for name in self.order:
-            said = self.measured.predicted_sizes(name).tolist()
-            for c, (label, n) in enumerate(self.rows_by_name.items()):
-                yield {"system": name, "class": label, "n": n, "predicted": said[c]} | self._class(
-                    name, c
-                )
+            predicted_sizes = self.measured.predicted_sizes(name).tolist()
+            for c, label in enumerate(self.names):
+                row = {"system": name, "class": label, "n": int(self.sizes[c])}
+                row["predicted"] = predicted_sizes[c]
+                yield row | with_limits(self._class_estimates(name, c))
 
-    def _class(self, system: str, c: int) -> dict[str, float]:
-        """The metrics of class number c against the rest, with their limits."""
-        is_actual = _are(c)
-        is_predicted = _called(c)
-        statistics: dict[str, Statistic] = {
-            "f1": self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
-        }
-        if self.scored:
-            statistics |= {
-                "auc": self.measured.problem_metric(ROC_AUC, system, c),
-                "average_precision": self.measured.problem_metric(AVERAGE_PRECISION, system, c),
-            }
+    def _class_estimates(self, system: str, c: int) -> dict[str, intervals.Estimate]:
+        """The metrics of class number c against the rest, by name."""
+        is_actual = _actual_is(c)
+        is_predicted = _predicted_is(c)
+        f1 = self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
         estimates = {
             "precision": self.share_of(system, is_predicted, is_actual),
             "recall": self.share_of(system, is_actual, is_predicted),
+            "f1": self.estimated(f1),
         }
-        estimates |= {metric: self.estimated(one) for metric, one in statistics.items()}
-        return with_limits(estimates)
+        if self.scored:
+            auc = self.measured.problem_metric(ROC_AUC, system, c)
+            average_precision = self.measured.problem_metric(AVERAGE_PRECISION, system, c)
+            estimates["auc"] = self.estimated(auc)
+            estimates["average_precision"] = self.estimated(average_precision)
+        return estimates
 
     @property
     def weakest(self) -> Weakest | None:
-        """The leader's class with the lowest recall, and the class that its rows are most often
-        predicted as.
+        """The leader's class with the lowest recall, and the other class that its rows are most
+        often predicted as; None if every recall is 1.
         """
         weakest = Weakest.of("class", self.by_class[self.by_class["system"] == self.leader])
         if weakest is None:
             return None
-        i = self.names.index(weakest.name)
-        row = np.array(self.measured.confusion(self.leader).table[i], float)
-        share, row[i] = row / row.sum(), 0
-        return replace(
-            weakest, instead=self.names[int(row.argmax())], share=float(share[row.argmax()])
-        )
+        actual = self.names.index(weakest.name)
+        weights = np.array(self.measured.confusion(self.leader).table[actual], float)
+        shares = weights / weights.sum()  # by predicted class
+        wrong = weights.copy()
+        wrong[actual] = 0
+        instead = int(wrong.argmax())
+        return replace(weakest, instead=self.names[instead], share=float(shares[instead]))
 
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none if rows are clustered or weighted, or there is no
-        curve.
+        """Pointwise limits of the curves that have a colour, by resampling rows; None if rows are
+        clustered or weighted, or there is no curve.
         """
-        if not self.plain or not self.drawn:
+        if not self.plain or not self.curve_tables:
             return None
         frames = []
-        for c in self.coloured:
-            table = influence.pooled(self.drawn[c])
-            drawn = bootstrap.resampled(
+        for name in self.coloured:
+            table = influence.pooled(self.curve_tables[name])
+            resamples = bootstrap.resampled(
                 table, rng=self.rng(3), resamples=self.settings.limits.bands
             )
-            frames.append(score_curves.band(c, drawn, kind, level=self.settings.level))
+            frames.append(score_curves.band(name, resamples, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def confused(self) -> pd.DataFrame:
-        """The leader's most frequent mistakes: actual, predicted, rows, and share of the actual
-        class with limits.
+        """The leader's most frequent mistakes: actual, predicted, rows, share of the actual class
+        with limits, and share of all mistakes.
         """
-        table = np.array(self.measured.confusion(self.leader).table)
-        np.fill_diagonal(table, 0)
-        order = np.argsort(-table, axis=None, kind="stable")[:PAIRS]
-        pairs = [divmod(int(place), len(table)) for place in order if table.flat[place] > 0]
-        return pd.DataFrame([self._pair(*pair, table) for pair in pairs], columns=CONFUSED)
-
-    def _pair(self, actual: int, predicted: int, table: np.ndarray) -> dict[str, Any]:
-        e = self.share_of(self.leader, _are(actual), _called(predicted))
-        names = {"actual": self.names[actual], "predicted": self.names[predicted]}
-        of_errors = float(table[actual, predicted] / table.sum())
-        return (
-            names
-            | {"n": table[actual, predicted].item()}
-            | limits(e, "share")
-            | {"of_errors": of_errors}
-        )
+        mistakes = np.array(self.measured.confusion(self.leader).table)
+        np.fill_diagonal(mistakes, 0)
+        rows = []
+        most_frequent = np.argsort(-mistakes, axis=None, kind="stable")[:MAX_MISTAKES]
+        for position in most_frequent.tolist():
+            actual, predicted = divmod(position, len(mistakes))
+            n = mistakes[actual, predicted].item()
+            if n > 0:
+                share = self.share_of(self.leader, _actual_is(actual), _predicted_is(predicted))
+                row = {"actual": self.names[actual], "predicted": self.names[predicted], "n": n}
+                row |= limits(share, "share")
+                rows.append(row | {"of_errors": float(n / mistakes.sum())})
+        return pd.DataFrame(rows, columns=MISTAKE_COLUMNS)
 
     @frame
     def covered(self) -> Iterator[Row]:
@@ -330,73 +360,74 @@ class ClassesStudy(EachStudy):
         metric = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
-            enough = labels.coverage_by_class(table, self.target) > 0
-            classes = ", ".join(label for label, ok in zip(self.names, enough, strict=True) if ok)
-            chosen = _predicted_in(enough)
-            share = limits(self.estimate(metric, name))
-            right = with_limits(
-                {"right": self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)}
-            )
-            yield (
-                {"system": name, "coverage": share.pop("value")}
-                | share
-                | {"classes": classes}
-                | right
-            )
+            reaches_target = labels.coverage_by_class(table, self.target) > 0
+            classes = ", ".join(compress(self.names, reaches_target))
+            right = self.share_of(name, _predicted_in(reaches_target), _is_right)
+            row = {"system": name} | limits(self.estimate(metric, name), "coverage")
+            yield row | {"classes": classes} | with_limits({"right": right})
 
     @frame
     def tops(self) -> Iterator[Row]:
         """The share of rows whose actual class is among the k highest scores."""
         for name in self.order:
-            for k in (k for k in TOPS if k <= len(self.names)):
-                yield {"system": name, "k": k} | limits(
-                    self.estimate(lookup.find_metric(f"top@{k}", "classes"), name)
-                )
+            for metric in _top_metrics(len(self.names)):
+                yield {"system": name, "k": metric.k} | limits(self.estimate(metric, name))
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
         """Share of right predictions by tenths of their score, with Wilson limits if rows are
         plain.
         """
-        return self.tenths_of(self.top_label)
+        return self.tenths_of(self.top_score_tables)
 
     @cached_property
     def isotonic(self) -> Reliability:
         """The reliability of the score of the predicted class by isotonic regression, for each
         system.
         """
-        return self.isotonic_of(self.top_label, 6, Fine())
+        return self.isotonic_of(self.top_score_tables, 6, Fine())
 
     @frame
     def calibration(self) -> Iterator[Row]:
         """Mean score of the predicted class, how often it is right, and the top-label ECE, by
         system.
         """
+        accuracy = lookup.find_metric("accuracy", "classes")
         for name in self.order:
-            c = self.top_label[name]
-            accuracy = self.estimate(lookup.find_metric("accuracy", "classes"), name)
-            right = with_limits({"right": accuracy})
-            e = self.perfect(c, calibration.ece_10)
-            ece = {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p}
-            yield {"system": name, "confidence": calibration.mean_score(c)} | right | ece
+            table = self.top_score_tables[name]
+            row = {"system": name, "confidence": calibration.mean_score(table)}
+            row |= with_limits({"right": self.estimate(accuracy, name)})
+            perfect = self.perfect(table, calibration.ece_10)
+            row["ece_10"] = calibration.ece_10(table)
+            yield row | {"ece_10_expected": perfect.expected, "ece_10_p": perfect.p}
 
 
-def _predicted_in(classes: Bools) -> Of:
-    """The rows whose predicted class is one of these."""
+def _top_metrics(n_classes: int) -> list[MetricAtK]:
+    """For each k of the page the share of rows whose actual class is among the k highest scores."""
+    return [lookup.find_metric(f"top@{k}", "classes") for k in TOPS if k <= n_classes]
+
+
+def _predicted_in(classes: Bools) -> RowMask:
+    """Selects the rows whose predicted class, by number, is True in `classes`."""
     return lambda rows: classes[rows.predicted]
 
 
-def _are(c: int) -> Of:
-    """The rows of a class."""
+def _is_right(rows: Rows) -> Bools:
+    """True for each row whose class is predicted."""
+    return rows.actual == rows.predicted
+
+
+def _actual_is(c: int) -> RowMask:
+    """Selects the rows of class number c."""
     return lambda rows: rows.actual == c
 
 
-def _called(c: int) -> Of:
-    """The rows for which a class is predicted."""
+def _predicted_is(c: int) -> RowMask:
+    """Selects the rows that are predicted as class number c."""
     return lambda rows: rows.predicted == c
 
 
-def asked(
+def checked_settings(
     p: ClassificationParameters,
     systems: tuple[str, ...],
     limits: Limits,
@@ -407,10 +438,12 @@ def asked(
     """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
     is none.
     """
-    columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
-    lacks = (
-        ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
-    )
+    lacks = {}  # what metrics may need and the table lacks -> how an error describes it
+    if not scored:
+        missing = "p_<class> columns, the table has none"
+        lacks = {"scores": missing, "probabilities": missing}
+    elif outside:
+        lacks = {"probabilities": f"probabilities, {outside}"}
     chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
     settings = study.settings(
         p,
@@ -429,202 +462,225 @@ def asked(
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
-    rows = data.rows
-    outside = data.outside
+    table = data.rows
     scored = bool(data.score)
-    settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
-    fields, shared = row_study.of_rows(data, settings, p)
-    shared |= {"classes": len(data.names)}
-    said = [(name, data.score.get(name), data.predicted[name]) for name in rows.systems]
-    held = {
-        name: Rows(data.actual, score, decision=predicted, **shared)
-        for name, score, predicted in said
+    settings = checked_settings(p, table.systems, limits, scored=scored, outside=data.outside)
+    fields, columns = row_study.of_rows(data, settings, p)
+    rows = {}
+    for name in table.systems:
+        rows[name] = Rows(
+            data.actual,
+            data.score.get(name),
+            decision=data.predicted[name],
+            classes=len(data.names),
+            **columns,
+        )
+    fields |= _class_fields(data, p, scored=scored)
+    return ClassesStudy(**fields, measured=ClassesInMemory(rows, lambda: table.id))
+
+
+def _class_fields(
+    data: Outcomes | Predictions, p: ClassificationParameters, *, scored: bool
+) -> dict[str, object]:
+    """The arguments of a ClassesStudy beside those that all studies of rows share."""
+    return {
+        "names": data.names,
+        "probabilities": scored and not data.outside,
+        "target": p.precision_target or TARGET,
+        "scored": scored,
     }
-    return _study(
-        fields,
-        ClassesInMemory(held, lambda: rows.id),
-        p,
-        data.names,
-        scored=scored,
-        outside=outside,
-    )
-
-
-def _study(
-    fields: dict[str, Any],
-    measured: Any,
-    p: ClassificationParameters,
-    names: tuple[str, ...],
-    *,
-    scored: bool,
-    outside: str,
-) -> ClassesStudy:
-    sure = scored and not outside
-    target = p.precision_target or TARGET
-    return ClassesStudy(
-        **fields, measured=measured, names=names, probabilities=sure, target=target, scored=scored
-    )
 
 
 # Blocks -------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Predictions, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
+def of_blocks(
+    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
+) -> ClassesStudy:
     """The study of a table that is read once or twice. Raises ParameterError if a metric needs the
     rows in memory.
     """
-    settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
+    systems = data.table.systems
+    settings = checked_settings(p, systems, limits, scored=data.scored, outside=data.outside)
     for chosen in settings.metrics:
         if not chosen.base.metric.needs_table_only:
             raise ParameterError(
-                f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows"
+                f"metrics: {chosen.label} needs all rows in memory, got {data.table.rows:,} rows"
             )
-    of = _whole_units(of)
-    measured = _counted(of, settings)
-    there = [c for c in range(len(of.names)) if _seen(measured, c)]
-    if not of.scored and len(there) < len(
-        of.names
-    ):  # other classes have rows only whose id another system lacks
-        of = of.only(there)
-        measured = _counted(of, settings)
-    if second := _second_reading(of, measured, settings):
-        measured = replace(
-            measured, second=second, second_summary=row_study.nameless(of.table).total(second)
-        )
+    data = _with_units_in_memory_bound(data)
+    measured = _first_reading(data, settings)
+    if not data.scored:
+        # classes that occur only in rows whose id another system lacks are none of the study
+        occurring = _occurring_classes(measured)
+        if len(occurring) < len(data.names):
+            data = data.only(occurring)
+            measured = _first_reading(data, settings)
+    if second := _second_reading(data, measured, settings):
+        second_summary = row_study.nameless(data.table).total(second)
+        measured = replace(measured, second=second, second_summary=second_summary)
     rows = measured.summary.rows
-    fields = row_study.of_blocks(of.table, rows, settings, p, weighted=of.scale is not None)
-    return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
+    fields = row_study.of_blocks(data.table, rows, settings, p, weighted=data.scale is not None)
+    fields |= _class_fields(data, p, scored=data.scored)
+    return ClassesStudy(**fields, measured=measured)
 
 
-def _seen(measured: SummedClasses, c: int) -> bool:
-    """True if any row has a class, or any system predicts it."""
-    return bool(
-        measured.sizes()[c] or any(measured.predicted_sizes(name)[c] for name in measured.systems)
-    )
+def _occurring_classes(measured: SummedClasses) -> list[int]:
+    """The numbers of the classes that any row has, or any system predicts."""
+    rows = measured.sizes()
+    for name in measured.systems:
+        rows = rows + measured.predicted_sizes(name)
+    occurring: list[int] = np.flatnonzero(rows).tolist()
+    return occurring
 
 
-def _whole_units(of: Predictions) -> Predictions:
-    """The table, its units side by side only where their cells are few; raises ParameterError for
-    too many cells.
+def _with_units_in_memory_bound(data: Predictions) -> Predictions:
+    """The table; if the cells of all its units are too many to be held until each unit is complete,
+    with the rows of a unit read together. Raises ParameterError for more than `MAX_CELLS_OF_UNITS`
+    cells a unit.
     """
-    t = of.table
-    systems = len(t.systems)
-    classes = len(of.names)
+    table = data.table
+    systems = len(table.systems)
+    classes = len(data.names)
     cells = systems * classes**2
-    if t.schema.unit and cells > CELLS:
+    if table.schema.unit and cells > MAX_CELLS_OF_UNITS:
         got = f"{systems} systems and {classes} classes have {cells:,} cells"
         raise ParameterError(
-            f"unit: {got}, of more than {CELLS:,} the units need all rows in memory; choose systems"
+            f"unit: {got}, of more than {MAX_CELLS_OF_UNITS:,} the units need all rows in memory; "
+            f"choose systems"
         )
-    if t.schema.units * (cells + 1) > BESIDE:
-        return replace(of, table=replace(t, schema=replace(t.schema, units_split=False)))
-    return of
+    if table.schema.units * (cells + 1) > MAX_UNIT_NUMBERS:
+        return replace(data, table=replace(table, schema=replace(table.schema, units_split=False)))
+    return data
 
 
-def _counted(of: Predictions, settings: Settings) -> SummedClasses:
-    """The first reading; raises InputError for ids that do not pair."""
-    t = of.table
-    first = _first(of, settings)
-    counted = row_study.counted(t, first)
-    limit = first.counting.max_cells
-    if any(
-        tally.merged.shift for cells in counted.cells.values() for tally in cells.cells.values()
-    ):
-        ways = f"in more than {limit:,} ways"
-        needs = "which needs all rows in memory; choose one system"
-        raise ParameterError(
-            f"systems: actual and predicted classes of two systems come {ways}, {needs}"
-        )
-    measured = SummedClasses(
-        t.systems, first, counted, layout_of(units=t.schema.unit, weights=of.scale is not None)
-    )
+def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
+    """What the first reading counts and adds up. Raises InputError for ids that do not pair,
+    ParameterError if classes of two systems come in too many combinations.
+    """
+    table = data.table
+    reading = _class_first_reading(data, settings)
+    summary = row_study.counted(table, reading)
+    for cells in summary.cells.values():
+        if any(tally.merged.shift for tally in cells.cells.values()):  # some cells were pooled
+            ways = f"in more than {reading.counting.max_cells:,} ways"
+            needs = "which needs all rows in memory; choose one system"
+            raise ParameterError(
+                f"systems: actual and predicted classes of two systems come {ways}, {needs}"
+            )
+    layout = layout_of(units=table.schema.unit, weights=data.scale is not None)
+    measured = SummedClasses(table.systems, reading, summary, layout)
     measured.refuse_partial_losses()
     return measured
 
 
-def _first(of: Predictions, settings: Settings) -> ClassFirstReading:
-    t = of.table
-    k = len(of.names)
+def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstReading:
+    """What the first reading has to count and add up for these metrics."""
+    table = data.table
+    n_classes = len(data.names)
     limits = settings.limits
+    max_units = row_study.few_units(table, limits)
     primary = settings.metrics[0].base
-    systems = len(t.systems)
-    sliced = isinstance(primary.metric.kind, TermsKind)
-    few = row_study.few_units(t, limits)
-    tops = [lookup.find_metric(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [
         chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
     ]
-    metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
+    if data.scored:
+        losses += _top_metrics(n_classes)
+    unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
     return ClassFirstReading(
-        scored=of.scored,
+        scored=data.scored,
         counting=class_cells.CellCounter(
-            classes=k,
-            scale=of.scale,
-            square_scale=of.squares,
+            classes=n_classes,
+            scale=data.scale,
+            square_scale=data.squares,
             max_cells=limits.bins,
-            max_units=few,
+            max_units=max_units,
         ),
-        loss_adder=TermAdder.uncentred(metrics, systems, few, class_rows),
-        slices_losses=sliced,
-        slices_scores=bool(_ordered(primary)),
+        loss_adder=TermAdder.uncentred(unique_losses, len(table.systems), max_units, class_rows),
+        slices_losses=isinstance(primary.metric.kind, TermsKind),
+        slices_scores=_averaged_metric(primary) is not None,
         limits=limits,
-        problems=k,
-        max_ids=t.ids_held,
+        problems=n_classes,
+        max_ids=table.ids_held,
     )
 
 
 def _second_reading(
-    of: Predictions, measured: SummedClasses, settings: Settings
+    data: Predictions, measured: SummedClasses, settings: Settings
 ) -> SecondReading | None:
     """What the second reading needs to know of the first; None if all is known."""
-    systems = range(len(of.table.systems))
-    k = len(of.names)
+    n_classes = len(data.names)
     means = {}
     for group in measured.groups:
-        for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
-            influence_tables = [
-                [ScoreInfluence.from_table(chosen, measured.scores(group, i, c)) for c in range(k)]
-                for i in systems
-            ]
-            key = GroupMetric(group, chosen.label)
-            means[key] = MeanInfluence(influence_tables, np.full(k, 1 / k), n_strata=k)
+        if group == ALL_ROWS_GROUP:
+            metrics = _score_metrics(settings.metrics)
+            if data.scored and not measured.plain:  # limits of each class, from sums over units
+                metrics = {metric.label: metric for metric in CLASS_METRICS} | metrics
+        else:
+            metrics = _score_metrics(settings.metrics[:1])
+        for label, metric in metrics.items():
+            tables = []
+            for i in range(len(data.table.systems)):
+                scores = [measured.scores(group, i, c) for c in range(n_classes)]
+                tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
+            shares = np.full(n_classes, 1 / n_classes)
+            means[GroupMetric(group, label)] = MeanInfluence(tables, shares, n_strata=n_classes)
     if means:
         return SecondReading(first=measured.first, plain=measured.plain, means=means)
     return None
 
 
-def _areas(metrics: Sequence[MetricAtK], group: int, *, each: bool) -> list[MetricAtK]:
-    """The metrics of the order of the scores of a class, of a group. each: those of every class
-    stand on the page.
+def _score_metrics(metrics: Sequence[MetricAtK]) -> dict[str, MetricAtK]:
+    """By label the metrics of a class against the rest whose means over the classes are among
+    `metrics`.
     """
-    wanted = [] if group or not each else list(OF_CLASS)
-    for chosen in metrics[:1] if group else metrics:
-        wanted += _ordered(chosen)
-    return list({chosen.label: chosen for chosen in wanted}.values())
+    averaged = map(_averaged_metric, metrics)
+    return {metric.label: metric for metric in averaged if metric is not None}
 
 
-def _ordered(chosen: MetricAtK) -> list[MetricAtK]:
-    """The metric of one class of which another one is the mean, where it follows from the order of
-    the scores.
+def _averaged_metric(chosen: MetricAtK) -> MetricAtK | None:
+    """The metric of a class against the rest of which this one is the mean over the classes, such
+    as roc_auc; None if it does not follow from the order of the scores.
     """
-    kind: Any = chosen.base.metric.kind
-    return [] if isinstance(kind, TermsKind) or kind.uses_decisions else [MetricAtK(kind.metric)]
+    kind = chosen.base.metric.kind
+    if isinstance(kind, Combined) and not kind.uses_decisions:
+        return MetricAtK(kind.metric)
+    return None
 
 
 # What the findings are measured by ----------------------------------------------------------------
 
-TOGETHER = 40  # classes that a picture can show: its size grows with their square
+MAX_DRAWN_CLASSES = (
+    40  # classes of a confusion matrix that is drawn: its size grows with their square
+)
+
+
+class Mistake(NamedTuple):
+    """Actual class, predicted class, and the weight of the rows of this mistake."""
+
+    actual: str
+    predicted: str
+    weight: float
+
+
+class DrawnConfusion(NamedTuple):
+    """The table of a confusion matrix as it is drawn, actual classes by predicted ones, and the
+    names of its rows and columns.
+    """
+
+    table: np.ndarray
+    names: tuple[str, ...]
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
-    """By system the classes that occur but are never predicted."""
-    never = {
-        name: (study.sizes > 0) & (study.measured.predicted_sizes(name) == 0)
-        for name in study.systems
-    }
-    return {
-        name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()
-    }
+    """By system the classes that occur but are never predicted; without systems that predict
+    all.
+    """
+    classes = {}
+    for name in study.systems:
+        is_missed = (study.sizes > 0) & (study.measured.predicted_sizes(name) == 0)
+        if is_missed.any():
+            classes[name] = list(compress(study.names, is_missed))
+    return classes
 
 
 def ordered_alphabetically(study: ClassesStudy) -> list[str]:
@@ -640,11 +696,10 @@ def not_highest(study: ClassesStudy) -> dict[str, int]:
     """By system the number of rows, if any, whose predicted class (from a column) does not have the
     highest score.
     """
-    return {
-        name: rows
-        for name in study.systems
-        if study.scored and (rows := study.measured.not_highest(name))
-    }
+    if not study.scored:
+        return {}
+    rows = {name: study.measured.not_highest(name) for name in study.systems}
+    return {name: number for name, number in rows.items() if number}
 
 
 def row_sums(study: ClassesStudy) -> dict[str, RowSums]:
@@ -655,36 +710,40 @@ def row_sums(study: ClassesStudy) -> dict[str, RowSums]:
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:
-    """The slices without any row of some class."""
-    several = np.count_nonzero(study.sizes)
+    """The slices, as "column label", in which some class of the study has no row."""
+    n_classes = np.count_nonzero(study.sizes)
     return [
-        f"{p.column} {p.label}"
-        for p in study.slices
-        if np.count_nonzero(study.measured.sizes(p.member)) < several
+        f"{part.column} {part.label}"
+        for part in study.slices
+        if np.count_nonzero(study.measured.sizes(part.member)) < n_classes
     ]
 
 
-def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
-    """The most frequent mistake of the leader: actual class, predicted class, and the weight of
-    these rows.
-    """
-    table = study.measured.confusion(study.leader).table
-    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
-    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
-    return (study.names[i], study.names[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+def worst_mistake(study: ClassesStudy) -> Mistake | None:
+    """The most frequent mistake of the leader; None if it makes none."""
+    mistakes = np.array(study.measured.confusion(study.leader).table)
+    np.fill_diagonal(mistakes, 0)
+    actual, predicted = np.unravel_index(int(mistakes.argmax()), mistakes.shape)
+    weight = float(mistakes[actual, predicted])
+    if weight > 0:
+        return Mistake(study.names[actual], study.names[predicted], weight)
+    return None
 
 
-def drawn_together(
-    table: np.ndarray, classes: tuple[str, ...]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the
-    classes.
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> DrawnConfusion:
+    """A confusion table with at most `MAX_DRAWN_CLASSES` rows and columns: of more classes the
+    rarest are added up in the last.
+
+    table: actual classes by predicted ones, in the order of `classes`.
     """
-    if len(classes) <= TOGETHER:
-        return table, classes
-    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
-    place = np.full(len(classes), TOGETHER - 1)
-    place[kept] = np.arange(TOGETHER - 1)
-    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
-    np.add.at(together, (place[:, None], place[None, :]), table)
-    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
+    if len(classes) <= MAX_DRAWN_CLASSES:
+        return DrawnConfusion(table, classes)
+    last = MAX_DRAWN_CLASSES - 1
+    most_frequent = np.argsort(-table.sum(axis=1), kind="stable")[:last]
+    frequent = np.sort(most_frequent)
+    position = np.full(len(classes), last)
+    position[frequent] = np.arange(last)
+    together = np.zeros((MAX_DRAWN_CLASSES, MAX_DRAWN_CLASSES), dtype=table.dtype)
+    np.add.at(together, (position[:, None], position[None, :]), table)
+    names = [classes[i] for i in frequent]
+    return DrawnConfusion(together, (*names, f"({len(classes) - last} others)"))

@@ -41,7 +41,7 @@ class Examples(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedDistributions:
     """What distributions a table states. roles: of their columns, which every system has; empty
     without distributions.
     """

@@ -2,11 +2,10 @@
 strata and caps.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,12 +29,11 @@ from evalkit.studies.randomisation import Check
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
-CAPS = (0.999, 0.99, 0.95, 0.9)
-LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
-TOPS = (0.01, 0.1)
-TOP_HEAVY = (
-    0.2  # of the total: from here on, if the first of `TOPS` has it, limits of a mean fall short
-)
+CAPS = (0.999, 0.99, 0.95, 0.9)  # quantiles at which values are capped
+LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)  # for which the users that detect them are computed
+TOPS = (0.01, 0.1)  # shares of users, those with the largest values
+# share of the total from which on, if the first of `TOPS` has it, limits of a mean fall short
+TOP_HEAVY = 0.2
 # users of an arm with a value other than the usual one, of fewer the interval of its mean is too
 # short
 FEW_OTHERS = 10
@@ -51,6 +49,17 @@ class Control:
     mean: float
     deviation: float
     correlation: float
+
+
+Values = TypeVar("Values")
+Element = TypeVar("Element", bound="np.dtype[Any]")
+
+
+class ArmPair(NamedTuple, Generic[Values]):
+    """The values of the users of the headline pair."""
+
+    first: Values
+    second: Values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +85,10 @@ class Experiment(Study):
         return "row"
 
     def adjusted_for(self, chosen: lookup.MetricAtK) -> str:
-        """The column from before the experiment by which a mean can be adjusted."""
-        return self.p.before or "" if chosen == self.plain else ""
+        """The column from before the experiment by which a mean can be adjusted; "" for none."""
+        if chosen == self.plain and self.p.before:
+            return str(self.p.before)
+        return ""
 
     @property
     def tested(self) -> list[lookup.MetricAtK]:
@@ -97,25 +108,34 @@ class Experiment(Study):
         and with it the lift, is kept.
         """
         first, second = super().compared(chosen, pair, member)
-        if not (name := self.adjusted_for(chosen)) or min(first.n, second.n) < 2:
+        name = self.adjusted_for(chosen)
+        if not name or min(first.n, second.n) < 2:
             return first, second
-        before = [
-            self._members(Sums(self.table.numbers[name]), arm, member).numerator for arm in pair
-        ]
-        centre = np.concatenate(before).mean()
-        left = experiments.adjusted(
-            first.sums.numerator, second.sums.numerator, *(x - centre for x in before)
+        before = Sums(self.table.numbers[name])
+        first_before = self._members(before, pair[0], member).numerator
+        second_before = self._members(before, pair[1], member).numerator
+        centre = np.concatenate([first_before, second_before]).mean()
+        first_adjusted, second_adjusted = experiments.adjusted(
+            first.sums.numerator,
+            second.sums.numerator,
+            first_before - centre,
+            second_before - centre,
         )
-        return AdjustedStatistic.adjust(first, left[0]), AdjustedStatistic.adjust(second, left[1])
+        return (
+            AdjustedStatistic.adjust(first, first_adjusted),
+            AdjustedStatistic.adjust(second, second_adjusted),
+        )
 
     @study.once
     def compare(
         self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
-        c = super().compare(chosen, pair, member)
+        comparison = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
-        return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
+        if not before:
+            return comparison
+        return replace(comparison, method=f"{comparison.method} after CUPED with {before}")
 
     def comparison_extras(self, chosen: lookup.MetricAtK, pair: SystemPair) -> Row:
         """The lift, first / second − 1, with its interval, the detectable difference, and the
@@ -124,12 +144,12 @@ class Experiment(Study):
         first, second = self.compared(chosen, pair)
         options = self.inference_options(2)
         question = self.settings.alternative
-        c = self.asked_comparison(
-            lambda level: inference.lift(first, second, replace(options, level=level)),
-            # below 0 the lift falls where the difference rises
-            question.opposite if second.value < 0 else question,
+        if second.value < 0:  # there the lift falls where the difference rises
+            question = question.opposite
+        lift = self.asked_comparison(
+            lambda level: inference.lift(first, second, replace(options, level=level)), question
         )
-        extras = study.with_limits({"lift": c.difference})
+        extras = study.with_limits({"lift": lift.difference})
         extras["detectable"] = self.would_show(chosen, pair)
         if self.adjusted_for(chosen):
             extras |= {"adjusted_first": first.value, "adjusted_second": second.value}
@@ -139,16 +159,14 @@ class Experiment(Study):
 
     @cached_property
     def plain(self) -> lookup.MetricAtK | None:
-        """The first mean that is no proportion, or else the first proportion, before capping and
-        adjustment.
+        """The metric whose values are adjusted and capped: the first mean that is no proportion, or
+        else the first proportion; None without means.
         """
         means = [
             chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)
         ]
-        return next(
-            (mean for mean in means if not isinstance(mean.metric.kind, Proportion)),
-            next(iter(means), None),
-        )
+        amounts = [mean for mean in means if not isinstance(mean.metric.kind, Proportion)]
+        return next(iter([*amounts, *means]), None)
 
     @frame
     def adjustments(self) -> Iterator[Row]:
@@ -160,36 +178,56 @@ class Experiment(Study):
         """
         if self.plain is None:
             return
-        o, same = self.p, "the same"
-        other = f"mean of min(value, {self.cap(o.cap):.3g})"
-        ways = [("as it is", same, self.means(None))]
-        if o.before:
-            ways.append((f"CUPED with {o.before}", same, self.cuped(None)))
-        if o.strata:
-            ways.append((f"stratified by {o.strata}", same, self.stratified()))
-        ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
-        if o.before:
-            ways.append((f"capped at {o.cap:.1%}, CUPED", other, self.cuped(o.cap)))
-        wide = ways[0][2].half_width
-        for name, estimand, c in ways:
-            e = c.difference
-            row = {"way": name, "estimand": estimand} | study.limits(e, "difference")
-            users = (c.half_width / wide) ** 2 if 0 < wide < np.inf else float("nan")
-            yield row | {"p": c.p_value, "n": e.n, "users": users}
+        unadjusted = self.means(None)
+        capped_mean = f"mean of min(value, {self.cap(self.p.cap):.3g})"
+        for way, comparison in self._uncapped(unadjusted).items():
+            yield self._adjustment_row(way, "the same", comparison, unadjusted)
+        for way, comparison in self._capped().items():
+            yield self._adjustment_row(way, capped_mean, comparison, unadjusted)
+
+    def _adjustment_row(
+        self,
+        way: str,
+        estimand: str,
+        comparison: significance.Comparison,
+        unadjusted: significance.Comparison,
+    ) -> Row:
+        """A row of `adjustments`."""
+        row: Row = {"way": way, "estimand": estimand}
+        row |= study.limits(comparison.difference, "difference")
+        users = float("nan")
+        if 0 < unadjusted.half_width < np.inf:
+            users = (comparison.half_width / unadjusted.half_width) ** 2
+        return row | {"p": comparison.p_value, "n": comparison.difference.n, "users": users}
+
+    def _uncapped(self, unadjusted: significance.Comparison) -> dict[str, significance.Comparison]:
+        """The headline pair's difference by method, as far as the input has what it needs."""
+        ways = {"as it is": unadjusted}
+        if self.p.before:
+            ways[f"CUPED with {self.p.before}"] = self.cuped(None)
+        if self.p.strata:
+            ways[f"stratified by {self.p.strata}"] = self.stratified()
+        return ways
+
+    def _capped(self) -> dict[str, significance.Comparison]:
+        """The difference of capped values by method, as far as the input has what it needs."""
+        cap = self.p.cap
+        ways = {f"capped at {cap:.1%}": self.means(cap)}
+        if self.p.before:
+            ways[f"capped at {cap:.1%}, CUPED"] = self.cuped(cap)
+        return ways
 
     @frame
     def caps(self) -> Iterator[Row]:
         """The headline pair's difference with values above each quantile set to it: name, value,
         low, high.
         """
-        for share in (None, *CAPS) if self.plain else ():
-            e = self.means(share).difference
-            name = (
-                "not capped"
-                if share is None
-                else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            )
-            yield {"name": name} | study.estimate_columns(e)
+        if self.plain is None:
+            return
+        yield {"name": "not capped"} | study.estimate_columns(self.means(None).difference)
+        for share in CAPS:
+            name = f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
+            yield {"name": name} | study.estimate_columns(self.means(share).difference)
 
     # The design
 
@@ -200,7 +238,7 @@ class Experiment(Study):
         if not self.p.before or self.plain is None:
             return
         before = self.table.numbers[self.p.before]
-        arms = [self._in[arm] for arm, users in self.sizes.items() if users > 1]
+        arms = [self._users_of_arm[arm] for arm, users in self.sizes.items() if users > 1]
         for values in (self._values, experiments.capped(self._values, share=self.p.cap)):
             for arm in arms[1:]:
                 experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
@@ -216,7 +254,7 @@ class Experiment(Study):
         if not self.p.before:
             return randomisation.NOT_MADE
         before = self.table.numbers[self.p.before]
-        values = {arm: before[own] for arm, own in self._in.items()}
+        values = {arm: before[users] for arm, users in self._users_of_arm.items()}
         return randomisation.balance(self.p.before, values)
 
     @property
@@ -232,43 +270,47 @@ class Experiment(Study):
         per cent as value, low, high.
         """
         columns = {"value": "lift", "low": "lift_low", "high": "lift_high"}
-        for row in self.comparisons.to_dict("records"):
-            if np.isfinite(row.get("lift", np.nan)):
-                named = {name: row[name] for name in ("first", "second", "metric", "verdict")}
-                yield named | {name: 100 * row[lift] for name, lift in columns.items()}
+        for comparison in self.comparisons.to_dict("records"):
+            if np.isfinite(comparison.get("lift", np.nan)):
+                row = {name: comparison[name] for name in ("first", "second", "metric", "verdict")}
+                yield row | {name: 100 * comparison[lift] for name, lift in columns.items()}
 
     @frame
     def users_for(self) -> Iterator[Row]:
         """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw,
         cuped.
         """
-        control = self.control if self.plain else None
-        if control is None or control.mean == 0:
+        control = self.control
+        if self.plain is None or control is None or control.mean == 0:
             return
-        sd = control.deviation
         level = self.settings.alternative.two_sided_level(self.settings.test_level)
-        sds = (sd, sd * float(np.sqrt(1 - control.correlation**2)))
+        sd = control.deviation
+        # CUPED removes the share r² of the variance; doi:10.1145/2433396.2433413
+        cuped_sd = sd * float(np.sqrt(1 - control.correlation**2))
         for lift in LIFTS:
             difference = lift * control.mean
-            raw, cuped = (power.required_n_independent(difference, x, level=level) for x in sds)
+            raw = power.required_n_independent(difference, sd, level=level)
+            cuped = power.required_n_independent(difference, cuped_sd, level=level)
             yield {"lift": lift, "difference": difference, "raw": raw, "cuped": cuped}
 
     @cached_property
     def looks(self) -> dict[str, float] | None:
         """What interim analyses cost: the false positive rate without correction, and the p that
-        the last one needs.
+        the last one needs by the bounds of Pocock and of O'Brien and Fleming; None for one look.
         """
-        n, level = self.p.looks, self.settings.test_level
-        if n == 1:
+        looks = self.p.looks
+        level = self.settings.test_level
+        if looks == 1:
             return None
-        from scipy.special import ndtr
-
-        bounds = {"pocock": multiplicity.pocock, "obrien_fleming": multiplicity.obrien_fleming}
-        last = {name: float(2 * ndtr(-of(n, level=level)[-1])) for name, of in bounds.items()}
+        false_positive_rate = multiplicity.false_positive_rate(looks, level=level)
+        pocock = multiplicity.pocock(looks, level=level)
+        obrien_fleming = multiplicity.obrien_fleming(looks, level=level)
         return {
-            "looks": n,
-            "false_positive_rate": multiplicity.false_positive_rate(n, level=level),
-        } | last
+            "looks": looks,
+            "false_positive_rate": false_positive_rate,
+            "pocock": _two_sided_p(pocock[-1]),
+            "obrien_fleming": _two_sided_p(obrien_fleming[-1]),
+        }
 
     # The users
 
@@ -301,8 +343,11 @@ class Experiment(Study):
 
     def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
         """The values of the members of an arm, from the values of all users."""
-        own = self._in[arm]
-        return sums.take(own) if isinstance(member, slice) else sums.take(own).take(member[own])  # type: ignore[index]
+        users = self._users_of_arm[arm]
+        in_arm = sums.take(users)
+        if isinstance(member, slice):
+            return in_arm
+        return in_arm.take(member[users])  # type: ignore[index]  # no number: users are in memory
 
     def units_held(self) -> units.Units:
         """One value per user; each user's rows are those of the user's arm."""
@@ -313,24 +358,35 @@ class Experiment(Study):
         return units.Units(self.users, blocks, self.settings.segments)
 
     @cached_property
-    def _in(self) -> dict[str, slice]:
-        """The users of each arm."""
-        ends = np.cumsum([0, *self.sizes.values()]).tolist()
-        return {name: slice(*pair) for name, pair in zip(self.systems, pairwise(ends), strict=True)}
+    def _users_of_arm(self) -> dict[str, slice]:
+        """The users of each arm, who stand together in the table, in the order of the arms."""
+        slices = {}
+        start = 0
+        for arm, users in self.sizes.items():
+            slices[arm] = slice(start, start + users)
+            start += users
+        return slices
 
     @cached_property
     def _values(self) -> Floats:
-        """The plain metric of every user."""
-        return self.plain.sums(self.table.numbers).numerator if self.plain else np.zeros(1)
+        """The plain metric of every user; a 0 where there is none."""
+        if self.plain is None:
+            return np.zeros(1)
+        return self.plain.sums(self.table.numbers).numerator
 
-    def _capped(self, share: float | None) -> list[Floats]:
-        """The values of the headline pair."""
-        return self._sides(
-            self._values if share is None else experiments.capped(self._values, share=share)
-        )
+    def _values_of_pair(self, share: float | None) -> ArmPair[Floats]:
+        """The plain metric of the users of the headline pair, capped at the quantile `share`; None:
+        not capped.
+        """
+        values = self._values
+        if share is not None:
+            values = experiments.capped(values, share=share)
+        return self._of_pair(values)
 
-    def _sides(self, values: Any) -> list[Any]:
-        return [values[self._in[name]] for name in self.opponents]
+    def _of_pair(self, values: np.ndarray[Any, Element]) -> ArmPair[np.ndarray[Any, Element]]:
+        """The values of the users of the headline pair, from those of all users."""
+        first, second = self.opponents
+        return ArmPair(values[self._users_of_arm[first]], values[self._users_of_arm[second]])
 
     def cap(self, share: float) -> float:
         """The quantile of the plain metric's values over the users of all arms."""
@@ -340,73 +396,96 @@ class Experiment(Study):
         """The headline pair's difference of means, of values capped at the quantile `share` if
         there is one.
         """
-        return self._compared_means(*self._capped(share))
+        values = self._values_of_pair(share)
+        return self._compared_means(values.first, values.second)
 
     def cuped(self, share: float | None) -> significance.Comparison:
         """The difference of means of `means`, adjusted by the column from before the experiment."""
-        before = self._sides(self.table.numbers[str(self.p.before)])
-        return self._compared_means(*experiments.adjusted(*self._capped(share), *before))
+        values = self._values_of_pair(share)
+        before = self._of_pair(self.table.numbers[str(self.p.before)])
+        first, second = experiments.adjusted(
+            values.first, values.second, before.first, before.second
+        )
+        return self._compared_means(first, second)
 
-    def _compared_means(self, *sides: Floats) -> significance.Comparison:
-        first, second = (UnitStatistic(self.primary, Sums(side)) for side in sides)
+    def _compared_means(self, first: Floats, second: Floats) -> significance.Comparison:
+        """mean(first) − mean(second), each of one value per user of an arm."""
+        first_mean = UnitStatistic(self.primary, Sums(first))
+        second_mean = UnitStatistic(self.primary, Sums(second))
+        options = self.inference_options(2)
         return self.asked_comparison(
-            lambda level: methods.two_means(
-                first, second, replace(self.inference_options(2), level=level)
-            )
+            lambda level: methods.two_means(first_mean, second_mean, replace(options, level=level))
         )
 
     def stratified(self) -> significance.Comparison:
         """Post-stratified t, or the studentised permutation within strata if the arms are skewed
         and too different.
         """
-        sides = self._capped(None)
-        strata: Any = self._sides(self.table.attributes[str(self.p.strata)].code)
-        return self.asked_comparison(lambda level: self._stratified(sides, strata, level))
+        values = self._values_of_pair(None)
+        strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)
 
-    def _stratified(
-        self, sides: list[Floats], strata: Any, level: float
-    ) -> significance.Comparison:
-        if independent.needs_permutation(*sides):
-            rng = self.inference_options(2).rng
-            return independent.studentised(*sides, rng=rng, level=level, strata=strata)
-        arms = ("treatment", "control")
-        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
-        return experiments.stratified(*of, level=level)
+        def at_level(level: float) -> significance.Comparison:
+            """The two-sided comparison with its interval at this level."""
+            if independent.needs_permutation(values.first, values.second):
+                rng = self.inference_options(2).rng
+                return independent.studentised(
+                    values.first, values.second, rng=rng, level=level, strata=strata
+                )
+            return experiments.stratified(
+                {"treatment": values.first, "control": values.second},
+                {"treatment": strata.first, "control": strata.second},
+                level=level,
+            )
+
+        return self.asked_comparison(at_level)
 
     @cached_property
     def concentration(self) -> dict[float, float]:
         """The share of the total that the top users contribute, for each of `TOPS`; empty if a
         value is below 0.
         """
-        values = np.sort(self._values)[::-1]
-        whole = values.sum()
-        if not self.plain or values[-1] < 0 or whole == 0:
+        descending = np.sort(self._values)[::-1]
+        total = descending.sum()
+        if self.plain is None or descending[-1] < 0 or total == 0:
             return {}
-        return {top: float(values[: int(np.ceil(top * values.size))].sum() / whole) for top in TOPS}
+        shares = {}
+        for top in TOPS:
+            users = int(np.ceil(top * descending.size))
+            shares[top] = float(descending[:users].sum() / total)
+        return shares
 
     @cached_property
-    def others(self) -> dict[str, int]:
+    def unusual_users(self) -> dict[str, int]:
         """By arm the number of users without the most frequent value; empty if no value is that of
         more than half.
         """
-        levels, counts = np.unique(self._values, return_counts=True)
+        distinct, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
             return {}
-        usual = levels[counts.argmax()]
-        return {name: int(np.sum(self._values[self._in[name]] != usual)) for name in self.systems}
+        is_unusual = self._values != distinct[counts.argmax()]
+        return {
+            arm: int(np.count_nonzero(is_unusual[users]))
+            for arm, users in self._users_of_arm.items()
+        }
 
     @cached_property
     def control(self) -> Control | None:
         """The second arm of the headline; None if it does not vary."""
-        values = self._sides(self._values)[1]
+        values = self._of_pair(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
             return None
         correlation = 0.0
         if self.p.before:
-            correlation = experiments.correlation(
-                values, self._sides(self.table.numbers[self.p.before])[1]
-            )
+            before = self._of_pair(self.table.numbers[self.p.before]).second
+            correlation = experiments.correlation(values, before)
         return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
+
+
+def _two_sided_p(z: float) -> float:
+    """The two-sided p-value of a standard normal number."""
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-z))
 
 
 # What the findings are measured by ----------------------------------------------------------------
@@ -418,18 +497,17 @@ def few_others(study: Experiment) -> dict[str, int]:
     """
     if study.plain is None:
         return {}
-    return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
+    return {name: n for name, n in study.unusual_users.items() if n < FEW_OTHERS}
 
 
 def only_without_looks(study: Experiment) -> bool:
     """True if the smallest p is below 1 − level, but not below the bound that accounts for the
     interim analyses.
     """
+    if study.looks is None:
+        return False
     p = float(study.headline["p"].min())
-    return (
-        study.looks is not None
-        and study.looks["obrien_fleming"] < p < 1 - study.settings.test_level
-    )
+    return study.looks["obrien_fleming"] < p < 1 - study.settings.test_level
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -438,145 +516,146 @@ def only_without_looks(study: Experiment) -> bool:
 def read(
     data: list[InputPart],
     shared: Settings,
-    o: reports.InterleavingParameters,
+    p: reports.InterleavingParameters,
     budget: backends.Budget,
 ) -> Experiment:
-    """The study of a table of users."""
-    o = replace(o, metrics=metrics_of(data, o))
+    """The study of a table of users. shared: the settings of log and table. Raises ParameterError
+    for a metric that some users lack.
+    """
+    p = replace(p, metrics=metrics_of(data, p))
     with backends.needed(data, budget) as engine:
-        table = users(data, o, shared.segments, shared.limits.held, engine)
+        table = users(data, p, shared.segments, shared.limits.held, engine)
     binary = {
         name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()
     }
-    metrics = lookup.with_directions(_metrics(o, binary), o)
+    metrics = lookup.with_directions(_metrics(p, binary), p)
     for chosen in metrics:
-        if missing := int((~chosen.sums(table.numbers).defined).sum()):
+        missing = np.count_nonzero(~chosen.sums(table.numbers).defined)
+        if missing:
             why = "an A/B test compares all of an arm"
             raise ParameterError(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
-    arms, read = table.assignment.arms, table.sources
+    arms = table.assignment.arms
+    sources = table.sources
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
-    study = Experiment(
-        settings, arms, table.attributes, o, read, table, logs.includes_file(read, SAMPLE)
-    )
+    is_sample = logs.includes_file(sources, SAMPLE)
+    study = Experiment(settings, arms, table.attributes, p, sources, table, is_sample)
     study.check_covariate()
     return study
 
 
-def metrics_of(data: list[InputPart], o: reports.InterleavingParameters) -> tuple[Any, ...]:
+def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tuple[Any, ...]:
     """The metrics of users that are named, or else what the columns of numbers measure.
 
     Raises ParameterError if there is no such column, or a named one is not there, and InputError if
     rows are totals, or no column names the arms.
     """
-    if o.metrics:
-        study.check_columns(o.metrics, data)
-        return tuple(dict.fromkeys(o.metrics))
-    used = [name for name in (*o.segments, o.strata, o.before) if name]
-    found = proposal.users(SampledTable.of(data[0], o.columns, used=used))
-    logs.refuse_totals(data[0], found)
-    if not found.metrics:
-        logs.user_fields(data, o.columns, (), used)  # refuses a table without arms
-        logs.refuse_odd_numbers(data[0], {*used, *found.columns.values()})
+    if p.metrics:
+        study.check_columns(p.metrics, data)
+        return tuple(dict.fromkeys(p.metrics))
+    used = [name for name in (*p.segments, p.strata, p.before) if name]
+    proposed = proposal.users(SampledTable.of(data[0], p.columns, used=used))
+    logs.refuse_totals(data[0], proposed)
+    if not proposed.metrics:
+        logs.user_fields(data, p.columns, (), used)  # refuses a table without arms
+        logs.refuse_odd_numbers(data[0], {*used, *proposed.columns.values()})
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )
-    return tuple(found.metrics)
+    return tuple(proposed.metrics)
 
 
-def _numbers(o: reports.InterleavingParameters) -> list[str]:
+def _numbers(p: reports.InterleavingParameters) -> list[str]:
     """The columns of numbers that are read."""
     return logs.distinct(
-        logs.number_columns(filter(lookup.is_in_catalogue, o.metrics), o.before),
-        lookup.columns_needed_by(o.metrics),
+        logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before),
+        lookup.columns_needed_by(p.metrics),
     )
 
 
 def users(
     data: list[InputPart],
-    o: reports.InterleavingParameters,
+    p: reports.InterleavingParameters,
     segments: Collection[str],
-    most: int,
+    max_rows: int,
     engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms. segments: columns for segments, of this table or of another. most:
-    rows to hold.
+    """The users of the arms. segments: columns for segments, of this table or of another. max_rows:
+    of a table that is held. Raises ParameterError for shares of other arms.
     """
-    there = logs.column_names(data)
-    attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
-    table = logs.read_users(data, o, engine, _numbers(o), attributes, most)
-    if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assignment.arms):
+    columns = logs.column_names(data)
+    attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))
+    table = logs.read_users(data, p, engine, _numbers(p), attributes, max_rows)
+    if isinstance(p.shares, Mapping) and set(p.shares) != set(table.assignment.arms):
         raise ParameterError(
             f"shares: must name the arms {', '.join(table.assignment.arms)}, got "
-            f"{', '.join(o.shares)}"
+            f"{', '.join(p.shares)}"
         )
     return table
 
 
 def _metrics(
-    o: reports.InterleavingParameters, binary: Collection[str]
+    p: reports.InterleavingParameters, binary: Collection[str]
 ) -> tuple[lookup.MetricAtK, ...]:
     """The metrics of columns, and own ones of the table. binary: columns of zeros and ones
     alone.
     """
-    columns = {
-        name: lookup.MetricAtK(_metric(name, o.best, binary))
-        for name in filter(lookup.is_in_catalogue, o.metrics)
-    }
-    return lookup.with_distinct_labels(
-        tuple(columns.get(name) or lookup.find_metric(name, "users") for name in o.metrics)
-    )
+    metrics = []
+    for name in p.metrics:
+        if lookup.is_in_catalogue(name):
+            metrics.append(lookup.MetricAtK(_metric(name, p.best, binary)))
+        else:
+            metrics.append(lookup.find_metric(name, "users"))
+    return lookup.with_distinct_labels(tuple(metrics))
 
 
-def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
-    """The settings that one of the inputs can take: its segment columns, and a baseline that is one
-    of its arms.
+def own_settings(shared: Settings, columns: Collection[str], systems: tuple[str, ...]) -> Settings:
+    """The settings that one of the inputs can take: the segments among its columns, and a baseline
+    that is one of its arms.
     """
     baseline = shared.baseline if shared.baseline in systems else None
-    segments = tuple(name for name in shared.segments if name in there)
+    segments = tuple(name for name in shared.segments if name in columns)
     # the gate is that of log and table
     return replace(shared, segments=segments, baseline=baseline, gate=None)
 
 
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
-    """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
-    parts = logs.columns_of_metric(name)
-    best = best or lookup.direction(parts[0])
-    alone = len(parts) == 1
-    what = (
-        f"mean of {name} over users"
-        if alone
-        else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
-    )
-    plain = (
-        f"the mean of {name} in each arm"
-        if alone
-        else f"all {parts[0]} of an arm divided by all its {parts[1]}"
-    )
-    equals = "numpy mean of an arm" if alone else ""
-    undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
+    """A metric made of one column, its mean over users, or of two, as in `revenue/orders`, the
+    ratio of their sums.
+
+    best: "high" or "low"; None: as the name of the column tells. binary: columns of zeros and ones
+    alone.
+    """
+    numerator, *denominators = logs.columns_of_metric(name)
+    kind: Kind
+    if denominators:
+        (denominator,) = denominators
+        kind = Ratio(lambda numbers, k, level: Sums(numbers[numerator], numbers[denominator]))
+        formula = f"Σ {numerator} / Σ {denominator} over users, users as units"
+        plain = f"all {numerator} of an arm divided by all its {denominator}"
+        undefined = f"Σ {denominator} is 0"
+        equals = ""
+    else:
+        mean_kind = Proportion if numerator in binary else PerUnit
+        kind = mean_kind(lambda numbers, k, level: numbers[numerator])
+        formula = f"mean of {name} over users"
+        plain = f"the mean of {name} in each arm"
+        undefined = "the arm has no user"
+        equals = "numpy mean of an arm"
     return Metric(
         name,
         "users",
-        _kind(parts, binary),
-        what,
+        kind,
+        formula,
         undefined,
         equals,
         "never",
         -np.inf,
         np.inf,
-        best=best or UNKNOWN,
+        best=best or lookup.direction(numerator) or UNKNOWN,
         plain=plain,
         unit=name,
     )
-
-
-def _kind(parts: Sequence[str], binary: Collection[str]) -> Kind:
-    """A proportion where all values are 0 or 1, a mean, or a ratio of sums."""
-    if len(parts) > 1:
-        return Ratio(lambda numbers, k, level: Sums(numbers[parts[0]], numbers[parts[1]]))
-    mean = Proportion if parts[0] in binary else PerUnit
-    return mean(lambda numbers, k, level: numbers[parts[0]])

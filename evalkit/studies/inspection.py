@@ -35,8 +35,10 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """How a report reads an input. columns: role -> column. size: the number of units, "" if rows
-    were not read.
+    """How a report reads an input; without anything where a header does not tell its parts.
+
+    what: a kind of table, as text. columns: role -> column, or several with commas. size: the
+    number of units as text; "" if rows were not read.
     """
 
     what: str = ""
@@ -44,9 +46,11 @@ class Inspection:
     systems: Sequence[str] = ()
     size: str = ""
 
-    def others(self, names: Sequence[str]) -> list[str]:
-        """The columns without a role: they can be used as segments or as the unit."""
-        used = {name for columns in self.columns.values() for name in columns.split(", ")}
+    def unused_columns(self, names: Sequence[str]) -> list[str]:
+        """Those of these columns that have no role: they can be used as segments or as the unit."""
+        used = set[str]()
+        for columns in self.columns.values():
+            used |= {*columns.split(", ")}
         return [name for name in names if name not in used]
 
 
@@ -64,19 +68,20 @@ def inspect(p: reports.Parameters) -> Inspection:
     return KINDS[type(p)](p, sources.parts)
 
 
-def described(found: Inspection, files: Sequence[str]) -> str:
+def described(inspection: Inspection, files: Sequence[str]) -> str:
     """What a report makes of the files, in one line."""
-    columns = sources.parts([*files])[0].columns
-    others = found.others(columns) if found.columns else []
-    sentences = [f"{found.what}, {found.size or 'values not read'}"]
-    if found.columns:
-        pairs = [
-            role if role == column else f"{role} = {column}"
-            for role, column in found.columns.items()
-        ]
-        sentences.append(f"columns {', '.join(pairs)}")
-    sentences += [f"systems {', '.join(found.systems)}"] if found.systems else []
-    sentences += [f"for unit and segments {', '.join(others)}"] if others else []
+    sentences = [f"{inspection.what}, {inspection.size or 'values not read'}"]
+    unused = list[str]()
+    if inspection.columns:
+        roles = []
+        for role, column in inspection.columns.items():
+            roles.append(role if role == column else f"{role} = {column}")
+        sentences.append(f"columns {', '.join(roles)}")
+        unused = inspection.unused_columns(sources.parts([*files])[0].columns)
+    if inspection.systems:
+        sentences.append(f"systems {', '.join(inspection.systems)}")
+    if unused:
+        sentences.append(f"for unit and segments {', '.join(unused)}")
     return "; ".join(sentences)
 
 
@@ -120,26 +125,28 @@ class Inspected:
         return sources.parts([*self.files])[0]
 
     def reading(self, report: str, choice: Mapping[str, str]) -> Reading:
-        """How a report reads the files."""
-        kind = reports.REPORTS[report]
+        """How a report reads the files. choice: parameters that were not given, and name the
+        columns to try.
+        """
+        parameters_class = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
-        known = {name: value for name, value in parameters.items() if name in kind.options()}
+        options = parameters_class.options()
+        known = {name: value for name, value in parameters.items() if name in options}
         command = commands.command(report, self.files, {**choice, **self.text})
+        refused = Reading(report, command, None, choice=choice)
         try:
             if len(known) < len(parameters):
-                kind.from_raw(parameters)
-            found = inspect(kind.from_raw({"preds": [*self.files], **known}))
+                parameters_class.from_raw(parameters)  # raises for those that it does not have
+            inspection = inspect(parameters_class.from_raw({"preds": [*self.files], **known}))
         except outcomes.UnclearPositive as error:
-            return Reading(
-                report, command, None, str(error), choice, error.labels, is_of_value=True
-            )
+            return replace(refused, refusal=str(error), labels=error.labels, is_of_value=True)
         except MissingColumn as error:
-            return Reading(report, command, None, error.reasons, choice)
+            return replace(refused, refusal=error.reasons)
         except unit_roles.UnclearSystems as error:
-            return Reading(report, command, None, str(error), choice, systems=error.systems)
+            return replace(refused, refusal=str(error), systems=error.systems)
         except InputError as error:
-            return Reading(report, command, None, str(error), choice, is_of_value=True)
-        return Reading(report, command, found, choice=choice)
+            return replace(refused, refusal=str(error), is_of_value=True)
+        return Reading(report, command, inspection, choice=choice)
 
 
 def readings(
@@ -155,28 +162,46 @@ def readings(
     is meant.
     """
     inspected = Inspected(files, parameters, text)
-    ways = [way for way in proposal.ways(inspected.part) if way.proposal.report in names]
-    wanted = [(way.proposal.report, way.choice.parameters) for way in ways]
-    clear = [report for report, choice in wanted if not choice]
-    wanted += [(name, {}) for name in BY_CLOSENESS if name in names and name not in clear]
-    found = [inspected.reading(report, choice) for report, choice in wanted]
-    for undecided in [one for one in found if one.labels]:
-        choice = undecided.choice
-        found += [
-            inspected.reading(undecided.report, {**choice, "positive": written(label)})
-            for label in proposal.likeliest_first(inspected.part, choice, undecided.labels)
-        ]
-    for undecided in [one for one in found if one.systems]:
-        found.append(inspected.reading(undecided.report, {"systems": written(undecided.systems)}))
-    closest = next((one for one in found[:1] if one.report in clear and one.is_of_value), None)
-    if closest is not None:
-        found = [one for one in found if one.report == closest.report]
+    fitting_reports = set[str]()  # whose columns the input has, without a choice
+    readings = []
+    for way in proposal.ways(inspected.part):
+        report = way.proposal.report
+        if report in names:
+            choice = way.choice.parameters
+            readings.append(inspected.reading(report, choice))
+            if not choice:
+                fitting_reports.add(report)
+    for report in BY_CLOSENESS:
+        if report in names and report not in fitting_reports:
+            readings.append(inspected.reading(report, {}))
+    readings += _with_undecided(inspected, readings)
+    for closest in readings[:1]:
+        if closest.report in fitting_reports and closest.is_of_value:
+            readings = [reading for reading in readings if reading.report == closest.report]
     # columns that may be predictions, in which a value is refused, are no values per unit
-    if any(one.choice and one.is_of_value and not one.labels for one in found):
-        found = [one for one in found if one.report != "significance"]
-        return sorted(found, key=_order)
-    chosen = [one for one in found if one.inspection or not one.choice]
-    return sorted(chosen, key=_order)
+    if any(reading.choice and reading.is_of_value and not reading.labels for reading in readings):
+        readings = [reading for reading in readings if reading.report != "significance"]
+    else:
+        readings = [reading for reading in readings if reading.inspection or not reading.choice]
+    return sorted(readings, key=_order)
+
+
+def _with_undecided(inspected: Inspected, readings: Sequence[Reading]) -> list[Reading]:
+    """Further readings with what others left undecided: either label as the positive one, the
+    likeliest first; and columns that may be systems as systems.
+    """
+    further = []
+    for reading in readings:
+        choice = reading.choice
+        if reading.labels:
+            for label in proposal.likeliest_first(inspected.part, choice, reading.labels):
+                decided = {**choice, "positive": written(label)}
+                further.append(inspected.reading(reading.report, decided))
+    for reading in [*readings, *further]:
+        if reading.systems:
+            decided = {"systems": written(reading.systems)}
+            further.append(inspected.reading(reading.report, decided))
+    return further
 
 
 def _order(reading: Reading) -> int:
@@ -195,44 +220,48 @@ def small(parts: Sequence[InputPart]) -> bool:
 
 # Each report: its columns, and where all of a small input is opened its rows ----------------------
 
-Opened = Callable[
-    [Any, str | None], list[InputPart]
-]  # the parts of a parameter, or none where a header does not tell them
+# the parts of a parameter's value, with names for its columns: `sources.headers`, which gives none
+# where a header does not tell them, or `sources.parts`
+Opener = Callable[[Any, str | None], list[InputPart]]
 
 
-def _opened(p: Any, of: Opened, *names: str) -> list[list[InputPart]]:
-    """The parts of each of these parameters."""
-    return [[] if getattr(p, name) is None else of(getattr(p, name), p.header) for name in names]
+def _opened(value: Any, header: str | None, opener: Opener) -> list[InputPart]:
+    """The parts of a parameter that names an input; none if it is not given."""
+    return [] if value is None else opener(value, header)
 
 
-def _read(of: Opened, parts: Sequence[InputPart]) -> bool:
-    return of is sources.parts and small(parts)
+def _reads_rows(opener: Opener, parts: Sequence[InputPart]) -> bool:
+    """True if rows are to be read, not headers alone, and are few enough."""
+    return opener is sources.parts and small(parts)
 
 
-def _ranking(p: reports.RankingParameters, of: Opened) -> Inspection:
-    items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
+def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
+    """How the ranking report reads its inputs."""
+    items = _opened(p.items, p.header, opener)
+    run = _opened(p.preds, p.header, opener)
+    judged = _opened(p.qrels, p.header, opener)
+    queries = _opened(p.queries, p.header, opener)
     for part in items:
         lists.plan_stock(part, p.columns)
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
-    ranked = RankingInput(
-        run,
-        judged or None,
-        queries or None,
-        ListOptions.from_parameters(p, columns=lists.other_columns(p.columns)),
-    )
+    options = ListOptions.from_parameters(p, columns=lists.other_columns(p.columns))
+    ranked = RankingInput(run, judged or None, queries or None, options)
     first = ranked.list_parts[0]
-    if _read(of, run):
-        read = runs.rankings_of(ranked)
-        return Inspection(
-            "ranked lists", first.printed_columns, read.systems, counted(len(read.query), "query")
-        )
-    named = [name for name in first.scores if name is not None]
-    return Inspection("ranked lists", first.printed_columns, named or rows.names_of_systems(run))
+    if _reads_rows(opener, run):
+        lists_read = runs.rankings_of(ranked)
+        queries_read = counted(len(lists_read.query), "query")
+        return Inspection("ranked lists", first.printed_columns, lists_read.systems, queries_read)
+    systems: Sequence[str] = [name for name in first.scores if name is not None]
+    if not systems:
+        systems = rows.names_of_systems(run)
+    return Inspection("ranked lists", first.printed_columns, systems)
 
 
-def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspection:
-    if not (parts := _opened(p, of, "preds")[0]):
+def _classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
+    """How the classification report reads its input."""
+    parts = _opened(p.preds, p.header, opener)
+    if not parts:
         return Inspection()
     predicted = outcomes.OutcomeTable(
         parts,
@@ -244,106 +273,122 @@ def _classification(p: reports.ClassificationParameters, of: Opened) -> Inspecti
         groups=p.groups,
     )
     what = f"{predicted.kind} outcomes"
-    return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
+    if _reads_rows(opener, parts):
+        return _of_rows(what, predicted.layouts[0], predicted.read().rows)
+    return _of_layout(what, predicted.layouts[0])
 
 
-def _rating(p: reports.RatingParameters, of: Opened) -> Inspection:
-    if p.preds is None or not (parts := of(p.preds, p.header)):
+def _rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
+    """How the rating report reads its input."""
+    parts = _opened(p.preds, p.header, opener)
+    if not parts:
         return Inspection()
-    attributes = reports.attributes(p.segments, p.unit)
-    given = ForecastTable(
+    forecasts = ForecastTable(
         with_row_per_forecast(parts, p.columns, USUAL.reading),
         outcomes.FORECASTS,
         p.columns,
         systems=p.systems,
-        attributes=attributes,
+        attributes=reports.attributes(p.segments, p.unit),
         interval_level=p.interval_level,
     )
     what = "actual values and forecasts"
-    layout = given.layouts[0]
-    return _of_rows(
-        what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None
-    )
+    layout = forecasts.layouts[0]
+    if _reads_rows(opener, parts):
+        return _of_rows(what, layout, outcomes.forecasts_of(forecasts.rows()).rows)
+    return _of_layout(what, layout)
 
 
-def _of_rows(what: str, layout: aligned.ColumnLayout, read: aligned.Aligned | None) -> Inspection:
-    columns = layout.printed_columns
-    if read is not None:
-        return Inspection(what, columns, read.systems, counted(len(read), "row"))
-    return Inspection(what, columns, [*layout.systems])
+def _of_rows(what: str, layout: aligned.ColumnLayout, table: aligned.Aligned) -> Inspection:
+    """How rows were read that all systems predict."""
+    return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
 
 
-def _significance(p: reports.SignificanceParameters, of: Opened) -> Inspection:
-    parts, judged = _opened(p, of, "preds", "qrels")
+def _of_layout(what: str, layout: aligned.ColumnLayout) -> Inspection:
+    """How such rows would be read, by their columns."""
+    return Inspection(what, layout.printed_columns, [*layout.systems])
+
+
+def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
+    """How the significance report reads its inputs."""
+    parts = _opened(p.preds, p.header, opener)
+    judged = _opened(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
-    listed = parts[0].layout is not None  # TREC's, of ranked lists
-    output = unit_kinds.is_output(parts[0])
-    if listed or (unit_kinds.is_ranking(parts[0], p.columns) and not output):
-        if judged or (p.qrels is None and not listed):
-            _ = RankingInput(
-                parts, judged or None, options=ListOptions.from_parameters(p)
-            ).list_parts
-    elif not output:
+    is_trec_run = parts[0].layout is not None
+    is_output = unit_kinds.is_output(parts[0])
+    if is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output):
+        if judged or (p.qrels is None and not is_trec_run):
+            options = ListOptions.from_parameters(p)
+            _ = RankingInput(parts, judged or None, options=options).list_parts  # checks columns
+    elif not is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
-    if not _read(of, parts):
+    if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")
-    given = unit_kinds.UnitInput.of(parts, p)
-    if listed and p.qrels is None:
-        return Inspection(given.kind.what)
-    if given.name == "ranking":
+    unit_input = unit_kinds.UnitInput.of(parts, p)
+    what = unit_input.kind.what
+    if is_trec_run and p.qrels is None:
+        return Inspection(what)
+    if unit_input.name == "ranking":
         from evalkit.studies import significance  # which nothing else here needs
 
         values: Any = significance.of_lists(parts, p)[0]
     else:
-        values = given.values(USUAL.reading)[0]
+        values = unit_input.values(USUAL.reading)[0]
     if isinstance(values, Trials):
-        return Inspection(given.kind.what)
-    return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
+        return Inspection(what)
+    return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 
-def _validation(p: reports.ValidationParameters, of: Opened) -> Inspection:
-    features, parts = _opened(p, of, "features", "preds")
+def _validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
+    """How the validation report reads its inputs."""
+    features = _opened(p.features, p.header, opener)
+    parts = _opened(p.preds, p.header, opener)
     if features:
         folds.columns_of(features, p)
     if p.features is not None or not parts:
         return Inspection("a table to fit on")
+    what = "out-of-fold predictions"
     layout = folds.layouts_of(parts, p)[0]
-    if not _read(of, parts):
-        return Inspection("out-of-fold predictions", layout.printed_columns)
-    read = folds.predictions(parts, p)
-    assert read.fold is not None
-    splits.read(read.fold, read.repeat)
-    return Inspection(
-        "out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row")
-    )
+    if not _reads_rows(opener, parts):
+        return Inspection(what, layout.printed_columns)
+    examples = folds.predictions(parts, p)
+    assert examples.fold is not None
+    splits.read(examples.fold, examples.repeat)
+    return Inspection(what, examples.columns, list(examples.score), counted(len(examples), "row"))
 
 
-def _interleaving(p: reports.InterleavingParameters, of: Opened) -> Inspection:
+def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
+    """How the interleaving report reads its log, or else its table of users."""
     if p.preds is not None:
-        if not (parts := of(p.preds, p.header)):
+        parts = _opened(p.preds, p.header, opener)
+        if not parts:
             return Inspection()
         p = logs.with_input_named(p, parts)
-    sessions, users = _opened(p, of, "log", "users")
-    if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
+    sessions = _opened(p.log, p.header, opener)
+    users = _opened(p.users, p.header, opener)
+    has_all_headers = (sessions or p.log is None) and (users or p.users is None)
+    if has_all_headers and (sessions or users):
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
     fields = logs.log_fields(sessions, p.columns, p.segments)
-    own = [name for name in p.segments if name in logs.column_names(users)]
+    user_columns = logs.column_names(users)
+    user_segments = [name for name in p.segments if name in user_columns]
     numbers = logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before)
-    logs.user_fields(users, p.columns, numbers, logs.distinct(own, (p.strata,)))
-    if of is sources.parts and not sessions:
+    logs.user_fields(users, p.columns, numbers, logs.distinct(user_segments, (p.strata,)))
+    if opener is sources.parts and not sessions:
         return _users(p, users)
-    if not _read(of, sessions):
-        return Inspection(
-            "interleaved sessions",
-            {role: each.column for of in fields[:1] for role, each in of.items()},
-        )
-    read = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
-    items = counted(int(read.sessions.item_counts.sum()), "item")
-    return Inspection("interleaved sessions", read.columns, read.sessions.arms, items)
+    what = "interleaved sessions"
+    if not _reads_rows(opener, sessions):
+        columns = {}
+        if fields:
+            columns = {role: field.column for role, field in fields[0].items()}
+        return Inspection(what, columns)
+    log = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
+    items = counted(int(log.sessions.item_counts.sum()), "item")
+    return Inspection(what, log.columns, log.sessions.arms, items)
 
 
 def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
+    """How the interleaving report reads a table of users."""
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
@@ -354,12 +399,11 @@ def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspect
         what += f", of which metrics= names what to compare: {', '.join(metrics)}"
         p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
-    return Inspection(
-        what, table.columns, table.assignment.arms, counted(len(table.assignment.arm), "user")
-    )
+    size = counted(len(table.assignment.arm), "user")
+    return Inspection(what, table.columns, table.assignment.arms, size)
 
 
-KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opened], Inspection]] = {
+KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opener], Inspection]] = {
     reports.ClassificationParameters: _classification,
     reports.InterleavingParameters: _interleaving,
     reports.RankingParameters: _ranking,

@@ -41,7 +41,7 @@ from evalkit.reading.tables import rules
 from evalkit.statistics.class_cells import CellCounter
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
-from evalkit.studies.classes import BESIDE, EachStudy, among
+from evalkit.studies.classes import MAX_UNIT_NUMBERS, ProblemStudy, among
 from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, with_limits
 
 
@@ -60,7 +60,7 @@ FEW = 16  # cells of a label by what two systems predict
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LabelsStudy(EachStudy):
+class LabelsStudy(ProblemStudy):
     """The study of a multi-label table; the units are rows, or those that the parameter `unit`
     names.
 
@@ -278,7 +278,9 @@ def of_blocks(
     has_probabilities = not data.outside
     threshold = threshold_of(p, probabilities=has_probabilities)
     numbers = _numbers_of_unit(labels=len(data.names), systems=len(systems))
-    if table.schema.units * numbers > BESIDE:  # too many to keep those of each unit side by side
+    if (
+        table.schema.units * numbers > MAX_UNIT_NUMBERS
+    ):  # too many to keep those of each unit side by side
         table = replace(table, schema=replace(table.schema, units_split=False))
     first = _first_reading(data, settings, threshold)
     design = layout_of(units=table.schema.unit, weights=data.scale is not None)

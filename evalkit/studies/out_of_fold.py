@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, groupby
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
-UNLIKE = 0.001  # folds differ by more than this chance
+UNLIKE = 0.001  # p of the test for equal folds, below which they differ by more than chance
 # rows tested, below which what is pooled depends on the folds' models more than its test knows
 FEW_POOLED = 1000
 # what is claimed: of the fitted models, on other rows; of models fitted to other rows
@@ -63,8 +63,8 @@ INSIDE = "selected anew, in each fold"
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"
-# of the examples, which may be there
-SIDES = (
+# the columns that an input may have, by their field of Examples
+OPTIONAL_COLUMNS = (
     "id",
     "group",
     "time",
@@ -72,6 +72,35 @@ SIDES = (
     "features",
     "candidates",
 )
+
+
+class LabelRange(NamedTuple):
+    """The lowest and the highest label, and the mean."""
+
+    low: float
+    high: float
+    mean: float
+
+
+class RowsPerId(NamedTuple):
+    """The smallest and the largest number of rows of an id."""
+
+    low: int
+    high: int
+
+
+class FoldRange(NamedTuple):
+    """The lowest and the highest value of a metric on a fold."""
+
+    low: float
+    high: float
+
+
+class SelectionSizes(NamedTuple):
+    """The number of selected columns, and of those to select from."""
+
+    selected: int
+    candidates: int
 
 
 @dataclass(frozen=True)
@@ -84,13 +113,22 @@ class Check:
     lacks: str = ""
 
 
-OF_FEATURES = (
+FEATURE_KINDS = (  # of the findings about features alone
     kinds.NEAR_DUPLICATES,
     kinds.DRIFT,
     kinds.UNSEEN_CATEGORY,
     kinds.ID_LIKE,
     kinds.SINGLE_FEATURE,
 )
+
+
+class SubjectComparison(NamedTuple):
+    """The subject against another system. differences: of the primary metric on each fold."""
+
+    second: str
+    differences: Floats
+    by_fold: Comparison
+    pooled: Comparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +161,7 @@ class Validation(Shown, Study):
         return bool(self.described)
 
     @cached_property
-    def other(self) -> resplits.Resplits | None:
+    def other_splits(self) -> resplits.Resplits | None:
         """The fits on other splits, made when first needed; None for predictions."""
         return None if self.refit is None else self.refit()
 
@@ -145,21 +183,27 @@ class Validation(Shown, Study):
         first is left out.
         """
         time = self.examples.time
-        one_column = not (self.fitted or self.holdout or self.examples.ids_again)
-        return self.split.in_time(time) if one_column and time is not None else self.split
+        has_other_training_rows = self.fitted or self.holdout or self.examples.ids_again
+        if time is None or has_other_training_rows:
+            return self.split
+        return self.split.in_time(time)
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_columns(self) -> frozenset[str]:
         """Which of id, group, time, fold, features and candidates (columns to select from) the
         input has.
         """
-        return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
+        return frozenset(
+            name for name in OPTIONAL_COLUMNS if getattr(self.examples, name) is not None
+        )
 
     @property
     def folds_per_repeat(self) -> int | None:
         """How many folds each repeat has; None if repeats have unlike numbers of folds."""
-        folds, rest = divmod(len(self.tests), self.examples.repeats)
-        return None if rest else folds
+        folds, remainder = divmod(len(self.tests), self.examples.repeats)
+        if remainder:
+            return None
+        return folds
 
     @cached_property
     def distinct(self) -> int:
@@ -175,16 +219,18 @@ class Validation(Shown, Study):
         """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
         training and test rows.
         """
-        train, test = (float(side.mean()) for side in self.folds.sizes)
-        return nadeau_bengio(values, train=train, test=test, level=level)
+        train, test = self.folds.sizes
+        return nadeau_bengio(
+            values, train=float(train.mean()), test=float(test.mean()), level=level
+        )
 
     @cached_property
-    def _pairs(self) -> list[int | None]:
-        """Which pair of `folds` has each of the test sides; None of the first of blocks in time,
-        which none trains.
+    def _fold_numbers(self) -> list[int | None]:
+        """The number among `folds` of each fold of `split`; None of the first of blocks in time,
+        which no rows train.
         """
-        by_first = {int(test[0]): pair for pair, test in enumerate(self.folds.tests)}
-        return [by_first.get(int(test[0])) for test in self.split.tests]
+        number_of_first_row = {int(test[0]): i for i, test in enumerate(self.folds.tests)}
+        return [number_of_first_row.get(int(test[0])) for test in self.split.tests]
 
     @property
     def unit_name(self) -> str:
@@ -203,7 +249,9 @@ class Validation(Shown, Study):
         """The rows of the estimates as text: the test rows of a holdout, or all rows pooled out of
         fold.
         """
-        return HELD_OUT if self.holdout else REPEATED if self.examples.ids_again else POOLED
+        if self.holdout:
+            return HELD_OUT
+        return REPEATED if self.examples.ids_again else POOLED
 
     @property
     def row_name(self) -> str:
@@ -241,7 +289,9 @@ class Validation(Shown, Study):
     ) -> statistic.RowStatistic:
         """The metric of a system's out-of-fold rows."""
         rows = self.pooled[system]
-        return statistic.RowStatistic(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+        if member is not EVERY:
+            rows = rows.take(member)  # type: ignore[arg-type]  # here never the number of a slice
+        return statistic.RowStatistic(chosen, rows)
 
     def deciding_estimate(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Estimate:
         """The metric with the interval that decides: of the mean of the folds if few rows are
@@ -257,8 +307,8 @@ class Validation(Shown, Study):
         known = values[~np.isnan(values)]
         if known.size < 2:
             return pooled
-        e = self.corrected(known, self.interval_level).difference
-        return inference.cut_to_range(e, *chosen.metric.ends) if np.isfinite(e.low) else e
+        mean = self.corrected(known, self.interval_level).difference
+        return _within_range(mean, chosen)
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
@@ -269,26 +319,29 @@ class Validation(Shown, Study):
         """The number of rows that each metric leaves out of each system's mean; only metrics that
         leave any out.
         """
-        every = {
-            chosen: {
-                name: chosen.metric.kind.rows_without_value(self.scored[name], chosen.k)
-                for name in self.systems
+        by_metric = {}
+        for chosen in self.settings.metrics:
+            kind = chosen.metric.kind
+            if not isinstance(kind, Loss):
+                continue
+            rows = {
+                name: kind.rows_without_value(self.scored[name], chosen.k) for name in self.systems
             }
-            for chosen in self.settings.metrics
-            if isinstance(chosen.metric.kind, Loss)
-        }
-        return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
+            if any(rows.values()):
+                by_metric[chosen] = rows
+        return by_metric
 
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""
-        e = self.examples
-        listed = Listed.of(
-            e.named(self.rows), None if e.unit is None else e.units_named(self.rows), self.tests
-        )
-        labels = e.classes if len(e.classes) > 2 else ()
+        examples = self.examples
+        unit_names = None
+        if examples.unit is not None:
+            unit_names = examples.units_named(self.rows)
+        listed = Listed.of(examples.named(self.rows), unit_names, self.tests)
+        labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
-        return Units(self.rows.size, blocks, ("fold",), labels, e.id is not None)
+        return Units(self.rows.size, blocks, ("fold",), labels, examples.id is not None)
 
     # Fold by fold
 
@@ -297,26 +350,24 @@ class Validation(Shown, Study):
         """One row per system and fold: training and test rows, the label's mean or share of class
         1, every metric.
         """
-        train = self.folds.sizes[0]
+        training_sizes, _ = self.folds.sizes
+        has_mean_label = len(self.examples.classes) <= 2  # class names have none
         done = count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
+                training_rows = self.trained.get(name)
                 for i, fold in enumerate(self.tests):
                     draw(next(done))
-                    own = self.scored[name].take(fold.member)
-                    trained = 0 if (pair := self._pairs[i]) is None else int(train[pair])
-                    row: Row = {
-                        "system": name,
-                        "fold": fold.label,
-                        "train": trained,
-                        "test": len(own),
-                    }
-                    row["label"] = (
-                        float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
-                    )
-                    row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
-                    sides = self.trained.get(name)
-                    yield row | ({"on_train": self.primary.value(sides[i])} if sides else {})
+                    tested = self.scored[name].take(fold.member)
+                    number = self._fold_numbers[i]
+                    row: Row = {"system": name, "fold": fold.label, "train": 0, "test": len(tested)}
+                    if number is not None:
+                        row["train"] = int(training_sizes[number])
+                    row["label"] = float(tested.actual.mean()) if has_mean_label else np.nan
+                    row |= {chosen.label: chosen.value(tested) for chosen in self.settings.metrics}
+                    if training_rows:
+                        row["on_train"] = self.primary.value(training_rows[i])
+                    yield row
 
     @cached_property
     def gap(self) -> Floats | None:
@@ -326,9 +377,8 @@ class Validation(Shown, Study):
         rows = self.by_fold[self.by_fold["system"] == self.subject]
         if "on_train" not in rows:
             return None
-        return self.primary.metric.sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(
-            float
-        )
+        excess = (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+        return self.primary.metric.sign * excess
 
     @cached_property
     def training_gap(self) -> Estimate | None:
@@ -339,31 +389,31 @@ class Validation(Shown, Study):
         """
         if not (self.holdout and self.trained):
             return None
-        side = self.trained[self.subject][0]
+        training_rows = self.trained[self.subject][0]
+        training_numbers, _ = self.folds.pairs[0]
         group = self.examples.group_number
-        unit = None if group is None else group[self.folds.pairs[0][0]]
-        return mover(
-            self.interval(self.primary, replace(side, unit=unit)),
-            self.estimate(self.primary, self.subject),
-        )
+        if group is not None:
+            group = group[training_numbers]
+        on_train = self.interval(self.primary, replace(training_rows, unit=group))
+        return mover(on_train, self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
         """A metric on each fold; by default the primary one."""
-        return self.by_fold[self.by_fold["system"] == system][
-            (chosen or self.primary).label
-        ].to_numpy(float)
+        label = (chosen or self.primary).label
+        rows = self.by_fold[self.by_fold["system"] == system]
+        return rows[label].to_numpy(float)
 
-    def fold_range(self, system: str) -> tuple[float, float]:
-        """The lowest and the highest value of the primary metric on a fold."""
+    def fold_range(self, system: str) -> FoldRange:
+        """The range of the primary metric over the folds that define it."""
         values = self.fold_values(system)
-        return float(np.nanmin(values)), float(np.nanmax(values))
+        return FoldRange(float(np.nanmin(values)), float(np.nanmax(values)))
 
     def optimism(self, blind: Estimate) -> float:
         """By how much a split that ignores the groups overestimates the subject."""
         return blind.value - self.estimate(self.primary, self.subject).value
 
     @cached_property
-    def unlike(self) -> dict[str, float]:
+    def heterogeneity(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
         If the folds are repeated, only the first repeat counts, because the others hold the same
@@ -372,68 +422,65 @@ class Validation(Shown, Study):
         not those of a mean over rows, p is that of Welch's F, which allows for their uncertainty;
         doi:10.1093/biomet/38.3-4.330.
         """
-        of = self.primary.base  # a transformed metric has the test of its original
-        means = self.settings.unit is None and of.metric.kind.mean_over_rows
-        values, moved = [], []  # by fold; moved: of each by group, of a mean of rows all as one
-        for fold in self.folds_of_first_repeat:
-            part = self.measure(of, self.subject, fold.member)
-            if np.isfinite(part.value):
-                values.append(part.value)
-                moved.append(
-                    [part.sums.take(part.sums.size > 0).per_unit]
-                    if means
-                    else part.influence_by_group()
-                )
-        value = np.array(values)
-        units = np.inf
-        if not values:
-            precise = value
-        elif means:
-            precise = ratio(
-                [rows.size for (rows,) in moved],
-                np.concatenate([rows for (rows,) in moved]).var(ddof=1),
-            )
+        chosen = self.primary.base  # a transformed metric has the test of its original
+        folds = [
+            self.measure(chosen, self.subject, fold.member) for fold in self.folds_of_first_repeat
+        ]
+        folds = [fold for fold in folds if np.isfinite(fold.value)]
+        values: Floats = np.array([fold.value for fold in folds])
+        precision = values  # 1 / variance of each fold's value
+        units = np.inf  # from which a variance is estimated; that of a mean of rows counts as known
+        if not folds:
+            pass  # no value, so no precision
+        elif self.settings.unit is None and chosen.metric.kind.mean_over_rows:
+            row_values = [fold.sums.take(fold.sums.size > 0).per_unit for fold in folds]
+            variance_of_row = np.concatenate(row_values).var(ddof=1)
+            precision = ratio([rows.size for rows in row_values], variance_of_row)
         else:
-            variance, units = statistic.pooled_variances(moved)
-            precise = ratio(1.0, variance)
-        known = np.isfinite(precise)
-        return cochran(value[known], precise[known], np.full(int(known.sum()), units))
+            variances, units = statistic.pooled_variances(
+                [fold.influence_by_group() for fold in folds]
+            )
+            precision = ratio(1.0, variances)
+        known = np.isfinite(precision)
+        return cochran(values[known], precision[known], np.full(int(known.sum()), units))
 
     @property
     def folds_differ(self) -> bool:
         """True if the folds differ by clearly more than chance."""
-        return self.unlike["p"] < UNLIKE
+        return self.heterogeneity["p"] < UNLIKE
 
     @frame
     def intervals(self) -> Iterator[Row]:
         """The subject's primary metric with honest and naive intervals: what, honest, unit and an
         `Estimate`.
         """
-        values = self.fold_values(self.subject) if self.other is None else self.other.folds
+        if self.other_splits is None:
+            values = self.fold_values(self.subject)
+        else:
+            values = self.other_splits.folds
         values = values[~np.isnan(values)]
-        yield self.of_rows
+        yield self.interval_over_rows
         if values.size > 1:
             by_fold = self.corrected(values, self.interval_level).difference
             yield self._row(CORRECTED, by_fold, "fold", honest=True)
-        if self.other is not None and self.other.nested is not None:
-            nested = self.other.nested.estimate(self.interval_level)
+        if self.other_splits is not None and self.other_splits.nested is not None:
+            nested = self.other_splits.nested.estimate(self.interval_level)
             yield self._row(resplits.NESTED, nested, "row", honest=True)
-        if self.other is not None and self.other.halves[0].size:
-            holdouts = self.other.holdouts[~np.isnan(self.other.holdouts)]
+        if self.other_splits is not None and self.other_splits.halves[0].size:
+            holdouts = self.other_splits.holdouts[~np.isnan(self.other_splits.holdouts)]
             z = conservative_z(
-                holdouts, *self.other.halves, n=len(self.examples), level=self.interval_level
+                holdouts, *self.other_splits.halves, n=len(self.examples), level=self.interval_level
             )
             yield self._row(HALVED, z, "row", honest=True)
         if values.size > 1:
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
-            yield self._row(
-                what, self.interval(self.primary, self.scored[self.subject]), "row", honest=False
-            )
+            over_rows = self.interval(self.primary, self.scored[self.subject])
+            yield self._row(what, over_rows, "row", honest=False)
 
     @cached_property
-    def of_rows(self) -> dict[str, Any]:
+    def interval_over_rows(self) -> Row:
         """The first of `intervals` over rows or units, which needs no other splits.
 
         If folds are of different kinds, or a fold's model scores few rows, the variation between
@@ -461,26 +508,29 @@ class Validation(Shown, Study):
         repeat = self.examples.repeat
         if repeat is None:
             return self.tests
-        of_row = repeat.code[self.rows]
-        return [fold for fold in self.tests if of_row[fold.member[0]] == 0]
+        repeat_of_row = repeat.code[self.rows]
+        return [fold for fold in self.tests if repeat_of_row[fold.member[0]] == 0]
 
     @property
-    def label_range(self) -> tuple[float, float, float]:
-        """The lowest and the highest label, and the mean, if labels are numbers."""
+    def label_range(self) -> LabelRange:
+        """The range and the mean of labels that are numbers."""
         label = self.examples.label
-        return float(label.min()), float(label.max()), float(label.mean())
+        return LabelRange(float(label.min()), float(label.max()), float(label.mean()))
 
     @property
     def class_counts(self) -> list[int]:
         """The number of rows of each class."""
-        return [*map(int, np.bincount(self.examples.label))]
+        counts: list[int] = np.bincount(self.examples.label).tolist()
+        return counts
 
     @property
-    def times_of_ids(self) -> tuple[int, int]:
-        """The smallest and the largest number of rows of an id."""
-        e = self.examples
-        times = np.ones(1, np.int64) if e.id is None else np.bincount(e.id.code)
-        return int(times.min()), int(times.max())
+    def times_of_ids(self) -> RowsPerId:
+        """How many rows the ids have; 1 without ids."""
+        ids = self.examples.id
+        if ids is None:
+            return RowsPerId(1, 1)
+        rows = np.bincount(ids.code)
+        return RowsPerId(int(rows.min()), int(rows.max()))
 
     @property
     def pooled_of_folds(self) -> bool:
@@ -489,26 +539,29 @@ class Validation(Shown, Study):
         """
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
-    def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
-        low, high = self.primary.metric.low, self.primary.metric.high
-        cut = inference.cut_to_range(e, low, high) if np.isfinite(e.low) else e
+    def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
+        """A row of `intervals`. what: how the interval is made. honest: it holds what it claims."""
         claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
-        return {"what": what, "claim": claim, "unit": unit, "honest": honest} | vars(cut)
+        row = {"what": what, "claim": claim, "unit": unit, "honest": honest}
+        return row | vars(_within_range(e, self.primary))
 
     @property
-    def answer(self) -> Mapping[str, Any]:
-        """The first honest interval of `intervals`."""
-        if self.of_rows["honest"]:
-            return self.of_rows
-        honest = self.intervals[self.intervals["honest"]]
-        return (honest if len(honest) else self.intervals).iloc[0].to_dict()
+    def answer(self) -> Row:
+        """The first honest interval of `intervals`; the first one if none is."""
+        if self.interval_over_rows["honest"]:
+            return self.interval_over_rows
+        intervals = self.intervals
+        if intervals["honest"].any():
+            intervals = intervals[intervals["honest"]]
+        answer: Row = intervals.iloc[0].to_dict()
+        return answer
 
     def decides(self, system: str) -> str:
         """What a system's interval that decides is of, as text."""
         if system == self.subject:
             return str(self.answer["what"])
-        e = self.deciding_estimate(self.primary, system)
-        return CORRECTED if e.method == CORRECTED_T else self.measured_on
+        estimate = self.deciding_estimate(self.primary, system)
+        return CORRECTED if estimate.method == CORRECTED_T else self.measured_on
 
     def compare(self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY) -> Comparison:
         """first − second on the pooled rows, or by fold if there are few."""
@@ -538,17 +591,22 @@ class Validation(Shown, Study):
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
         corrected t.
         """
-        first, second = (self.fold_values(name, chosen) for name in pair)
-        apart = (first - second)[~np.isnan(first - second)]
-        if not apart.size:
+        differences = self._fold_differences(chosen, pair)
+        if not differences.size:
             return inference.undefined(self.settings.level, "fold")
-        widest = chosen.metric.high - chosen.metric.low
+        largest_difference = chosen.metric.high - chosen.metric.low
 
         def by_fold(level: float) -> Comparison:
             """The test by fold, its limits within the possible differences."""
-            return inference.within_range(self.corrected(apart, level), widest)
+            return inference.within_range(self.corrected(differences, level), largest_difference)
 
         return self.asked_comparison(by_fold)
+
+    def _fold_differences(self, chosen: MetricAtK, pair: SystemPair) -> Floats:
+        """first − second of a metric on each fold where both are defined."""
+        first, second = pair
+        differences = self.fold_values(first, chosen) - self.fold_values(second, chosen)
+        return differences[~np.isnan(differences)]
 
     @frame
     def paired(self) -> Iterator[Row]:
@@ -560,72 +618,77 @@ class Validation(Shown, Study):
         adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if
         few rows are pooled.
         """
-        apart = {
-            name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems
-        }
-        apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
-        others = [name for name, d in apart.items() if d.size]
         two_sided = self.two_sided
-        questions = [self if name == self.baseline else two_sided for name in others]
-        pooled = []
-        by_fold = []
-        for name, study in zip(others, questions, strict=True):
+        comparisons = []
+        for name in self.systems:
             pair = (self.subject, name)
-            pooled.append(study.compare_pooled(self.primary, pair))
-            by_fold.append(study.compare_folds(self.primary, pair))
-        deciding = adjust(by_fold if self.few_pooled else pooled, holm)
-        for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
-            d = apart[name]
-            row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(
-                nb.difference, "by_fold"
-            )
-            naive = paired_t(d).answering(nb.alternative, level=self.settings.level)
-            row |= {"p": nb.p_value, "p_naive": naive.p_value if d.size > 1 else np.nan}
-            row |= with_limits({"pooled": c.difference})
-            word = verdict(decides, margin=self.settings.margin, direction=self.primary.metric.sign)
-            row |= {
-                "p_pooled": np.nan if self.few_pooled else c.p_value,
-                "adjusted": decides.adjusted,
-                "verdict": word,
-            }
-            yield row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit}
+            differences = self._fold_differences(self.primary, pair)
+            if name == self.subject or not differences.size:
+                continue
+            study = self if name == self.baseline else two_sided
+            by_fold = study.compare_folds(self.primary, pair)
+            pooled = study.compare_pooled(self.primary, pair)
+            comparisons.append(SubjectComparison(name, differences, by_fold, pooled))
+        tests = [c.by_fold if self.few_pooled else c.pooled for c in comparisons]
+        for comparison, deciding in zip(comparisons, adjust(tests, holm), strict=True):
+            yield self._paired_row(comparison, deciding)
+
+    def _paired_row(self, comparison: SubjectComparison, deciding: Comparison) -> Row:
+        """A row of `paired`. deciding: the comparison by fold, or the pooled one, with adjusted
+        p.
+        """
+        by_fold = comparison.by_fold
+        differences = comparison.differences
+        row: Row = {"first": self.subject, "second": comparison.second, "folds": differences.size}
+        row |= limits(by_fold.difference, "by_fold") | {"p": by_fold.p_value, "p_naive": np.nan}
+        if differences.size > 1:
+            naive = paired_t(differences)
+            row["p_naive"] = naive.answering(by_fold.alternative, level=self.settings.level).p_value
+        row |= with_limits({"pooled": comparison.pooled.difference})
+        row["p_pooled"] = np.nan if self.few_pooled else comparison.pooled.p_value
+        row["adjusted"] = deciding.adjusted
+        direction = self.primary.metric.sign
+        row["verdict"] = verdict(deciding, margin=self.settings.margin, direction=direction)
+        return row | {"method": deciding.method, "n": deciding.difference.n, "unit": deciding.unit}
 
     @property
     def mean_of_folds(self) -> dict[str, float]:
         """The mean over the folds of each metric of the subject, and on_train and gap where models
         were fitted.
         """
-        own = self.by_fold[self.by_fold["system"] == self.subject]
-        own = own if self.gap is None else own.assign(gap=self.gap)
-        return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
+        folds = self.by_fold[self.by_fold["system"] == self.subject]
+        if self.gap is not None:
+            folds = folds.assign(gap=self.gap)
+        return {str(name): float(folds[name].mean()) for name in folds.select_dtypes("number")}
 
     @property
     def reversed_by_one_out(self) -> float | None:
-        """The share of correct rows in leave-one-out, if it is far below that of the larger
-        class.
+        """The share of correct rows in leave-one-out, if it is at most half of the baseline's; None
+        if it is not, or was not computed. Without information a model of the larger class errs
+        there on every row, because the row that is left out makes its class the smaller one.
         """
-        kind, metric = self.primary.metric.kind, self.primary.metric
-        if self.other is None or not (
-            kind.mean_over_rows and kind.uses_decisions and metric.best == "high"
-        ):
+        metric = self.primary.metric
+        is_share_of_right_decisions = (
+            metric.kind.mean_over_rows and metric.kind.uses_decisions and metric.best == "high"
+        )
+        if self.other_splits is None or not is_share_of_right_decisions:
             return None
-        if self.measure(self.primary, self.baseline).hits()[1] != self.rows.size:
+        _, eligible_rows = self.measure(self.primary, self.baseline).hits()
+        if eligible_rows != self.rows.size:
             return None
-        value = float(self.other.summary.set_index("way")["mean"].get(ONE_OUT, np.nan))
-        return value if value <= self.estimate(self.primary, self.baseline).value / 2 else None
+        value = float(self.other_splits.summary.set_index("way")["mean"].get(ONE_OUT, np.nan))
+        if value <= self.estimate(self.primary, self.baseline).value / 2:
+            return value
+        return None
 
     # The map
 
     @property
     def axis(self) -> str:
         """The axis of the map of folds: time, group or row."""
-        return (
-            "time"
-            if self.examples.time is not None
-            else "row"
-            if self.examples.group is None
-            else "group"
-        )
+        if self.examples.time is not None:
+            return "time"
+        return "row" if self.examples.group is None else "group"
 
     @property
     def rows_of_first_repeat(self) -> Ints:
@@ -637,12 +700,15 @@ class Validation(Shown, Study):
         """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind,
         start, width. Of repeated folds those of the first repeat, along its rows.
         """
-        e, split = self.examples, self.split
-        place = resplits.places(len(e), e.time, e.group_number, split.tests)
+        examples = self.examples
+        split = self.split
+        place = resplits.places(len(examples), examples.time, examples.group_number, split.tests)
         drawn = self.rows_of_first_repeat
         sides = []
-        for label, test, pair in zip(split.labels, split.tests, self._pairs, strict=True):
-            train = self.rows[:0] if pair is None else self.folds.pairs[pair][0]
+        for label, test, number in zip(split.labels, split.tests, self._fold_numbers, strict=True):
+            train = self.rows[:0]  # none
+            if number is not None:
+                train, _ = self.folds.pairs[number]
             tested = np.searchsorted(drawn, np.intersect1d(test, drawn))
             trained = np.searchsorted(drawn, np.intersect1d(train, drawn))
             if tested.size:
@@ -652,11 +718,11 @@ class Validation(Shown, Study):
     # What leaks
 
     @property
-    def selected(self) -> tuple[int, int]:
-        """The selected columns, and the number of columns to select from."""
+    def selection_sizes(self) -> SelectionSizes:
+        """How many columns were selected, and from how many."""
         assert self.examples.features is not None
         assert self.examples.candidates is not None
-        return self.examples.features.shape[1], self.examples.candidates.shape[1]
+        return SelectionSizes(self.examples.features.shape[1], self.examples.candidates.shape[1])
 
     def examples_of(self, finding: Finding, most: int) -> list[str]:
         """The first rows of a finding, by id or number."""
@@ -674,92 +740,92 @@ class Validation(Shown, Study):
         if INSIDE not in self.scored:
             return
         names = [self.subject, OUTSIDE]
-        adjusted = adjust(
-            [self.two_sided.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm
-        )
-        for name, c in zip([*names, INSIDE], [*adjusted, None], strict=True):
+        tests = [self.two_sided.compare_pooled(self.primary, (name, INSIDE)) for name in names]
+        for name, test in zip(names, adjust(tests, holm), strict=True):
             row = {"columns": name} | vars(self.estimate(self.primary, name))
-            if c is not None:
-                row |= with_limits({"difference": c.difference}) | {
-                    "adjusted": c.adjusted,
-                    "test": c.method,
-                }
-                row |= {"verdict": verdict(c, direction=self.primary.metric.sign)}
-            yield row
+            row |= with_limits({"difference": test.difference})
+            row |= {"adjusted": test.adjusted, "test": test.method}
+            yield row | {"verdict": verdict(test, direction=self.primary.metric.sign)}
+        yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
 
-    def _of_selection(self) -> list[Finding]:
-        """Severe where the columns as given, and those selected on all rows, do clearly better than
-        selected inside.
+    def _selection_findings(self) -> list[Finding]:
+        """One of the selection, if there is one: severe where the columns as given, and those
+        selected on all rows, do clearly better than those selected in each fold.
         """
         if not len(self.selection):
             return []
-        as_read, _, inside = self.selection["value"]
-        kept, of = self.selected
-        clear = (self.selection["verdict"][:2] == "better").all()
-        return [
-            kinds.SELECTED_OUTSIDE.rated(
-                SEVERE if clear else NOTE,
-                self.rows.size,
-                kept=kept,
-                of=of,
-                metric=self.primary.label,
-                given=as_read,
-                inside=inside,
-            )
-        ]
+        as_given, on_all_rows, inside = self.selection.to_dict("records")
+        severity = NOTE
+        if as_given["verdict"] == on_all_rows["verdict"] == "better":
+            severity = SEVERE
+        sizes = self.selection_sizes
+        finding = kinds.SELECTED_OUTSIDE.rated(
+            severity,
+            self.rows.size,
+            kept=sizes.selected,
+            of=sizes.candidates,
+            metric=self.primary.label,
+            given=as_given["value"],
+            inside=inside["value"],
+        )
+        return [finding]
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
         """All findings of the audit and of the folds' scores, severe ones first."""
-        e = self.examples
-        # two classes or a number, which need no names
-        target = e.label if e.features is None else e.names
-        ids = None if e.id is None else e.id.code
-        columns = {
-            "features": e.features,
-            "label": target,
-            "group": e.group_number,
-            "time": e.time,
-            "ids": ids,
-        }
-        listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
-        of_scores = [
-            finding
-            for name in self.systems
-            if name != self.baseline
-            for finding in self._of_scores(name)
-        ]
-        every, metric = self._of_selection(), self.primary.label  # of all rows that were tested
+        examples = self.examples
+        label = examples.names
+        if examples.features is None:  # two classes or a number, which need no names
+            label = examples.label
+        findings = list(
+            leakage.audit(
+                self.folds,
+                label=label,
+                features=examples.features,
+                group=examples.group_number,
+                time=examples.time,
+                ids=None if examples.id is None else examples.id.code,
+                rng=self.rng(5),
+            )
+        )
+        for name in self.systems:
+            if name != self.baseline:
+                findings += self._score_findings(name)
+        about_all_rows = self._selection_findings()
+        n = self.rows.size
         if self.folds_differ:
-            every.append(
+            metric = self.primary.label
+            about_all_rows.append(
                 kinds.UNLIKE_FOLDS.warning(
-                    self.rows.size, metric=metric, subject=self.subject, **self.unlike
+                    n, metric=metric, subject=self.subject, **self.heterogeneity
                 )
             )
-        if (n := self.distinct) < FEW:
-            every.append(
-                kinds.FEW_TESTED.warning(self.rows.size, rows=f"{n} {plural(self.row_name, n)}")
-            )
-        return ordered(
-            [*listed, *of_scores, *(replace(finding, of=self.rows.size) for finding in every)]
-        )
+        if self.distinct < FEW:
+            rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
+            about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
+        findings += [replace(finding, of=n) for finding in about_all_rows]
+        return ordered(findings)
 
-    def _of_scores(self, name: str) -> list[Finding]:
-        p = self.pooled[name]
-        if p.score is None or len(self.examples.classes) != 2:
+    def _score_findings(self, system: str) -> list[Finding]:
+        """Findings about the scores of a system for two classes: different scales in the folds, or
+        scores that give the label away.
+        """
+        pooled = self.pooled[system]
+        if pooled.score is None or len(self.examples.classes) != 2:
             return []
-        scale = leakage.score_scale([fold.member for fold in self.tests], p.score)
-        if scale and name != self.subject and self.few_pooled:
+        scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
+        if scale is not None and system != self.subject and self.few_pooled:
             scale = replace(scale, severity=NOTE)  # the mean of folds is compared, which it spares
-        listed = [scale]
+        findings = [scale]
         if not self.fitted:
-            listed.append(leakage.gives_away(p.counts))
-        rows = [tuple(self.rows[list(finding.rows)].tolist()) for finding in listed if finding]
-        found = zip(filter(None, listed), rows, strict=True)
-        return [
-            replace(finding, message=f"{name}: {finding.message}", rows=own)
-            for finding, own in found
-        ]
+            findings.append(leakage.gives_away(pooled.counts))
+        of_system = []
+        for finding in findings:
+            if finding is not None:
+                rows = tuple(self.rows[list(finding.rows)].tolist())
+                message = f"{system}: {finding.message}"
+                of_system.append(replace(finding, message=message, rows=rows))
+        return of_system
 
     # The verdict
 
@@ -772,26 +838,32 @@ class Validation(Shown, Study):
         coincidence.
         """
         classes = self.examples.classes
-        lacks = {name: "" if name in self.known else f"no {name}" for name in SIDES}
-        coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
-        unselected = "" if "candidates" in self.known else UNSELECTED
-        rows = [
-            (kinds.TESTED_AGAIN, True, ""),
-            (kinds.FOLD_SIZES, True, ""),
-            (kinds.FEW_TESTED, True, ""),
-            (kinds.UNLIKE_FOLDS, not self.holdout, ""),
-            (kinds.BASE_RATE, bool(classes), ""),
-            (kinds.SCORE_SCALE, len(classes) == 2 and not self.holdout, ""),
-            (kinds.SCORE_IS_LABEL, len(classes) == 2 and not self.fitted, ""),
-            (kinds.ID_BOTH, True, lacks["id"]),
-            (kinds.GROUP_BOTH, True, lacks["group"]),
-            (kinds.TIME_TRAVEL, True, lacks["time"]),
-            (kinds.DUPLICATES, True, lacks["features"] or coarse),
-            *((kind, True, lacks["features"]) for kind in OF_FEATURES),
-            (kinds.CONFLICTING_LABELS, bool(classes), lacks["features"]),
-            (kinds.SELECTED_OUTSIDE, True, lacks["features"] or unselected),
+        lacks = {column: f"no {column}" for column in OPTIONAL_COLUMNS}
+        lacks |= dict.fromkeys(self.known_columns, "")
+        coarse = ""
+        if any(finding.kind is kinds.COARSE for finding in self.audited):
+            coarse = TOO_COARSE
+        unselected = UNSELECTED if lacks["candidates"] else ""
+        checks = [Check(kinds.TESTED_AGAIN), Check(kinds.FOLD_SIZES), Check(kinds.FEW_TESTED)]
+        if not self.holdout:
+            checks.append(Check(kinds.UNLIKE_FOLDS))
+        if classes:
+            checks.append(Check(kinds.BASE_RATE))
+        if len(classes) == 2 and not self.holdout:
+            checks.append(Check(kinds.SCORE_SCALE))
+        if len(classes) == 2 and not self.fitted:
+            checks.append(Check(kinds.SCORE_IS_LABEL))
+        checks += [
+            Check(kinds.ID_BOTH, lacks["id"]),
+            Check(kinds.GROUP_BOTH, lacks["group"]),
+            Check(kinds.TIME_TRAVEL, lacks["time"]),
+            Check(kinds.DUPLICATES, lacks["features"] or coarse),
         ]
-        return tuple(Check(kind, lacking) for kind, has_meaning, lacking in rows if has_meaning)
+        checks += [Check(kind, lacks["features"]) for kind in FEATURE_KINDS]
+        if classes:
+            checks.append(Check(kinds.CONFLICTING_LABELS, lacks["features"]))
+        checks.append(Check(kinds.SELECTED_OUTSIDE, lacks["features"] or unselected))
+        return tuple(checks)
 
     @property
     def checks_run(self) -> list[Check]:
@@ -801,23 +873,24 @@ class Validation(Shown, Study):
     @property
     def missing_checks(self) -> list[str]:
         """The checks that could not be run, grouped by what is missing."""
-        skipped = groupby(
-            (check for check in self.checks if check.lacks), key=lambda check: check.lacks
-        )
-        return [
-            f"{', '.join(check.kind.name for check in some)} ({lacks})" for lacks, some in skipped
-        ]
+        skipped = [check for check in self.checks if check.lacks]
+        texts = []
+        for lacks, checks in groupby(skipped, key=lambda check: check.lacks):  # neighbours alone
+            names = ", ".join(check.kind.name for check in checks)
+            texts.append(f"{names} ({lacks})")
+        return texts
 
     @property
-    def unseen(self) -> list[str]:
+    def unchecked_leaks(self) -> list[str]:
         """The usual leaks that could not be checked: groups, time, and copies (which need ids or
         features).
         """
         lacks = {check.kind: check.lacks for check in self.checks}
+        unchecked = [kind for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL) if lacks[kind]]
         copies = lacks[kinds.DUPLICATES]
-        unseen = {kind: lacks[kind] for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL)}
-        unseen[kinds.DUPLICATES] = copies if lacks[kinds.ID_BOTH] or copies == TOO_COARSE else ""
-        return [kind.name for kind, reason in unseen.items() if reason]
+        if copies == TOO_COARSE or (copies and lacks[kinds.ID_BOTH]):
+            unchecked.append(kinds.DUPLICATES)
+        return [kind.name for kind in unchecked]
 
     @property
     def word(self) -> str:
@@ -829,4 +902,13 @@ class Validation(Shown, Study):
         severities = {finding.severity for finding in self.audited}
         if SEVERE in severities:
             return "fail"
-        return "cannot tell" if WARNING in severities or self.unseen else "pass"
+        if WARNING in severities or self.unchecked_leaks:
+            return "cannot tell"
+        return "pass"
+
+
+def _within_range(estimate: Estimate, chosen: MetricAtK) -> Estimate:
+    """The estimate with its limits cut to the values that a metric can have."""
+    if not np.isfinite(estimate.low):
+        return estimate
+    return inference.cut_to_range(estimate, *chosen.metric.ends)

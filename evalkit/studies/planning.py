@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import ratio
+from evalkit.arrays import Floats, ratio
 from evalkit.online import simulation
 from evalkit.studies.study import Row, frame
 
@@ -19,19 +19,19 @@ WORLDS = {
     "positions": simulation.World(leave=0.0),
     "positions, even users": simulation.World(leave=0.0, spread=0.0),
 }
-# where the families of rankers meet, what one play says differs from what a list is worth
-BAIT, KINDS = (
-    0.5,
-    4,
-)
-NONE = "none"
+# of the world where the families of rankers meet: there what one play says differs from what a list
+# is worth
+BAIT = 0.5  # the standard deviation of how items are wrapped
+KINDS = 4  # of items
+NONE = "none"  # the parameter `world` of a report without planning
+# the noise of rankers: less is better
 PRODUCTION, CANDIDATE = 1.6, 1.45
-BEST, WORST = 1.2, 2.0
-GRID = np.logspace(1.5, 7.5, 61)
-OF_ARMS = ("any_play", "plays", "plays, CUPED", "streaming")
-DRAWN = ("interleaving, win", "interleaving, share", *(f"A/B, {metric}" for metric in OF_ARMS))
-GROUPS = (30, 100, 300, 1000, 3000, 10_000)
-FEWEST_GROUPS = 30
+BEST, WORST = 1.2, 2.0  # of many rankers
+GRID = np.logspace(1.5, 7.5, 61)  # numbers of users
+ARM_METRICS = ("any_play", "plays", "plays, CUPED", "streaming")  # of an A/B test
+DRAWN = ("interleaving, win", "interleaving, share", *(f"A/B, {metric}" for metric in ARM_METRICS))
+GROUP_SIZES = (30, 100, 300, 1000, 3000, 10_000)  # users of experiments that are counted
+FEWEST_GROUPS = 30  # experiments of which an error rate is told
 LEAST_USERS = 1000
 
 
@@ -102,16 +102,21 @@ class Planning:
         """The same probability by counting: users are split into experiments of n; a tie counts
         half an error.
         """
-        o = self.outcome
+        outcome = self.outcome
         rows = []
-        for n in (n for n in GROUPS if self.users // n >= FEWEST_GROUPS):
+        for n in GROUP_SIZES:
+            if self.users // n < FEWEST_GROUPS:
+                continue
             for name in ("win", "share"):
-                rows.append(
-                    (f"interleaving, {name}", n, _wrong(_means(o[name], n)[0], o[name].mean()))
-                )
+                (effects,) = _means(outcome[name], n)
+                error = _wrong_share(effects, outcome[name].mean())
+                rows.append({"system": f"interleaving, {name}", "users": n, "error": error})
             for metric in ("any_play", "plays", "streaming"):
-                a, b = (_means(o[f"{metric}_{arm}"], n, arms=2)[i] for i, arm in enumerate("ab"))
-                rows.append((f"A/B, {metric}", n, _wrong(b - a, o[f"{metric}_effect"].mean())))
+                # the first half of each group's users are in arm a, the second half in arm b
+                arm_a, _ = _means(outcome[f"{metric}_a"], n, arms=2)
+                _, arm_b = _means(outcome[f"{metric}_b"], n, arms=2)
+                error = _wrong_share(arm_b - arm_a, outcome[f"{metric}_effect"].mean())
+                rows.append({"system": f"A/B, {metric}", "users": n, "error": error})
         return pd.DataFrame(rows, columns=["system", "users", "error"])
 
     @frame
@@ -120,36 +125,35 @@ class Planning:
         the user's win.
         """
         for name, world in WORLDS.items():
-            designs = (
-                self.needed if name == self.name else simulation.users_needed(self._duel(world))
-            )
-            need = designs.set_index("design")["agree_95"]
-            ab = need[need.index.str.startswith("A/B")]
+            designs = self.needed
+            if name != self.name:
+                designs = simulation.users_needed(self._duel(world))
+            users = designs.set_index("design")["agree_95"]
+            ab = users[users.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
-            win = need["interleaving, win"]
-            best = raw.min()
-            cuped = ab.min()
-            row = {
+            interleaving = users["interleaving, win"]
+            yield {
                 "world": name,
-                "interleaving": win,
-                "raw": best,
+                "interleaving": interleaving,
+                "raw": raw.min(),
                 "raw_metric": raw.idxmin().removeprefix("A/B, "),
-                "cuped": cuped,
+                "cuped": ab.min(),
                 "cuped_metric": ab.idxmin().removeprefix("A/B, "),
+                "raw_times": raw.min() / interleaving,
+                "cuped_times": ab.min() / interleaving,
             }
-            yield row | {"raw_times": best / win, "cuped_times": cuped / win}
 
     @cached_property
     def candidates(self) -> pd.DataFrame:
         """Many rankers against production; see `simulation.tournament`."""
         noises = np.linspace(BEST, WORST, self.rankers)
         return simulation.tournament(
-            self.world, noises, self.each, rng=self._rng(2), production=PRODUCTION
+            self.world, noises, self.users_per_ranker, rng=self._rng(2), production=PRODUCTION
         )
 
     @property
-    def each(self) -> int:
-        """The users that each ranker's interleaving and A/B test need."""
+    def users_per_ranker(self) -> int:
+        """The simulated users of each ranker's interleaving and A/B test."""
         return max(self.users // 4, LEAST_USERS)
 
     def correlation(self, how: str) -> float:
@@ -164,48 +168,55 @@ class Planning:
         several kinds.
         """
         world = replace(self.world, bait=BAIT, kinds=KINDS)
-        return simulation.families(world, self.each, rng=self._rng(4), noise=PRODUCTION)
+        rng = self._rng(4)
+        return simulation.families(world, self.users_per_ranker, rng=rng, noise=PRODUCTION)
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design by number of survivors, with the users that the two rankers above
-        need.
+        """The two-stage design by number of rankers that survive the interleaving, with the users
+        that production and the candidate need in each stage.
         """
-        need = self.needed.set_index("design")
-        first = _rounded(need.at["interleaving, share", "agree_95"])
-        arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)
-        keep = sorted({kept for kept in (1, 2, 3, 5, self.rankers) if kept <= self.rankers})
-        users = {"users_interleaved": first, "users_arm": arm}
-        return simulation.two_stage(self.candidates, keep=keep, rng=self._rng(3), **users).assign(
-            **users
-        )
+        needed = self.needed.set_index("design")
+        users = {
+            "users_interleaved": _rounded_up(needed.at["interleaving, share", "agree_95"]),
+            "users_arm": _rounded_up(needed.at["A/B, plays, CUPED", "power_80"] / 2),
+        }
+        survivors = sorted({n for n in (1, 2, 3, 5, self.rankers) if n <= self.rankers})
+        stages = simulation.two_stage(self.candidates, keep=survivors, rng=self._rng(3), **users)
+        return stages.assign(**users)
 
 
 def _effect_column(design: str) -> str:
     """The column of a duel whose mean is the design's effect."""
-    parts = design.split(", ")
-    return parts[1] if parts[0] == "interleaving" else f"{parts[1]}_effect"
+    experiment, metric, *_ = design.split(", ")
+    return metric if experiment == "interleaving" else f"{metric}_effect"
 
 
-def as_record(w: simulation.World) -> dict[str, float]:
+def as_record(world: simulation.World) -> dict[str, float]:
     """The world's numbers by name."""
-    return {name: float(value) for name, value in vars(w).items()}
+    return {name: float(value) for name, value in vars(world).items()}
 
 
-def _rounded(users: float) -> int:
-    """Up to two leading digits."""
-    step = 10 ** max(int(np.floor(np.log10(users))) - 1, 0)
+def _rounded_up(users: float) -> int:
+    """The smallest number with two leading digits that is not below a number of users."""
+    digits = int(np.floor(np.log10(users)))  # after the first
+    step = 10 ** max(digits - 1, 0)
     return int(np.ceil(users / step) * step)
 
 
-def _means(values: pd.Series, n: int, arms: int = 1) -> np.ndarray:
-    """(arms, experiments): the means of the equal parts, one for each arm, of each group of n
-    users.
+def _means(values: pd.Series, n: int, arms: int = 1) -> Floats:
+    """The mean of each arm of each experiment, shape (arms, experiments): each n users in order
+    are an experiment, and equal parts of them its arms. Users left over are in none.
     """
-    return values.to_numpy()[: values.size // n * n].reshape(-1, arms, n // arms).mean(axis=2).T
+    experiments = values.size // n
+    by_experiment = values.to_numpy()[: experiments * n].reshape(experiments, arms, n // arms)
+    means: Floats = by_experiment.mean(axis=2)
+    return means.T
 
 
-def _wrong(estimates: np.ndarray, truth: float) -> float:
-    """Share of experiments with the wrong sign; 0 is half wrong."""
-    sign = np.sign(estimates) * np.sign(truth)
-    return float(((sign < 0) + (sign == 0) / 2).mean())
+def _wrong_share(effects: Floats, true_effect: float) -> float:
+    """The share of experiments whose effect has the wrong sign; an effect of 0 is half wrong."""
+    agreement = np.sign(effects) * np.sign(true_effect)
+    is_wrong = agreement < 0
+    is_tie = agreement == 0
+    return float((is_wrong + is_tie / 2).mean())

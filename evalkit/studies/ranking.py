@@ -12,6 +12,7 @@ import pandas as pd
 from evalkit.arrays import InputError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import MetricAtK
+from evalkit.catalogue.metric import Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import diversity, rankings
@@ -47,13 +48,11 @@ SAMPLE = {
     "segments": ["digit"],
 }
 METRICS = ("ndcg@10", "map", "mrr", "precision@10", "recall@100")
-KS = (1, 3, 5, 10, 20, 50, 100)
+KS = (1, 3, 5, 10, 20, 50, 100)  # cut-offs of the curves along the list
 RECALLS = np.arange(11) / 10
-EXAMPLES = 5
+EXAMPLES = 5  # queries won, and as many lost
 TIES = rankings.worst_ties, rankings.best_ties  # the orders of tied items, the worst first
-UNJUDGED = (
-    10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
-)
+USUAL_CUT = 10  # ranks that count where the primary metric has no cut-off
 
 
 @commands.advising
@@ -73,24 +72,36 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
     """
-    p = p.with_defaults(SAMPLE) if p.preds is None else p
+    if p.preds is None:
+        p = p.with_defaults(SAMPLE)
     chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
     ranked, catalogue = _inputs(p, limits)
     if p.slices:
         ranked = ranked.with_slices(p.slices)
     slices = ranked.options.slices
-    shared = study.settings(
+    settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, slices=slices, limits=limits
     )
     cuts = p.ks or KS
-    relevant = rules.rounded(p.relevance_level, ranked.grade_precision)
-    asks = _asks(shared, cuts, relevant)
-    reading = limits.reading
-    data = sharded.read(ranked, asks, backends.budget_of(p, reading))
-    shared.checked(data.systems)
-    read = (*data.sources, *(catalogue.sources if catalogue else ()))
+    relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
+    asks = _asks(settings, cuts, relevance_level)
+    runs = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
+    settings.checked(runs.systems)
+    files = runs.sources
+    if catalogue is not None:
+        files = (*files, *catalogue.sources)
     return _check_defined(
-        Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue)
+        Ranking(
+            settings,
+            runs.systems,
+            runs.attributes,
+            p,
+            files,
+            runs=runs,
+            ks=cuts,
+            relevance_level=relevance_level,
+            catalogue=catalogue,
+        )
     )
 
 
@@ -120,37 +131,56 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
-    """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    asked: list[Ask] = [LastRank(), LowestGrade(), Unjudged(settings.metrics[0].k or UNJUDGED)]
-    asked += [Ceiling(chosen, level) for chosen in settings.metrics if _limited(chosen)]
+    """All that the page will ask of the rankings, for input whose lists do not stay in memory.
+
+    cuts: of the curves along the list. level: the lowest grade of a relevant item.
+    """
+    primary = settings.metrics[0]
+    asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
     for chosen in settings.metrics:
-        asked.append(PerQuery(chosen, level))
-        asked += [PerQuery(chosen, level, ties) for ties in TIES if chosen.metric.tie_range]
-    asked += [PerQuery(MetricAtK(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
-    asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
-    return list(dict.fromkeys(asked))
+        if _has_ceiling(chosen):
+            asks.append(Ceiling(chosen, level))
+    for chosen in settings.metrics:
+        asks.append(PerQuery(chosen, level))
+        if chosen.metric.tie_range:
+            asks += [PerQuery(chosen, level, ties) for ties in TIES]
+    curve_metric = _curve_metric(primary)
+    asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1, *cuts}]
+    asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
+    return list(dict.fromkeys(asks))
 
 
-def _limited(chosen: MetricAtK) -> bool:
+def _has_ceiling(chosen: MetricAtK) -> bool:
     """True for a metric whose highest value depends on how many items are relevant."""
     return chosen.metric.name in ("precision", "recall") and chosen.k is not None
 
 
-def _curve_metric(primary: MetricAtK) -> Any:
+def _curve_metric(primary: MetricAtK) -> Metric:
     """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
-    return primary.metric if primary.metric.cut != "never" else lookup.TABLE["ndcg"]
+    if primary.metric.cut == "never":
+        return lookup.TABLE["ndcg"]
+    return primary.metric
 
 
 def _check_defined(ranking: "Ranking") -> "Ranking":
-    """Raise InputError if the metric that decides has no value at all."""
-    primary, runs, estimates = ranking.primary, ranking.runs, ranking.estimates
-    if (estimates["n"][estimates["metric"] == primary.label] == 0).all():
-        top, level = runs.top_grade, ranking.relevance_level
+    """The study. Raises InputError if the metric that decides has no value at all."""
+    primary = ranking.primary
+    estimates = ranking.estimates
+    queries = estimates["n"][estimates["metric"] == primary.label]
+    if (queries == 0).all():
+        top = ranking.runs.top_grade
+        level = ranking.relevance_level
         why = f"{primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
-        raise InputError(
-            f"{runs.sources[0].name}: {primary.label} is undefined on every query: {why}"
-        )
+        name = ranking.runs.sources[0].name
+        raise InputError(f"{name}: {primary.label} is undefined on every query: {why}")
     return ranking
+
+
+class Likeness(NamedTuple):
+    """How alike the lists of two systems are; see `Ranking.likeness`."""
+
+    overlap: float
+    rbo: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,10 +227,9 @@ class Ranking(Shown, Study):
         self, chosen: MetricAtK, system: str, member: Any = EVERY
     ) -> statistic.UnitStatistic:
         """One value per query, clustered if a unit was named."""
+        values = self.per_query[chosen.label, system].take(member)
         unit = None if self.unit is None else self.unit[member]
-        return statistic.UnitStatistic(
-            chosen, self.per_query[chosen.label, system].take(member), unit
-        )
+        return statistic.UnitStatistic(chosen, values, unit)
 
     def units_held(self) -> units.Units:
         """One value per query, also for lists read shard by shard; the first items of each list if
@@ -227,18 +256,13 @@ class Ranking(Shown, Study):
         tied items: not a number if the metric is not defined for such an order.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
+        worst = best = np.nan
         if not self.runs.accounts[system].tied:
-            return {
-                "undefined": undefined,
-                "worst_ties": estimate.value,
-                "best_ties": estimate.value,
-            }
-        if not chosen.metric.tie_range:
-            return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
-        worst, best = (
-            self.runs.measure(system, PerQuery(chosen, self.relevance_level, order)).value
-            for order in TIES
-        )
+            worst = best = estimate.value
+        elif chosen.metric.tie_range:
+            level = self.relevance_level
+            in_order = [self.runs.measure(system, PerQuery(chosen, level, order)) for order in TIES]
+            worst, best = (values.value for values in in_order)
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
@@ -249,14 +273,13 @@ class Ranking(Shown, Study):
         if not first.overlaps(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
-        by_t = methods.paired(first, second)
-        shows = by_t.detectable(self.detecting_level)
+        t_test = methods.paired(first, second)
         return {
-            "p_t": self.asked_p(by_t.p_value, by_t.tails),
+            "p_t": self.asked_p(t_test.p_value, t_test.tails),
             "wins": wins,
             "ties": ties,
             "losses": losses,
-            "detectable": shows,
+            "detectable": t_test.detectable(self.detecting_level),
         }
 
     @cached_property
@@ -264,9 +287,13 @@ class Ranking(Shown, Study):
         """The highest value of each query that any list can have, by metric: of precision@k and
         recall@k.
         """
-        limited = [chosen for chosen in self.settings.metrics if _limited(chosen)]
-        asked = {chosen.label: Ceiling(chosen, self.relevance_level) for chosen in limited}
-        return {label: self.runs.measure(self.systems[0], ask) for label, ask in asked.items()}
+        ceilings = {}
+        for chosen in self.settings.metrics:
+            if _has_ceiling(chosen):
+                ask = Ceiling(chosen, self.relevance_level)
+                # judgements alone decide: any system has the same
+                ceilings[chosen.label] = self.runs.measure(self.systems[0], ask)
+        return ceilings
 
     @property
     def interactions(self) -> bool:
@@ -315,40 +342,43 @@ class Ranking(Shown, Study):
         }
         return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
 
-    def moved(self, most: int) -> pd.DataFrame:
+    def most_different(self, max_queries: int) -> pd.DataFrame:
         """The numbers of the queries that differ most between the headline's two systems; with one
         system its worst.
         """
         values = self.values()
-        first, last = (values[name].to_numpy() for name in (self.shown[0], self.shown[-1]))
-        difference = first - last
-        worst = -first if self.primary.metric.best == "low" else first
-        order = np.argsort(worst if len(self.shown) == 1 else -np.abs(difference), kind="stable")
-        frame = pd.DataFrame(
+        first = values[self.shown[0]].to_numpy()
+        difference = first - values[self.shown[-1]].to_numpy()  # 0 with one system
+        ascending = -np.abs(difference)
+        if len(self.shown) == 1:
+            ascending = -first if self.primary.metric.best == "low" else first
+        order = np.argsort(ascending, kind="stable")[:max_queries]
+        return pd.DataFrame(
             {"number": order, "query": self.runs.query[order], "difference": difference[order]}
         )
-        return frame.head(most)
 
     def explored(self, queries: int, numbers: int) -> tuple[MetricAtK, ...]:
-        """The first metrics, at least one, that fit into `numbers` numbers for this many
-        queries.
+        """The first metrics, at least one, whose values for this many queries are at most so many
+        numbers.
         """
-        return self.settings.metrics[: max(1, numbers // (len(self.shown) * queries))]
+        max_metrics = numbers // (len(self.shown) * queries)
+        return self.settings.metrics[: max(1, max_metrics)]
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The systems that are compared query by query: the headline's two, or the only one."""
         return tuple(self.opponents) if len(self.headline) else (self.leader,)
 
-    def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
-        """Item and grade of the first k rows of a list, NaN if not judged; empty if items are not
-        kept.
+    def top(self, system: str, query: int, k: int) -> list[tuple[str, float]]:
+        """Item and grade of the first k rows of a system's list for a query, given by its number;
+        the grade is NaN if not judged. Empty if items are not kept.
         """
         if self.runs.retrieved is None:
             return []
-        lists = self.runs.rankings[name].retrieved
-        items = self.runs.retrieved.first(name, query, k)
-        grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]
+        items = self.runs.retrieved.first(system, query, k)
+        lists = self.runs.rankings[system].retrieved
+        start = lists.offset[query]
+        grades = lists.grade[start : start + len(items)]
         return list(zip(items, grades.tolist(), strict=True))
 
     @cached_property
@@ -369,16 +399,17 @@ class Ranking(Shown, Study):
         return pd.DataFrame({"query": self.runs.query} | shares)
 
     @property
-    def mean_likeness(self) -> tuple[float, float]:
-        """The means over queries of overlap and RBO."""
-        return float(self.likeness["overlap"].mean()), float(self.likeness["rbo"].mean())
+    def mean_likeness(self) -> Likeness:
+        """The means over queries."""
+        likeness = self.likeness
+        return Likeness(float(likeness["overlap"].mean()), float(likeness["rbo"].mean()))
 
     @property
     def depth(self) -> int:
         """The number of ranks that count if no metric says: the cut-off of the primary metric, or
         10.
         """
-        return min(self.primary.k or UNJUDGED, DEEPEST)
+        return min(self.primary.k or USUAL_CUT, DEEPEST)
 
     @frame
     def curves(self) -> Iterator[Row]:
@@ -386,21 +417,28 @@ class Ranking(Shown, Study):
         no cut-off.
         """
         metric = _curve_metric(self.primary)
-        longest = max(
-            self.runs.measure(name, LastRank()).per_unit.max(initial=1) for name in self.systems
-        )
-        cuts = [MetricAtK(metric, k) for k in self.ks if k <= longest] or [MetricAtK(metric, 1)]
-        for chosen in cuts:
+        longest = self.last_rank
+        for k in [k for k in self.ks if k <= longest] or [1]:
+            chosen = MetricAtK(metric, k)
             for name in self.order:
-                e = self._with_interval(
-                    chosen, self.runs.measure(name, PerQuery(chosen, self.relevance_level))
-                )
-                yield {"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e)
+                values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
+                row = {"metric": metric.name, "system": name, "k": k}
+                yield row | estimate_columns(self._with_interval(chosen, values))
 
-    def unjudged(self, system: str) -> tuple[int, float]:
-        """k, and the share of rows without a judgement in the first k of all lists."""
-        k = self.primary.k or UNJUDGED
-        return k, float(np.nan_to_num(self.runs.measure(system, Unjudged(k)).value))
+    @property
+    def last_rank(self) -> int:
+        """The last rank of any list; 0 if all are empty."""
+        ranks = [self.runs.measure(name, LastRank()).per_unit for name in self.systems]
+        return max(int(last.max(initial=0)) for last in ranks)
+
+    @property
+    def judged_depth(self) -> int:
+        """The number of first ranks of which it is told how many have a judgement."""
+        return self.primary.k or USUAL_CUT
+
+    def unjudged_share(self, system: str) -> float:
+        """The share of rows without a judgement in the first `judged_depth` of all lists."""
+        return float(np.nan_to_num(self.runs.measure(system, Unjudged(self.judged_depth)).value))
 
     @frame
     def precision_recall(self) -> Iterator[Row]:
@@ -412,20 +450,54 @@ class Ranking(Shown, Study):
         chosen = MetricAtK(lookup.TABLE["precision"])
         for name in self.order:
             for recall in RECALLS:
-                values = self.runs.measure(
-                    name, InterpolatedPrecision(float(recall), self.relevance_level)
-                )
-                e = self._with_interval(chosen, values)
-                known = values.per_unit[values.defined]
-                reached = float(ratio((known > 0).sum(), known.size))
-                yield (
-                    {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}
-                )
+                ask = InterpolatedPrecision(float(recall), self.relevance_level)
+                values = self.runs.measure(name, ask)
+                row = {"system": name, "recall": recall}
+                row |= estimate_columns(self._with_interval(chosen, values))
+                precision = values.per_unit[values.defined]
+                reached = float(ratio(np.count_nonzero(precision > 0), precision.size))
+                yield row | {"reached": reached}
 
 
 # What the findings are measured by ----------------------------------------------------------------
 
 NOTICED = 0.1  # a share of the queries from which it is said what is wrong with their lists
+
+
+class UndefinedMetric(NamedTuple):
+    """A metric without a value on some queries, with the number of these by system. is_shared:
+    every system lacks it on as many.
+    """
+
+    label: str
+    queries: dict[str, int]
+    is_shared: bool
+
+
+class UnjudgedShares(NamedTuple):
+    """By system the share of items without a judgement among the first k. may_mislead: the systems
+    differ in it, or hardly any item is judged.
+    """
+
+    k: int
+    shares: dict[str, float]
+    may_mislead: bool
+
+
+class BeyondLists(NamedTuple):
+    """The last rank of any list, and the labels of the metrics whose cut-off lies beyond it."""
+
+    last_rank: int
+    labels: list[str]
+
+
+class TiedEstimates(NamedTuple):
+    """The estimates that the order of tied items visibly changes. matters: it changes one by more
+    than half of its interval's width.
+    """
+
+    rows: pd.DataFrame
+    matters: bool
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
@@ -435,8 +507,10 @@ def with_own_document(study: Ranking) -> dict[str, int]:
     """
     few = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts
-    if any(a.own >= few and 2 * a.own_early >= a.own > 0 for a in accounts.values()):
-        return by_system(accounts, "own")
+    for account in accounts.values():
+        is_frequent = account.own > 0 and account.own >= few
+        if is_frequent and account.own_early >= account.own / 2:
+            return by_system(accounts, "own")
     return {}
 
 
@@ -444,13 +518,18 @@ def without_own_document(study: Ranking) -> dict[str, float]:
     """The metric that decides by system, with the query itself left out of its lists; empty if that
     leaves nothing to measure, as if only the query itself is judged.
     """
-    parameters = replace(study.p, leave_out=reports.OWN_DOCUMENT, segments=(), metrics=())
-    parameters = replace(parameters, metrics=(study.primary.label,), gate=None)
+    parameters = replace(
+        study.p,
+        leave_out=reports.OWN_DOCUMENT,
+        segments=(),
+        metrics=(study.primary.label,),
+        gate=None,
+    )
     try:
-        other = study_of(parameters, study.settings.limits)
+        without = study_of(parameters, study.settings.limits)
     except InputError:
         return {}
-    return {name: other.estimate(other.primary, name).value for name in other.systems}
+    return {name: without.estimate(without.primary, name).value for name in without.systems}
 
 
 def respelled(study: Ranking) -> dict[str, int]:
@@ -458,18 +537,18 @@ def respelled(study: Ranking) -> dict[str, int]:
     ending, if these are a tenth of the queries.
     """
     few = NOTICED * len(study.runs.query)
-    known = by_system(study.runs.accounts, "respelled")
-    return {name: lists for name, lists in known.items() if lists >= few}
+    lists_of_system = by_system(study.runs.accounts, "respelled")
+    return {name: lists for name, lists in lists_of_system.items() if lists >= few}
 
 
 def out_of_reach(study: Ranking) -> dict[str, float]:
     """The highest mean that any lists can have, of the metrics that cannot reach 1 on any query."""
-    tops = {label: values.per_unit[values.defined] for label, values in study.ceilings.items()}
-    return {
-        label: study.ceilings[label].value
-        for label, top in tops.items()
-        if len(top) and top.max() < 1
-    }
+    means = {}
+    for label, values in study.ceilings.items():
+        ceilings = values.per_unit[values.defined]
+        if len(ceilings) and ceilings.max() < 1:
+            means[label] = values.value
+    return means
 
 
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
@@ -477,7 +556,7 @@ MOST = 0.8  # a share of unjudged items from which values say little
 
 
 def total(accounts: Mapping[str, ListAccount], name: str) -> int:
-    """The sum of a count over all systems.
+    """The sum over all systems of the field `name` of their accounts.
 
     >>> total(
     ...     {"a": ListAccount(9, 8, 1, 0, 0, 0, 0), "b": ListAccount(5, 5, 0, 0, 0, 0, 0)}, "rows"
@@ -488,8 +567,9 @@ def total(accounts: Mapping[str, ListAccount], name: str) -> int:
 
 
 def by_system(accounts: Mapping[str, ListAccount], name: str) -> dict[str, int]:
-    """A count of each system, without zeros."""
-    return {system: n for system, account in accounts.items() if (n := getattr(account, name))}
+    """The field `name` of each system's account, without zeros."""
+    counts = {system: getattr(account, name) for system, account in accounts.items()}
+    return {system: n for system, n in counts.items() if n}
 
 
 def hardly_judged(accounts: Mapping[str, ListAccount]) -> bool:
@@ -497,52 +577,48 @@ def hardly_judged(accounts: Mapping[str, ListAccount]) -> bool:
     return any(account.used < NOTICED * account.rows for account in accounts.values())
 
 
-def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
-    """The metrics without a value on some queries, with the number of these by system; True if
-    systems agree in it.
-    """
+def undefined(study: Ranking) -> list[UndefinedMetric]:
+    """The metrics without a value on some queries."""
     metrics = []
     for label, estimates in study.estimates.groupby("metric", sort=False):
-        some = estimates[estimates["undefined"] > 0]
-        if len(some):
-            counts = dict(zip(some["system"], some["undefined"].astype(int), strict=True))
-            metrics.append((str(label), counts, estimates["undefined"].nunique() == 1))
+        lacking = estimates[estimates["undefined"] > 0]
+        if len(lacking):
+            queries = dict(zip(lacking["system"], lacking["undefined"].astype(int), strict=True))
+            is_shared = estimates["undefined"].nunique() == 1
+            metrics.append(UndefinedMetric(str(label), queries, is_shared))
     return metrics
 
 
 def without_segment(study: Ranking) -> dict[str, int]:
     """Queries without a value in each segment column, without zeros."""
-    columns = {name: study.runs.attributes[name] for name in study.settings.segments}
-    return {name: n for name, values in columns.items() if (n := int((values == NONE).sum()))}
+    queries = {}
+    for name in study.settings.segments:
+        lacking = int(np.count_nonzero(study.runs.attributes[name] == NONE))
+        if lacking:
+            queries[name] = lacking
+    return queries
 
 
-def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
-    """k, the share of items without a judgement among the first k by system, and True if it may
-    mislead.
-
-    It does if the systems differ in it, or if hardly any item is judged.
-    """
-    shares = {name: study.unjudged(name)[1] for name in study.order}
-    return (
-        study.unjudged(study.order[0])[0],
-        shares,
-        max(shares.values()) > min(MOST, min(shares.values()) + UNEVEN),
-    )
+def unjudged(study: Ranking) -> UnjudgedShares:
+    """How many of the first items have no judgement."""
+    shares = {name: study.unjudged_share(name) for name in study.order}
+    highest_harmless = min(MOST, min(shares.values()) + UNEVEN)
+    may_mislead = max(shares.values()) > highest_harmless
+    return UnjudgedShares(study.judged_depth, shares, may_mislead)
 
 
-def beyond(study: Ranking) -> tuple[int, list[str]]:
-    """The last rank of any list, and the metrics whose cut-off lies beyond it."""
-    last = max(
-        int(study.runs.measure(name, LastRank()).per_unit.max(initial=0)) for name in study.systems
-    )
-    return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
+def beyond(study: Ranking) -> BeyondLists:
+    """The metrics whose cut-off no list reaches."""
+    last = study.last_rank
+    labels = [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
+    return BeyondLists(last, labels)
 
 
-def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
-    """The estimates that the order of tied items visibly changes; True if one changes by half its
-    interval's width.
-    """
+def ties(study: Ranking) -> TiedEstimates:
+    """What the order of tied items does to the metric that decides."""
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    moved = rows[rows["best_ties"] - rows["worst_ties"] > diagnostics.VISIBLE]
-    matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()
-    return moved, bool(matters)
+    rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])
+    visible = rows[rows["change"] > diagnostics.VISIBLE]
+    half_width = (visible["high"] - visible["low"]) / 2
+    matters = bool((visible["change"] > half_width).any())
+    return TiedEstimates(visible.drop(columns="change"), matters)

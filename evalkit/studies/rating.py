@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
+from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.lookup import MetricAtK
@@ -28,14 +28,14 @@ from evalkit.measured.rows import (
     refuse_unsummed,
 )
 from evalkit.metrics import calibration
-from evalkit.metrics.blocks import Block
+from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.moments import UnitSums
 from evalkit.metrics.predictive import Quantiles, is_role
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import Sample
-from evalkit.metrics.summaries import Extremes, Total, Wins
+from evalkit.metrics.summaries import Bundle, Extremes, Total, Wins
 from evalkit.metrics.tallies import ValueCounts
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import REFERENCES
@@ -50,12 +50,13 @@ from evalkit.reading.reductions import blocks, schema
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
+from evalkit.statistics.consistency import Band
 from evalkit.statistics.methods import TAPERED
 from evalkit.statistics.spread import by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
 from evalkit.studies import distributions, reliability, row_study, study
-from evalkit.studies.study import Row, Settings, SystemPair, estimate_columns, frame
+from evalkit.studies.study import Row, Settings, SystemPair, estimate_columns, frame, limits
 from evalkit.studies.timing import (
     COMPUTED,
     NAIVE_MAE,
@@ -75,7 +76,7 @@ SAMPLE = {
 }
 BIAS = lookup.find_metric("bias", "forecasts")
 SQUARED = lookup.find_metric("mse", "forecasts")
-IN_TENTH = metric.MetricAtK(
+MEAN_NUMBER = MetricAtK(
     metric.Metric(
         "number",
         "rows",
@@ -86,17 +87,17 @@ IN_TENTH = metric.MetricAtK(
         low=-np.inf,
         high=np.inf,
     )
-)
+)  # the mean of numbers that stand as the actual values
 TENTHS = 10
-EXAMPLES = 5
+EXAMPLES = 5  # rows with the largest errors
 SHOWN_ROWS = 30  # whose intervals are drawn
 MISSED = 20  # units, below which limits of scores that these make up may be too narrow
 LIKE_DRAWS = 5  # numbered systems, from which on they may be draws of one
-OFF = 0.02  # by how much coverage must differ from its level to be a finding
-SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+COVERAGE_GAP = 0.02  # by how much coverage must differ from its level to be a finding
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles of errors
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
-HEAVY = 0.2
+HEAVY = 0.2  # share of the squared error in 1% of the rows, from which on few rows decide
 EQUAL = 60  # units of equal size, below which limits of a mean squared error may be too narrow
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
@@ -114,12 +115,13 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     ... ].tolist()
     [1.0]
     """
-    p = p.with_defaults(SAMPLE) if p.preds is None else p
-    chosen = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
-    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    parts = with_row_per_forecast(
-        sources.parts(p.preds, p.header, limits.reading), p.columns, limits.reading
-    )
+    if p.preds is None:
+        p = p.with_defaults(SAMPLE)
+    # the columns to read, before the table says which metrics are usual for it
+    point_metrics = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
+    settings = study.settings(p, point_metrics, unit=p.unit, segments=p.segments, limits=limits)
+    input_parts = sources.parts(p.preds, p.header, limits.reading)
+    parts = with_row_per_forecast(input_parts, p.columns, limits.reading)
     forecasts = ForecastTable(
         parts,
         outcomes.FORECASTS,
@@ -130,13 +132,13 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         p.unit,
         p.interval_level,
     )
-    stated = distributions.Stated(forecasts.distribution_roles)
+    stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
-    in_time = stated.roles or forecasts.time_columns
-    if in_time and forecasts.horizon not in (None, p.unit) and not p.segments:
+    may_be_series = stated.roles or forecasts.time_columns
+    if may_be_series and forecasts.horizon not in (None, p.unit) and not p.segments:
         settings = replace(settings, segments=(str(forecasts.horizon),))
         forecasts = replace(forecasts, attributes=settings.attributes)
     if p.slices:
@@ -194,7 +196,7 @@ def _read_in_blocks(
     settings: study.Settings,
     p: reports.RatingParameters,
 ) -> "Rating":
-    """The study of a table that does not fit into memory. Raises InputError for draws without a
+    """The study of a table that is too large for memory. Raises InputError for draws without a
     point forecast, and ParameterError for a reference forecast that has no column.
     """
     first = forecasts.parts[0]
@@ -206,38 +208,83 @@ def _read_in_blocks(
         )
     if "forecast" not in forecasts.layouts[0].predictions:
         raise roles_of.refused(first.name, "drawn_alone", rows=first.rows)
-    groups = (settings.segments, p.unit)
     pieces = blocks.pieces_of(engine, forecasts.parts, forecasts.layouts)
-    table = blocks.blocks_of(engine, pieces, forecasts.systems, *groups, used_roles=("forecast",))
+    table = blocks.blocks_of(
+        engine, pieces, forecasts.systems, settings.segments, p.unit, used_roles=("forecast",)
+    )
     settings.checked(table.systems)
     timing = None
     if forecasts.time_columns is not None:
         added_up = Unordered("added_up", forecasts.time_columns.time)
         timing = Timing(forecasts.time_columns, added_up)
-    return _of_blocks(table.grouped(*groups), settings, p, timing)
+    return _of_blocks(table.grouped(settings.segments, p.unit), settings, p, timing)
 
 
 read = reports.reader(reports.RatingParameters)(study_of)
 
 
-# What is kept of a block --------------------------------------------------------------------------
+# What is added up over blocks ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class KeptForecasts(ForecastSummary):
-    """The summary of a block of forecasts, in addition to the terms of the metrics.
+class ActualSums(Bundle):
+    """Sums of the actual values less their centre, a number near them: a.
 
-    facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these
-    sums by weight. forecasts: of each system, with sums of forecasts and of errors. nearer: as
-    in `Errors`; empty if units are parted. crossed: of each system the rows whose quantiles
-    cross; crossings: those that cross by most. rows_without_value: of each partial metric and
-    system the rows that do not count.
+    rows: of all, and zeros of those with the actual value 0. total: Σ a, and square: Σ a². weight:
+    Σ w, weighted_total: Σ w a, and weighted_square: Σ w a².
     """
 
-    facts: Total
+    rows: int
+    zeros: int
+    total: float
+    square: float
+    weight: float
+    weighted_total: float
+    weighted_square: float
+
+    @classmethod
+    def from_block(cls, block: Block, centre: float) -> Self:
+        """The sums of the rows of a block."""
+        actual = block.truth - centre
+        weight = block.weights
+        return cls(
+            rows=len(block),
+            zeros=int(np.count_nonzero(block.truth == 0)),
+            total=float(actual.sum()),
+            square=float(actual @ actual),
+            weight=float(weight.sum()),
+            weighted_total=float(weight @ actual),
+            weighted_square=float(weight @ (actual * actual)),
+        )
+
+
+class ErrorPair(NamedTuple):
+    """Two systems, by number, whose absolute errors are compared, the lower number first.
+
+    metric: the label of a metric that leaves rows out, whose rows count; "" for all rows.
+    """
+
+    metric: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, eq=False)
+class RatingSummary(ForecastSummary):
+    """The summary of a block of forecasts, in addition to the terms of the metrics.
+
+    actual: the rows by actual value. forecasts: of each system the rows by forecast, see
+    `RatingSummariser`. wins: the units on which the first of two systems has the smaller absolute
+    error; empty if the rows of a unit may lie in several blocks. far: of each system the rows with
+    the largest errors. crossed: of each system the number of rows whose quantiles cross, and
+    crossings: the row whose quantiles cross by most. rows_without_value: for each partial metric
+    and system the number of rows that do not count, shape (metrics, systems).
+    """
+
+    actual_sums: ActualSums
     actual: ValueCounts
     forecasts: tuple[ValueCounts, ...]
-    nearer: dict[tuple[str, int, int], Wins]
+    wins: dict[ErrorPair, Wins]
     far: tuple[Extremes, ...]
     crossed: Total
     crossings: tuple[Extremes, ...]
@@ -246,128 +293,117 @@ class KeptForecasts(ForecastSummary):
 
 
 @dataclass(frozen=True)
-class Errors:
-    """The absolute errors of some systems. partial: the metrics that leave rows out."""
+class AbsoluteErrors:
+    """The absolute errors of all systems, as columns that are added up by unit.
+
+    systems: their number. partial: the metrics that leave rows out.
+    """
 
     systems: int
     partial: tuple[MetricAtK, ...]
 
     @property
     def width(self) -> int:
-        """The number of rows that a call returns."""
+        """The number of rows of `from_block`."""
         return self.systems + len(self.partial) * (1 + self.systems)
 
     def undefined(self, block: Block) -> list[Bools]:
-        """For each partial metric the rows of a block (columns) on which a system (rows) has no
-        value.
+        """For each partial metric the rows of a block on which a system has no value, shape
+        (systems, rows).
         """
-        rows = [block.rows(i) for i in range(self.systems)]
+        system_rows = [block.rows(i) for i in range(self.systems)]
         masks = list[Bools]()
         for chosen in self.partial:
             kind = chosen.metric.kind
             assert isinstance(kind, Loss)
-            values: Floats = np.array([kind.per_row(each, chosen.k) for each in rows])
+            values: Floats = np.array([kind.per_row(rows, chosen.k) for rows in system_rows])
             masks.append(np.isnan(values))
         return masks
 
-    def __call__(self, block: Block) -> Floats:
-        """The error of each system on each row of a block, one row per system.
-
-        Then for each partial metric a row with 1 where all systems have a value of it, else 0, and
-        the same errors, 0 elsewhere.
+    def from_block(self, block: Block) -> Floats:
+        """The error of each system on each row of a block, shape (`width`, rows): a row for each
+        system; then for each partial metric a row with 1 where all systems have a value of it, else
+        0, and the errors of each system again, 0 where it is 0.
         """
         error = np.abs(block.predictions - block.truth)
-        every = [error]
+        columns = [error]
         for undefined in self.undefined(block):
-            counted = ~undefined.any(axis=0)
-            every += [np.atleast_2d(counted), error * counted]
-        return np.concatenate(every)
+            has_value = ~undefined.any(axis=0)
+            columns += [np.atleast_2d(has_value), error * has_value]
+        return np.concatenate(columns)
 
-    def nearer(self, errors: Floats) -> dict[tuple[str, int, int], Wins]:
-        """The units on which the first of two systems has the smaller error, the same, the larger.
+    def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
+        """The units on which the first of two systems has the smaller error, the same, the larger,
+        for every pair.
 
-        By metric, "" for those that leave no row out, and by the two systems. errors: the rows that
-        a call returns, by unit.
+        errors: the rows of `from_block`, added up by unit, shape (`width`, units).
         """
-        groups = {"": errors[: self.systems]}
-        further = np.split(errors[self.systems :], len(self.partial) or 1)
-        for chosen, (counted, *each) in zip(self.partial, further, strict=False):
-            groups[chosen.label] = np.array(each)[:, counted > 0]
-        pairs = [*combinations(range(self.systems), 2)]
-        return {
-            (label, i, j): Wins.from_errors(each[i], each[j])
-            for label, each in groups.items()
-            for i, j in pairs
-        }
+        errors_of_metric = {"": errors[: self.systems]}
+        start = self.systems
+        for chosen in self.partial:
+            has_value = errors[start] > 0
+            end = start + 1 + self.systems
+            errors_of_metric[chosen.label] = errors[start + 1 : end, has_value]
+            start = end
+        wins = {}
+        for label, system_errors in errors_of_metric.items():
+            for i, j in combinations(range(self.systems), 2):
+                wins[ErrorPair(label, i, j)] = Wins.from_errors(system_errors[i], system_errors[j])
+        return wins
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Summarises a block. ids: how many ids are checked for duplicates. held: True if the block is
-    all rows, which are counted by forecast once a figure asks.
+class RatingSummariser:
+    """Summarises blocks. max_ids: how many ids are checked for duplicates. holds_table: the only
+    block is the whole table, whose rows are counted by forecast once a figure needs it.
     """
 
     terms: TermAdder
     limits: Limits
-    errors: Errors
-    ids: int = 0
-    held: bool = False
+    errors: AbsoluteErrors
+    max_ids: int = 0
+    holds_table: bool = False
 
-    def __call__(self, block: Block) -> KeptForecasts:
-        """What is kept of a block."""
-        weight = [] if block.weight is None else [block.weight]
-        sizes = (np.abs(said - block.truth) for said in block.predictions)
+    def summarise(self, block: Block) -> RatingSummary:
+        """What all numbers of the study are computed from, of the rows of a block."""
+        systems = range(len(block.predictions))
+        distances = [np.abs(prediction - block.truth) for prediction in block.predictions]
+        drops = [drops_of(block.rows(i)) for i in systems]
         undefined = self.errors.undefined(block)
-        drops = [drops_of(block.rows(i)) for i in range(len(block.predictions))]
-        return KeptForecasts(
+        weight = [] if block.weight is None else [block.weight]
+        ids = np.empty(0) if block.id is None else block.id
+        return RatingSummary(
             terms=self.terms.sums(block, self.limits),
-            facts=self._facts(block),
+            actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
             actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
-            forecasts=() if self.held else self.forecasts(block),
-            nearer={} if block.units_split else self._nearer(block),
-            far=tuple(
-                Extremes.from_block(block, size, i, EXAMPLES) for i, size in enumerate(sizes)
-            ),
+            forecasts=() if self.holds_table else self.forecasts(block),
+            wins={} if block.units_split else self._wins(block),
+            far=tuple(Extremes.from_block(block, distances[i], i, EXAMPLES) for i in systems),
             crossed=Total(np.array([np.count_nonzero(drop) for drop in drops], float)),
-            crossings=tuple(Extremes.from_block(block, drop, i, 1) for i, drop in enumerate(drops)),
+            crossings=tuple(Extremes.from_block(block, drops[i], i, 1) for i in systems),
             sample=Sample.from_block(block, self.limits.drawn),
-            ids=KeyRepeats.from_keys(np.empty(0) if block.id is None else block.id, self.ids),
-            rows_without_value=Total(np.array([u.sum(axis=1) for u in undefined])),
+            ids=KeyRepeats.from_keys(ids, self.max_ids),
+            rows_without_value=Total(np.array([mask.sum(axis=1) for mask in undefined])),
         )
 
-    def _facts(self, block: Block) -> Total:
-        """The sums of the actual values."""
-        around = block.truth - self.terms.centres[0].actual
-        w = block.weights
-        zeros = np.count_nonzero(block.truth == 0)
-        plain = [len(block), zeros, around.sum(), around @ around]
-        return Total(np.array([*plain, w.sum(), w @ around, w @ (around * around)], float))
-
-    def _nearer(self, block: Block) -> dict[tuple[str, int, int], Wins]:
-        """As `Errors.nearer`, of the units of a block."""
-        errors = self.errors(block)
+    def _wins(self, block: Block) -> dict[ErrorPair, Wins]:
+        """The wins of each pair over the units of a block, whose rows lie in it."""
+        errors = self.errors.from_block(block)
         if block.clustered:
             errors = np.add.reduceat(block.weights * errors, block.unit_starts, axis=1)
-        return self.errors.nearer(errors)
+        return self.errors.wins(errors)
 
     def forecasts(self, block: Block) -> tuple[ValueCounts, ...]:
-        """The rows of a block by each system's forecast."""
-        return tuple(self._along(block, i) for i in range(len(block.predictions)))
-
-    def _along(self, block: Block, i: int) -> ValueCounts:
-        """Rows by forecast f, with the sums of w, w f, w d, w² and w² d, w² d² of the error d
-        around its centre.
-
-        Where all count alike, of f, d, d² and d³.
-        """
-        f = block.predictions[i]
-        w = block.weight
-        d = f - block.truth - self.centre(i)
-        of_weight = [] if w is None else [w, w * f, w * d, w * w, w * w * d, w * w * d * d]
-        return ValueCounts.from_values(f, of_weight or [f, d, d * d, d * d * d], self.limits.bins)
+        """The rows of a block by each system's forecast, with the columns of `ForecastSums`."""
+        counts = []
+        for i, forecast in enumerate(block.predictions):
+            error = forecast - block.truth - self.centre(i)
+            columns = ForecastSums.columns(forecast, error, block.weight)
+            counts.append(ValueCounts.from_values(forecast, columns, self.limits.bins))
+        return tuple(counts)
 
     def centre(self, i: int) -> float:
-        """A number near which the errors of a system lie."""
+        """A number near which the errors of system number i lie."""
         return self.terms.centres[i].forecast - self.terms.centres[i].actual
 
 
@@ -378,7 +414,114 @@ def drops_of(rows: Rows) -> Floats:
     return np.zeros(len(rows))
 
 
+@dataclass(frozen=True, eq=False)
+class ForecastSums:
+    """Sums over the rows of each forecast of a system (or of each bin of neighbouring forecasts),
+    of weights w, forecasts f and errors d = f − actual value − centre; arrays of equal length.
+
+    squared_weight: Σ w². squared_weight_error: Σ w² d. squared_error: Σ w² d². cubed_error: Σ d³
+    of unweighted rows, else 0.
+    """
+
+    rows: Floats
+    weight: Floats
+    forecast: Floats
+    error: Floats
+    squared_weight: Floats
+    squared_weight_error: Floats
+    squared_error: Floats
+    cubed_error: Floats
+
+    @staticmethod
+    def columns(forecast: Floats, error: Floats, weight: Floats | None) -> list[Floats]:
+        """The numbers of each row whose sums by forecast `from_counts` needs."""
+        f = forecast
+        d = error
+        w = weight
+        if w is None:
+            return [f, d, d * d, d * d * d]
+        return [w, w * f, w * d, w * w, w * w * d, w * w * d * d]
+
+    @classmethod
+    def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
+        """The sums of the rows that were counted with `columns`."""
+        whole_rows, *sums = counts.merged.sums
+        rows = whole_rows.astype(float)
+        if weighted:
+            columns = [rows, *sums, np.zeros(len(rows))]
+            return cls(*columns)
+        forecast, error, square, cube = sums
+        return cls(rows, rows, forecast, error, rows, error, square, cube)
+
+    def pooled(self, group: Ints, groups: int) -> Self:
+        """The sums of each of so many groups. group: the number of the group of each forecast."""
+        sums = {
+            name: np.bincount(group, column, groups).astype(np.float64)
+            for name, column in vars(self).items()
+        }
+        return replace(self, **sums)
+
+    @property
+    def mean_forecast(self) -> Floats:
+        """The mean forecast by weight; NaN without weight."""
+        return ratio(self.forecast, self.weight)
+
+    @property
+    def mean_error(self) -> Floats:
+        """The mean error by weight; NaN without weight."""
+        return ratio(self.error, self.weight)
+
+    @property
+    def influence_square(self) -> Floats:
+        """Σ ψ² of the influence ψ = w (d − mean) / Σ w of each row on the mean error."""
+        mean = self.mean_error
+        square = self.squared_error - 2 * mean * self.squared_weight_error
+        return ratio(square + mean**2 * self.squared_weight, self.weight**2)
+
+    def uncentred_square(self, centre: float) -> Floats:
+        """Σ w² (f − actual value)², where d is the error less this centre."""
+        square = self.squared_error + 2 * centre * self.squared_weight_error
+        return np.maximum(square + centre**2 * self.squared_weight, 0.0)
+
+    @property
+    def equal_rows(self) -> Floats:
+        """Kish's number of rows, (Σ w)² / Σ w²: as many equal ones tell as much."""
+        return ratio(self.weight**2, self.squared_weight)
+
+    @property
+    def skewness(self) -> Floats:
+        """The skewness of the errors of unweighted rows."""
+        mean = self.mean_error
+        cube = (self.cubed_error - 3 * mean * self.squared_error) / self.rows + 2 * mean**3
+        return ratio(cube, (self.influence_square * self.rows) ** 1.5)
+
+
 # The study ----------------------------------------------------------------------------------------
+
+
+class Tenth(NamedTuple):
+    """A tenth of the rows of a system by their forecast: its number from 1, its rows, their mean
+    forecast, and the bias on them.
+    """
+
+    number: int
+    rows: int
+    forecast: float
+    bias: Statistic
+
+
+class Constant(NamedTuple):
+    """A constant forecast, by the name of what it is of the actual values, and its metric."""
+
+    name: str
+    value: float
+
+
+class Crossed(NamedTuple):
+    """The number of rows whose quantiles cross, and the name of the row where they do by most."""
+
+    rows: int
+    worst: str
 
 
 @dataclass(frozen=True)
@@ -400,9 +543,10 @@ class Rating(row_study.RowStudy):
     names.
     """
 
-    asked: Asked
-    kept: KeptForecasts
-    stated: distributions.Stated
+    measured: RowsInMemory | SummedForecasts
+    summariser: RatingSummariser
+    table_summary: RatingSummary
+    stated: distributions.StatedDistributions
     timing: Timing | None = None
 
     report: ClassVar[str] = "rating"
@@ -411,44 +555,51 @@ class Rating(row_study.RowStudy):
     @property
     def unit_count(self) -> int:
         """The number of independent units: rows, or the units of the column that was named."""
-        return self.kept.terms.moments[0].moments.n
+        return self.table_summary.terms.moments[ALL_ROWS_GROUP].moments.n
 
     # Distributions
 
     @cached_property
     def actual(self) -> Actual:
-        """The actual values."""
-        n, zeros, total, square = self.kept.facts.sums[:4]
-        target = self.target
-        mean = total / n
-        deviation = float(np.sqrt(max(square / n - mean**2, 0.0)))
-        return Actual(self._actual_at(mean), deviation, target.low, target.high, float(zeros / n))
+        """The distribution of the actual values in brief, every row counting alike."""
+        sums = self.table_summary.actual_sums
+        mean = sums.total / sums.rows
+        variance = max(sums.square / sums.rows - mean**2, 0.0)  # below 0 only by rounding
+        return Actual(
+            mean=self._actual_centre + mean,
+            deviation=float(np.sqrt(variance)),
+            low=self.target.low,
+            high=self.target.high,
+            zeros=sums.zeros / sums.rows,
+        )
 
-    def _actual_at(self, around: float) -> float:
-        """An actual value, from where it lies around the centre."""
-        return float(self.asked.terms.centres[0].actual + around)
+    @property
+    def _actual_centre(self) -> float:
+        """The number near the actual values that `ActualSums` leaves out."""
+        return float(self.summariser.terms.centres[0].actual)
 
     @property
     def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
-        """The number of rows that each metric leaves out of each system's mean; only metrics that
+        """By metric and system, the number of rows that the mean leaves out; only metrics that
         leave any out.
         """
-        counts = self.kept.rows_without_value.sums.tolist()
-        every = {
-            chosen: dict(zip(self.systems, rows, strict=True))
-            for chosen, rows in zip(self.asked.errors.partial, counts, strict=True)
-        }
-        return {chosen: by_system for chosen, by_system in every.items() if any(by_system.values())}
+        by_metric = {}
+        counts = self.table_summary.rows_without_value.sums.tolist()
+        for chosen, rows in zip(self.summariser.errors.partial, counts, strict=True):
+            if any(rows):
+                by_metric[chosen] = dict(zip(self.systems, rows, strict=True))
+        return by_metric
 
     @cached_property
     def target(self) -> Distribution:
         """The distribution of the actual values."""
-        return self.kept.actual.distribution(weighted=self.weighted)
+        return self.table_summary.actual.distribution(weighted=self.weighted)
 
     @cached_property
     def by_forecast(self) -> tuple[ValueCounts, ...]:
-        """The rows by forecast of each system."""
-        return self.kept.forecasts or self.asked.forecasts(self.kept.sample.rows)
+        """The rows by forecast of each system; counted here where the table is in memory."""
+        summary = self.table_summary
+        return summary.forecasts or self.summariser.forecasts(summary.sample.rows)
 
     @cached_property
     def forecasts(self) -> dict[str, Distribution]:
@@ -460,23 +611,24 @@ class Rating(row_study.RowStudy):
     def errors(self) -> dict[str, Distribution]:
         """The distribution of each system's errors, forecast − actual."""
         return {
-            name: self.kept.terms.errors[ErrorsKey(0, i)].distribution(weighted=self.weighted)
+            name: self.table_summary.terms.errors[ErrorsKey(0, i)].distribution(
+                weighted=self.weighted
+            )
             for i, name in enumerate(self.systems)
         }
 
     @frame
     def spread(self) -> Iterator[Row]:
         """Quantiles of the error forecast − actual of every system."""
-        columns = [f"{q:.0%}" for q in SHARES]
+        columns = [f"{share:.0%}" for share in SHARES]
         for name in self.order:
-            yield {"system": name} | dict(
-                zip(columns, self.errors[name].quantiles(SHARES), strict=True)
-            )
+            quantiles = self.errors[name].quantiles(SHARES)
+            yield {"system": name} | dict(zip(columns, quantiles, strict=True))
 
     @property
     def rows_drawn(self) -> int:
         """The number of rows behind the cells of figures: all, or a sample."""
-        return int(self.kept.sample.times.sum())
+        return int(self.table_summary.sample.times.sum())
 
     @property
     def rows_each_stands_for(self) -> float:
@@ -484,15 +636,12 @@ class Rating(row_study.RowStudy):
         return len(self.account) / self.rows_drawn
 
     @cached_property
-    def bound(self) -> float:
+    def quantile_bound(self) -> float:
         """The largest possible error of quantiles due to binning; 0 if all errors are counted
         exactly.
         """
-        return max(
-            column.quantile_error(SHARES)
-            for error in self.errors.values()
-            for column in (error, error.sizes())
-        )
+        columns = [*self.errors.values(), *(error.sizes() for error in self.errors.values())]
+        return max(column.quantile_error(SHARES) for column in columns)
 
     @cached_property
     def heavy(self) -> float:
@@ -502,7 +651,7 @@ class Rating(row_study.RowStudy):
         return self.errors[self.leader].share_of_largest()
 
     @property
-    def squared(self) -> list[metric.MetricAtK]:
+    def squared(self) -> list[MetricAtK]:
         """The metrics that are asked for and are made of the mean squared error."""
         return [chosen for chosen in self.settings.metrics if chosen.base == SQUARED]
 
@@ -526,23 +675,20 @@ class Rating(row_study.RowStudy):
         """
         if self.plain or not self.squared:
             return None
-        of: Any = self.measure(self.squared[0], self.leader)
-        return round(float(of.freedom)) + 1
+        statistic: Any = self.measure(self.squared[0], self.leader)  # of a class with `freedom`
+        return round(float(statistic.freedom)) + 1
 
     def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
         """The share of rows, or of their weight, whose error lies in a bin: system, low, high,
         share.
         """
         ends = edges([self.errors[name] for name in systems], BINS)
-        bins = {"low": ends[:-1], "high": ends[1:]}
-        shares = {
-            name: self.errors[name].histogram(ends) / self.errors[name].total for name in systems
-        }
-        every = [
-            pd.DataFrame({"system": name} | bins | {"share": share})
-            for name, share in shares.items()
-        ]
-        return pd.concat(every, ignore_index=True)
+        frames = []
+        for name in systems:
+            share = self.errors[name].histogram(ends) / self.errors[name].total
+            bins = {"system": name, "low": ends[:-1], "high": ends[1:], "share": share}
+            frames.append(pd.DataFrame(bins))
+        return pd.concat(frames, ignore_index=True)
 
     def cells(self, systems: Sequence[str]) -> pd.DataFrame:
         """The weight of rows in cells of forecast and actual value: x, y (lower ends), width,
@@ -550,41 +696,41 @@ class Rating(row_study.RowStudy):
 
         Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
         """
-        sides = (
-            edges([self.forecasts[name] for name in systems], CELLS),
-            edges([self.target], CELLS),
-        )
-        every = [
-            self._cells(name, self.kept.sample.rows.truth, sides).assign(system=name)
-            for name in systems
-        ]
-        return pd.concat(every, ignore_index=True)
+        forecast_edges = edges([self.forecasts[name] for name in systems], CELLS)
+        actual_edges = edges([self.target], CELLS)
+        actual = self.table_summary.sample.rows.truth
+        frames = []
+        for name in systems:
+            cells = self._cells(name, actual, forecast_edges, actual_edges)
+            frames.append(cells.assign(system=name))
+        return pd.concat(frames, ignore_index=True)
 
     @property
     def error_cells(self) -> pd.DataFrame:
         """The weight of rows in cells of the leader's forecast and its error, as in `cells`."""
-        leader, rows = self.leader, self.kept.sample.rows
-        sides = edges([self.forecasts[leader]], CELLS), edges([self.errors[leader]], CELLS)
-        return self._cells(leader, rows.predictions[self.systems.index(leader)] - rows.truth, sides)
+        rows = self.table_summary.sample.rows
+        error = rows.predictions[self.systems.index(self.leader)] - rows.truth
+        forecast_edges = edges([self.forecasts[self.leader]], CELLS)
+        error_edges = edges([self.errors[self.leader]], CELLS)
+        return self._cells(self.leader, error, forecast_edges, error_edges)
 
-    def _cells(self, name: str, y: Floats, sides: tuple[Floats, Floats]) -> pd.DataFrame:
-        """Of more rows than are drawn those drawn, each for as many as it stands for."""
-        sample = self.kept.sample
+    def _cells(self, system: str, y: Floats, x_edges: Floats, y_edges: Floats) -> pd.DataFrame:
+        """The cells of a system's forecast and y, a number of each sampled row, as in `cells`; each
+        row for as many as it stands for.
+        """
+        sample = self.table_summary.sample
+        forecast = sample.rows.predictions[self.systems.index(system)]
         weight = sample.stands_for * sample.times * sample.rows.weights
-        rows = np.histogram2d(
-            sample.rows.predictions[self.systems.index(name)], y, sides, weights=weight
-        )[0]
+        rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
         i, j = np.nonzero(rows)
-        size = {
-            name: float(side[1] - side[0])
-            for name, side in zip(("width", "height"), sides, strict=True)
-        }
-        return pd.DataFrame({"x": sides[0][i], "y": sides[1][j]} | size | {"rows": rows[i, j]})
+        cells = {"x": x_edges[i], "y": y_edges[j], "width": float(x_edges[1] - x_edges[0])}
+        cells |= {"height": float(y_edges[1] - y_edges[0]), "rows": rows[i, j]}
+        return pd.DataFrame(cells)
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The rows with the leader's largest errors, up to five."""
-        far = self.kept.far[self.systems.index(self.leader)].rows[:n]
-        rows = [(self.row_name(name), *sides) for name, *sides in far]
+        far = self.table_summary.far[self.systems.index(self.leader)].rows[:n]
+        rows = [(self.row_name(row.name), row.actual, row.prediction) for row in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
         return frame.assign(error=frame["forecast"] - frame["actual"])
 
@@ -596,9 +742,8 @@ class Rating(row_study.RowStudy):
         for percent in self.stated.intervals:
             chosen = lookup.find_metric(f"coverage@{percent:g}", "forecasts")
             for name in self.order:
-                e = self.estimate(chosen, name)
-                share = {"value": e.value, "low": e.low, "high": e.high}
-                yield {"system": name, "nominal": percent / 100} | share
+                row = {"system": name, "nominal": percent / 100}
+                yield row | limits(self.estimate(chosen, name))
 
     @frame
     def transform(self) -> Iterator[Row]:
@@ -606,15 +751,19 @@ class Rating(row_study.RowStudy):
         density, which is 1 where quantiles are right.
         """
         percents = self.stated.percents
+        if not percents:
+            return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
-        for name in self.order if metrics else ():
+        for name in self.order:
             reached = [self.estimate(chosen, name).value for chosen in metrics]
-            yield from ({"system": name} | row for row in distributions.bins(percents, reached))
+            for row in distributions.bins(percents, reached):
+                yield {"system": name} | row
 
     @property
-    def off_level(self) -> pd.DataFrame:
-        """The coverages, of the intervals among the metrics, whose interval excludes the level, by
-        at least `OFF`. More than the level is no fault where actual values are whole numbers, which
+    def wrong_coverages(self) -> pd.DataFrame:
+        """The coverages whose interval excludes the level by which the prediction interval is
+        called, of the intervals among the metrics; only those that differ by at least
+        `COVERAGE_GAP`. More than the level is no fault where actual values are whole numbers, which
         may lie on a bound.
         """
         frame = self.coverages
@@ -622,19 +771,19 @@ class Rating(row_study.RowStudy):
         too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
         excluded = (frame["high"] < frame["nominal"]) | too_wide
         distance = (frame["value"] - frame["nominal"]).abs()
-        return frame[frame["nominal"].isin(shown) & excluded & (distance >= OFF)]
+        return frame[frame["nominal"].isin(shown) & excluded & (distance >= COVERAGE_GAP)]
 
     @cached_property
     def examples(self) -> distributions.Examples:
         """The intervals of some rows of the leader: of a series the last ones, those of the first
         series and the shortest horizon; else evenly spaced in their order.
         """
-        rows = self.kept.sample.rows
+        rows = self.table_summary.sample.rows
         if self.timing is not None and self.timing.ordered is not None:
-            place = self.timing.ordered.last_rows(SHOWN_ROWS)
+            number = self.timing.ordered.last_rows(SHOWN_ROWS)
         else:
-            place = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
-        return self.stated.examples(rows.take(place).rows(self.systems.index(self.leader)))
+            number = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+        return self.stated.examples(rows.take(number).rows(self.systems.index(self.leader)))
 
     @property
     def example_times(self) -> list[str]:
@@ -660,14 +809,15 @@ class Rating(row_study.RowStudy):
         return str(self.data.rows.shared_values[f"attribute {timing.columns.series}"].texts[row])
 
     @property
-    def crossings(self) -> dict[str, tuple[int, str]]:
-        """System -> the number of rows whose quantiles cross, and the row with the largest drop; of
-        systems with such rows.
-        """
-        counts = map(int, self.kept.crossed.sums)
-        worst = (self.row_name(extremes.rows[0].name) for extremes in self.kept.crossings)
-        every = zip(self.systems, zip(counts, worst, strict=True), strict=True)
-        return {name: crossed for name, crossed in every if crossed[0]}
+    def crossings(self) -> dict[str, Crossed]:
+        """The rows whose quantiles cross, by system; without systems that have none."""
+        by_system = {}
+        for i, name in enumerate(self.systems):
+            rows = int(self.table_summary.crossed.sums[i])
+            if rows:
+                worst = self.table_summary.crossings[i].rows[0]
+                by_system[name] = Crossed(rows, self.row_name(worst.name))
+        return by_system
 
     @property
     def unread_columns(self) -> list[str]:
@@ -679,28 +829,39 @@ class Rating(row_study.RowStudy):
         """System -> what its columns state, if each of several systems has a distribution, but not
         one that all have; else empty.
         """
-        found = distribution_columns.distributions(self.account.others, self.p.interval_level)
-        keys = {name: distribution_columns.system_key(name) for name in self.systems}
-        if self.stated.roles or len(keys) < 2 or not {*keys.values()} <= found.keys():
+        if self.stated.roles or len(self.systems) < 2:
             return {}
-        roles = {name: found[key].roles for name, key in keys.items()}
-        if distribution_columns.is_stated_by({*roles[self.leader]}.intersection(*roles.values())):
+        by_key = distribution_columns.distributions(self.account.others, self.p.interval_level)
+        roles = {}
+        for name in self.systems:
+            key = distribution_columns.system_key(name)
+            if key not in by_key:
+                return {}
+            roles[name] = by_key[key].roles
+        common_roles = set.intersection(*map(set, roles.values()))
+        if distribution_columns.is_stated_by(common_roles):
             return {}  # they were not read for another reason
-        return {name: distribution_columns.described(own) for name, own in roles.items()}
+        return {
+            name: distribution_columns.described(of_system) for name, of_system in roles.items()
+        }
 
     @property
     def numbered_systems(self) -> list[str]:
         """The columns of forecasts that are numbered as draws are, if they are many."""
         columns = self.account.columns.get("forecast", "").split(", ")
-        found = distribution_columns.numbered(columns).values()
-        return [name for names in found if len(names) >= LIKE_DRAWS for name in names]
+        numbered = list[str]()
+        for names in distribution_columns.numbered(columns).values():
+            if len(names) >= LIKE_DRAWS:
+                numbered += names
+        return numbered
 
     @property
     def assumed_columns(self) -> list[str]:
         """The bounds that were read and state no level, unless the user states it."""
+        if self.p.interval_level:
+            return []
         columns = self.account.columns.get("quantile", "").split(", ")
-        states_none = distribution_columns.states_no_level
-        return [] if self.p.interval_level else [*filter(states_none, columns)]
+        return [*filter(distribution_columns.states_no_level, columns)]
 
     def row_name(self, name: object) -> str:
         """The id of a row, or its number, from how a block calls it; of rows in time order without
@@ -723,12 +884,15 @@ class Rating(row_study.RowStudy):
         """
         if self.settings.unit and not self.p.unit:
             return "series"
-        order = self.timing.ordered if self.timing and self.in_time_order else None
-        return "time" if order and order.times < len(order.step) else super().unit_name
+        if self.timing is not None and self.in_time_order:
+            order = self.timing.ordered
+            if order is not None and order.times < len(order.step):
+                return "time"
+        return super().unit_name
 
     # Beside the metrics
 
-    def comparison_extras(self, chosen: metric.MetricAtK, pair: SystemPair) -> Row:
+    def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Units on which the first has the smaller absolute error, of those that the metric does
         not leave out, and the detectable difference. For metrics of distributions, which may differ
         where errors do not, the units are not counted.
@@ -737,25 +901,28 @@ class Rating(row_study.RowStudy):
         if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
             uncounted = dict.fromkeys(("wins", "ties", "losses"), np.nan)
             return uncounted | super().comparison_extras(chosen, pair)
-        i, j = (self.systems.index(name) for name in pair)
-        label = chosen.label if chosen in self.asked.errors.partial else ""
-        nearer = self._nearer[label, min(i, j), max(i, j)]
+        first, second = pair
+        i = self.systems.index(first)
+        j = self.systems.index(second)
+        label = chosen.label if chosen in self.summariser.errors.partial else ""
+        wins = self._wins[ErrorPair(label, min(i, j), max(i, j))]
         if i > j:
-            nearer = Wins(nearer.losses, nearer.ties, nearer.wins)
-        counted = {"wins": nearer.wins, "ties": nearer.ties, "losses": nearer.losses}
+            wins = Wins(wins.losses, wins.ties, wins.wins)
+        counted = {"wins": wins.wins, "ties": wins.ties, "losses": wins.losses}
         return counted | super().comparison_extras(chosen, pair)
 
     @cached_property
-    def _nearer(self) -> dict[tuple[str, int, int], Wins]:
-        """The units on which each system has the smaller absolute error, as in `Errors`."""
-        moments = self.kept.terms.moments[0]
+    def _wins(self) -> dict[ErrorPair, Wins]:
+        """The units on which the first of each two systems has the smaller absolute error."""
+        moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
         if isinstance(moments, UnitSums):
-            errors = self.asked.errors
-            return errors.nearer(moments.sums[1 : 1 + errors.width])
-        return self.kept.nearer
+            errors = self.summariser.errors
+            # the weight of the units is before the errors, see `TermAdder`
+            return errors.wins(moments.sums[1 : 1 + errors.width])
+        return self.table_summary.wins
 
     @property
-    def medians(self) -> list[metric.MetricAtK]:
+    def medians(self) -> list[MetricAtK]:
         """The metrics that are medians."""
         return [
             chosen
@@ -763,38 +930,47 @@ class Rating(row_study.RowStudy):
             if isinstance(chosen.metric.kind, score_kinds.Median)
         ]
 
-    def constant(self, chosen: metric.MetricAtK) -> float:
+    def constant(self, chosen: MetricAtK) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
-        return self._of_constant(
-            chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]])))
-        )
+        sums = self.table_summary.actual_sums
+        mean = self._actual_centre + float(ratio(sums.weighted_total, sums.weight))
+        return self._metric_of_constant(chosen, mean)
 
-    def constant_median(self, chosen: metric.MetricAtK) -> float:
+    def constant_median(self, chosen: MetricAtK) -> float:
         """The metric of forecasting the median of the actual values for every row, the constant
         with the least MAE.
         """
-        return self._of_constant(chosen, self.target.weighted_median())
+        return self._metric_of_constant(chosen, self.target.weighted_median())
 
-    def reference_value(self, chosen: metric.MetricAtK) -> float:
+    def reference_value(self, chosen: MetricAtK) -> float:
         """The metric of the reference forecast on the rows that have one; NaN for one of
         distributions without a point forecast.
         """
-        rows = self.measured.rows[self.leader]
+        rows = self._leader_rows
         known = rows.take(~np.isnan(rows.columns[REFERENCE]))
         forecast = known.columns[REFERENCE]
         return chosen.value(replace(known, score=forecast, predictive=None))
 
     @property
     def rows_without_reference(self) -> int | None:
-        """The number of rows that have no reference forecast; None if none is asked for."""
+        """The number of rows that have no reference forecast; None if no metric uses one."""
         if self.p.reference is None:
             return None
-        columns = self.measured.rows[self.leader].columns
-        return int(np.isnan(columns[REFERENCE]).sum()) if REFERENCE in columns else None
+        columns = self._leader_rows.columns
+        if REFERENCE not in columns:
+            return None
+        return int(np.isnan(columns[REFERENCE]).sum())
 
     @property
-    def rescaled(self) -> list[str]:
+    def _leader_rows(self) -> Rows:
+        """The rows of the leader, which are in memory."""
+        assert isinstance(self.measured, RowsInMemory)
+        return self.measured.rows[self.leader]
+
+    @property
+    def computed_scales(self) -> list[str]:
         """The scales of errors that the table lacks, and that are computed from its own rows."""
+        assert self.data is not None
         read = self.data.rows.layout.fields
         return [name for name in (NAIVE_MAE, NAIVE_MSE) if f"metric_column {name}" not in read]
 
@@ -808,7 +984,7 @@ class Rating(row_study.RowStudy):
             return None
         rows = []
         for steps in timing.ordered.horizons.tolist():
-            member = timing.ordered.steps_ahead == steps
+            member = timing.ordered.steps_ahead == steps  # the rows that look so far ahead
             for name in self.order:
                 estimate = self.estimate(self.primary, name, member)
                 rows.append({"system": name, "x": steps} | estimate_columns(estimate))
@@ -835,52 +1011,62 @@ class Rating(row_study.RowStudy):
         """
         if not self.in_time_order:
             return None
-        chosen = self.primary.base
-        influences = [
-            chosen.effects(self.measured.rows[name]).influence
-            for name in row_study.compared(self)[:2]
-        ]
-        rows = self.measured.rows[self.leader]
-        lag = rows.lags + 1
-        has_weight = by_unit(rows.weights, rows.unit) > 0
-        values = by_unit(influences[0] - sum(influences[1:]), rows.unit)[has_weight]
+        assert isinstance(self.measured, RowsInMemory)  # what is in time order is
+        rows = self.measured.rows
+        compared = row_study.compared(self)
+        influence = self.primary.base.effects(rows[compared[0]]).influence
+        if len(compared) > 1:
+            influence = influence - self.primary.base.effects(rows[compared[1]]).influence
+        leader_rows = rows[self.leader]
+        lag = leader_rows.lags + 1
+        has_weight = by_unit(leader_rows.weights, leader_rows.unit) > 0
+        values = by_unit(influence, leader_rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
             return None
         return autocorrelation(values, lag)
 
     @property
-    def constants(self) -> Sequence[Callable[[metric.MetricAtK], float]]:
+    def constants(self) -> Sequence[Callable[[MetricAtK], float]]:
         """The metric of forecasting the mean, and the median."""
         return (self.constant, self.constant_median)
 
     @property
-    def constant_wins(self) -> tuple[str, float] | None:
-        """The name and the metric of the constant, mean or median, that is better than every
-        system, if one is.
+    def constant_wins(self) -> Constant | None:
+        """The constant, mean or median, that is better than every system on the primary metric;
+        None if neither is.
         """
         chosen = self.primary
+        # smaller is better of sign · metric; of a metric without a direction nothing is
         sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
-        every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
-        name, best = min(every, key=lambda constant: sign * constant[1])
-        if sign * best < sign * self.estimate(chosen, self.leader).value:
-            return (name, best)
+        constants = [
+            Constant(MEAN, self.constant(chosen)),
+            Constant(MEDIAN, self.constant_median(chosen)),
+        ]
+        best = min(constants, key=lambda constant: sign * constant.value)
+        if sign * best.value < sign * self.estimate(chosen, self.leader).value:
+            return best
         return None
 
     @cached
-    def _of_constant(self, chosen: metric.MetricAtK, value: float) -> float:
-        """The metric of one forecast for all rows; of a further column from the rows drawn."""
-        c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
+    def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
+        """A metric if every row had this forecast; of a metric with a further column on the sampled
+        rows.
+        """
+        target = self.target
+        kind = chosen.metric.kind
         if isinstance(kind, score_kinds.Median):
-            table = replace(c, values=c.values - value).sizes()
-            return kind.estimate(table, float(c.rows.sum()), weighted=self.weighted).value
+            errors = replace(target, values=target.values - forecast)
+            n = float(target.rows.sum())
+            return kind.estimate(errors.sizes(), n, weighted=self.weighted).value
         if not chosen.metric.columns:
-            return chosen.value(Rows(c.values, np.full(len(c.values), value), weight=c.weight))
-        weight = drawn.weights * self.kept.sample.times
-        return chosen.value(
-            Rows(
-                drawn.truth, np.full(len(drawn), value), weight=weight, columns=drawn.shared_columns
-            )
-        )
+            forecasts = np.full(len(target.values), forecast)
+            return chosen.value(Rows(target.values, forecasts, weight=target.weight))
+        sample = self.table_summary.sample
+        rows = sample.rows
+        forecasts = np.full(len(rows), forecast)
+        weight = rows.weights * sample.times
+        columns = rows.shared_columns
+        return chosen.value(Rows(rows.truth, forecasts, weight=weight, columns=columns))
 
     # Along the forecast
 
@@ -890,122 +1076,120 @@ class Rating(row_study.RowStudy):
         rows.
         """
         for name in self.order:
-            for tenth, n, forecast, bias in self._tenths(name):
-                e = inference.estimate(bias, self.inference_options(1))
-                means = {"forecast": forecast, "actual": forecast - e.value, "bias": e.value}
-                yield (
-                    {"system": name, "tenth": tenth}
-                    | means
-                    | {"low": e.low, "high": e.high, "n": n}
-                )
+            for tenth in self._tenths(name):
+                bias = inference.estimate(tenth.bias, self.inference_options(1))
+                row = {"system": name, "tenth": tenth.number, "forecast": tenth.forecast}
+                row |= {"actual": tenth.forecast - bias.value, "bias": bias.value}
+                yield row | {"low": bias.low, "high": bias.high, "n": tenth.rows}
 
-    def _tenths(self, name: str) -> Iterator[tuple[int, int, float, Statistic]]:
-        """The number of each tenth that has rows of any weight, these, its mean forecast and its
-        bias.
+    def _tenths(self, system: str) -> Iterator[Tenth]:
+        """The tenths of a system's rows by forecast that have any weight; fewer if forecasts are
+        equal.
         """
-        i = self.systems.index(name)
-        sample = self.kept.sample
-        edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
-        place = np.searchsorted(edges, self.forecasts[name].values, side="right")
-        sums = np.array([np.bincount(place, column, len(edges) + 1) for column in self._along(i)])
-        drawn = np.searchsorted(edges, sample.rows.predictions[i], side="right")
+        i = self.systems.index(system)
+        forecasts = self.forecasts[system]
+        levels = np.arange(1, TENTHS) / TENTHS
+        edges = np.unique(forecasts.quantiles(levels.tolist()))
+        tenth_of_forecast = np.searchsorted(edges, forecasts.values, side="right")
+        sums = self.forecast_sums(i).pooled(tenth_of_forecast, len(edges) + 1)
+        sampled = self.table_summary.sample.rows
+        tenth_of_row = np.searchsorted(edges, sampled.predictions[i], side="right")
+        for number in np.flatnonzero(sums.weight).tolist():
+            bias = self._bias_in_tenth(i, sums, number, tenth_of_row == number)
+            rows = int(sums.rows[number])
+            yield Tenth(number + 1, rows, float(sums.mean_forecast[number]), bias)
+
+    def _bias_in_tenth(
+        self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
+    ) -> Statistic:
+        """The mean error of system number i in a tenth. sums: of all tenths. is_in_tenth: of the
+        sampled rows.
+        """
+        sample = self.table_summary.sample
         rows = sample.rows
-        error = Rows(
-            rows.predictions[i] - rows.truth,
-            weight=rows.weight,
-            unit=rows.key if rows.clustered else None,
-        )
-        for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
-            if not w:
-                continue
-            of = self.asked.centre(i) + float(ratio(wd, w))
-            forecast = float(ratio(wf, w))
-            mean = wd / w
-            skew = 0.0
-            square = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2
-            freedom = w * w / ww - 1
-            unsure = 0.0
-            layout = self.measured.layout
-            if sample.is_complete:
-                yield (
-                    tenth + 1,
-                    int(n),
-                    forecast,
-                    RowStatistic(IN_TENTH, error.take(drawn == tenth)),
-                )
-                continue
-            if self.settings.unit:
-                inside = rows.weights * (drawn == tenth)
-                square, unsure = sample.influence_square(inside * (error.actual - of) / w)
-                freedom = float(ratio(w * w, sample.influence_square(inside).value)) - 1
-            elif not self.weighted:
-                skew = float(
-                    ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5)
-                )
-            yield (
-                tenth + 1,
-                int(n),
-                forecast,
-                SummedMean(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure),
-            )
+        errors = rows.predictions[i] - rows.truth
+        if sample.is_complete:
+            unit = rows.key if rows.clustered else None
+            all_rows = Rows(errors, weight=rows.weight, unit=unit)
+            return RowStatistic(MEAN_NUMBER, all_rows.take(is_in_tenth))
+        mean = self.summariser.centre(i) + float(sums.mean_error[number])
+        square = float(sums.influence_square[number])
+        freedom = float(sums.equal_rows[number]) - 1
+        skew = 0.0
+        unsure = 0.0
+        if self.settings.unit:  # sums tell how rows vary; how units do, a sample of them tells
+            weights = rows.weights * is_in_tenth
+            weight = float(sums.weight[number])
+            square, unsure = sample.influence_square(weights * (errors - mean) / weight)
+            freedom = float(ratio(weight**2, sample.influence_square(weights).value)) - 1
+        elif not self.weighted:
+            skew = float(sums.skewness[number])
+        n = int(sums.rows[number])
+        return SummedMean(MEAN_NUMBER, self.measured.layout, mean, n, freedom, square, skew, unsure)
 
-    def _along(self, i: int) -> tuple[Floats, ...]:
-        """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count
-        alike, d³.
-        """
-        whole, *sums = self.by_forecast[i].merged.sums
-        rows = whole.astype(float)
-        if self.weighted:
-            return (rows, *sums, np.zeros(len(rows)))
-        f, d, square, cube = sums
-        return rows, rows, f, d, rows, d, square, cube
+    def forecast_sums(self, i: int) -> ForecastSums:
+        """The sums over the rows of each forecast of system number i."""
+        return ForecastSums.from_counts(self.by_forecast[i], weighted=self.weighted)
 
     @property
     def banded(self) -> bool:
         """True if reliability diagrams have bands: sums tell how rows vary, not how units do."""
-        return self.settings.unit is None or self.kept.sample.is_complete
+        return self.settings.unit is None or self.table_summary.sample.is_complete
 
     @cached_property
-    def unsure(self) -> float:
+    def uncertainty_of_widths(self) -> float:
         """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row
         was used.
         """
-        if self.kept.sample.is_complete:
+        if self.table_summary.sample.is_complete:
             return 0.0
-        every: list[Any] = [
-            self.measure(chosen, name) for chosen in self.medians for name in self.systems
-        ]
-        every += [bias for _, _, _, bias in self._tenths(self.leader)]
-        return float(np.nanmax([statistic.error_uncertainty for statistic in every]))
+        medians = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
+        biases = [tenth.bias for tenth in self._tenths(self.leader)]
+        statistics: list[Any] = [*medians, *biases]  # of classes with `error_uncertainty`
+        return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
     @cached_property
     def means(self) -> dict[str, reliability.MeanReliability]:
         """The mean of the actual values by forecast of each system, best first."""
-        return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
+        return {name: self._mean_reliability(name) for name in self.order}
 
-    def _mean_of(self, i: int, name: str) -> reliability.MeanReliability:
-        _, w, wf, wd, ww, wwd, wwdd, _ = self._along(i)
-        c = self.asked.centre(i)
-        weighs: Any = slice(None) if w.all() else w > 0
-        w = w[weighs]
-        wf = wf[weighs]
-        wd = wd[weighs]
-        table = calibration.Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
-        drawn: Any = {
-            "rng": self.rng(5),
-            "draws": self.settings.limits.bands,
-            "level": self.settings.level,
-        }
-        band = None
+    def _mean_reliability(self, system: str) -> reliability.MeanReliability:
+        """The mean of the actual values by forecast of a system."""
+        i = self.systems.index(system)
+        sums = self.forecast_sums(i)
+        counts = sums.weight > 0
+        centre = self.summariser.centre(i)
+        mean_actual = ratio(sums.forecast - sums.error, sums.weight) - centre
+        table = calibration.Means(
+            forecast=sums.mean_forecast[counts],
+            weight=sums.weight[counts],
+            mean=mean_actual[counts],
+            index=np.empty(0, np.int64),  # of rows, which are not here
+        )
+        actual = self.table_summary.actual_sums
+        mean = actual.weighted_total / actual.weight
+        variance = actual.weighted_square / actual.weight - mean**2
+        band = self._mean_band(i, table, counts)
+        return reliability.mean_reliability(table, variance, band, self.forecasts[system])
+
+    def _mean_band(self, i: int, table: calibration.Means, counts: Bools) -> Band | None:
+        """The consistency band of the means of system number i; None if it is unknown.
+
+        table: the means, of the forecasts that have any weight, as `counts` says.
+        """
+        draws = self.settings.limits.bands
+        level = self.settings.level
         if not self.settings.unit:
-            squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)[weighs]
-            band = consistency.band_of_independent(table, squares, **drawn)
-        elif self.banded:
-            rows = self.kept.sample.rows.rows(i)
-            band = consistency.band_of_means(rows, calibration.means(rows), **drawn)
-        total, around, square = self.kept.facts.sums[4:]
-        uncertainty = float(square / total - (around / total) ** 2)
-        return reliability.mean_reliability(table, uncertainty, band, self.forecasts[name])
+            squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))[counts]
+            return consistency.band_of_independent(
+                table, squares, rng=self.rng(5), draws=draws, level=level
+            )
+        if not self.banded:
+            return None
+        rows = self.table_summary.sample.rows.rows(i)
+        return consistency.band_of_means(
+            rows, calibration.means(rows), rng=self.rng(5), draws=draws, level=level
+        )
 
     @frame
     def parts(self) -> Iterator[Row]:
@@ -1015,15 +1199,12 @@ class Rating(row_study.RowStudy):
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the
         actual values.
         """
-        for name, of_system in self.means.items():
-            d = of_system.parts
-            gained = d.discrimination - d.miscalibration
-            skill = float(ratio(gained, d.uncertainty))
-            yield (
-                {"system": name, "mse": max(d.uncertainty - gained, 0.0)}
-                | asdict(d)
-                | {"skill": skill}
-            )
+        for name, mean in self.means.items():
+            decomposition = mean.decomposition
+            gain = decomposition.discrimination - decomposition.miscalibration
+            mse = max(decomposition.uncertainty - gain, 0.0)
+            skill = float(ratio(gain, decomposition.uncertainty))
+            yield {"system": name, "mse": mse} | asdict(decomposition) | {"skill": skill}
 
 
 def edges(columns: Sequence[Distribution], bins: int) -> Floats:
@@ -1056,89 +1237,112 @@ def _of_rows(
     p: reports.RatingParameters,
     timing: Timing | None,
 ) -> Rating:
-    """The study of a table that fits, which is one block."""
+    """The study of a table that fits into memory, which is one block."""
     rows = data.rows
-    limits = settings.limits
-    n = len(data.rows)
-    fields, shared = row_study.of_rows(data, settings, p)
-    unit = codes(shared["unit"])[0] if settings.unit else None
-    places = np.arange(n)
-    clustered = unit is not None
-    key = places if unit is None else unit
+    n = len(rows)
+    fields, columns = row_study.of_rows(data, settings, p)
+    unit = None
+    if settings.unit:
+        unit, _ = codes(columns["unit"])
+    is_clustered = unit is not None
+    number = np.arange(n)
+    key = number if unit is None else unit
     block = Block(
         data.actual,
         np.array([*data.score.values()]),
         data.weight,
         key.view(np.uint64),
-        clustered=clustered,
-        units_split=clustered,
-        shared_columns=shared["columns"],
+        clustered=is_clustered,
+        units_split=is_clustered,
+        shared_columns=columns["columns"],
         system_columns={
             role: np.array([*rows.predictions_of(role).values()])
             for role in rows.layout.predictions
             if is_role(role)
         },
-        names=places,
+        names=number,
     )
-    held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
-    if timing is not None and unit is None:
-        held = {name: timing.in_order(of_system) for name, of_system in held.items()}
+    system_rows = {}
+    for i, name in enumerate(rows.systems):
+        system_rows[name] = replace(block.rows(i), unit=unit)
+        if timing is not None and unit is None:
+            system_rows[name] = timing.in_order(system_rows[name])
     centre = float(data.actual.mean())
-    errors = Errors(len(held), partial(settings.metrics))
+    errors = AbsoluteErrors(len(rows.systems), partial(settings.metrics))
     terms = TermAdder(
-        metrics=(),
-        centres=[kinds.Centre(centre, centre)] * len(held),
+        metrics=(),  # they are computed from the rows
+        centres=[kinds.Centre(centre, centre)] * len(rows.systems),
         offsets={},
         max_units=0,
-        extra_columns=errors,
+        extra_columns=errors.from_block,
         extra_width=errors.width,
     )
-    held_limits = replace(limits, bins=max(limits.bins, n), drawn=n)
-    asked = Asked(terms, held_limits, errors, held=True)
+    # every value has a bin of its own, and the sample has all rows
+    exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
+    summariser = RatingSummariser(terms, exact, errors, holds_table=True)
     return Rating(
         **fields,
-        measured=RowsInMemory(held, lambda: rows.id),
-        asked=asked,
-        kept=asked(block),
-        stated=distributions.Stated([*block.system_columns]),
+        measured=RowsInMemory(system_rows, lambda: rows.id),
+        summariser=summariser,
+        table_summary=summariser.summarise(block),
+        stated=distributions.StatedDistributions([*block.system_columns]),
         timing=timing,
     )
 
 
 def _of_blocks(
-    t: blocks.Blocks, settings: Settings, p: reports.RatingParameters, timing: Timing | None
+    table: blocks.Blocks, settings: Settings, p: reports.RatingParameters, timing: Timing | None
 ) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the
-    rows themselves.
+    rows themselves, InputError for rows that do not pair, or values that no study is about.
     """
-    stated = distributions.Stated([role for role in t.schema.predictions if is_role(role)])
-    asked_for = [chosen.base for chosen in settings.metrics]
-    metrics = list(dict.fromkeys([*asked_for, BIAS, *stated.drawn_metrics]))
-    refuse_unsummed(metrics, t.rows)
-    errors = Errors(len(t.systems), partial(settings.metrics))
-    flipped = settings.limits.flipped
+    roles = [role for role in table.schema.predictions if is_role(role)]
+    stated = distributions.StatedDistributions(roles)
+    wanted = [chosen.base for chosen in settings.metrics]
+    metrics = list(dict.fromkeys([*wanted, BIAS, *stated.drawn_metrics]))
+    refuse_unsummed(metrics, table.rows)
+    errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
     terms = TermAdder.from_heads(
-        metrics, t.head(), flipped, extra_columns=errors, extra_width=errors.width
+        metrics,
+        table.head(),
+        settings.limits.flipped,
+        extra_columns=errors.from_block,
+        extra_width=errors.width,
     )
-    asked = Asked(terms, settings.limits, errors, t.ids_held)
-    kept = t.total(asked)
-    rows = int(kept.facts.sums[0])
-    weight = t.schema.shared.get(schema.WEIGHT)
-    t.check(rows, kept.ids.repeated_rows if t.schema.id else 0)
-    if weight and not kept.facts.sums[4]:
-        raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
-    summed = SummedForecasts(
-        t.systems, asked.terms, kept, layout_of(units=bool(settings.unit), weights=bool(weight))
+    summariser = RatingSummariser(terms, settings.limits, errors, table.ids_held)
+    summary = table.total(summariser.summarise)
+    rows = summary.actual_sums.rows
+    table.check(rows, summary.ids.repeated_rows if table.schema.id else 0)
+    part = table.pieces[0].part
+    weight = table.schema.shared.get(schema.WEIGHT)
+    if weight is not None and not summary.actual_sums.weight:
+        raise outcomes.no_weight(part.name, weight.column)
+    layout = layout_of(units=bool(settings.unit), weights=weight is not None)
+    measured = SummedForecasts(table.systems, terms, summary, layout)
+    measured.refuse_unlike()
+    fields = row_study.of_blocks(table, rows, settings, p, weighted=weight is not None)
+    study_of_table = Rating(
+        **fields,
+        measured=measured,
+        summariser=summariser,
+        table_summary=summary,
+        stated=stated,
+        timing=timing,
     )
-    summed.refuse_unlike()
-    fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
-    made = Rating(**fields, measured=summed, asked=asked, kept=kept, stated=stated, timing=timing)
-    actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
-    for name, counted in {actual: made.target, **made.forecasts}.items():
-        outcomes.refuse_missing(counted.values, counted.rows, name, where)
-    forecasts = [counted.values for counted in made.forecasts.values()]
-    outcomes.refuse_two_classes(made.target.values, forecasts, t.columns, t.pieces[0].part)
-    return made
+    _refuse_odd_values(study_of_table, table)
+    return study_of_table
+
+
+def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
+    """Raise InputError for a value that stands for a missing one, and for actual values that are
+    two classes.
+    """
+    part = table.pieces[0].part
+    columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
+    for name, distribution in columns.items():
+        outcomes.refuse_missing(distribution.values, distribution.rows, name, part.name)
+    forecasts = [distribution.values for distribution in rating.forecasts.values()]
+    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, part)
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:

@@ -4,19 +4,19 @@ consistency bands.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
 from evalkit.metrics import calibration, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.distributions import Distribution
 from evalkit.statistics import consistency, intervals
 from evalkit.studies.study import Row, framed
 
-SPREAD = np.arange(26) / 25  # edges of the bins in which scores are counted
-RECORDED = 40  # the same of what the JSON holds
+SCORE_EDGES = np.arange(26) / 25  # of the bins in which scores are counted
+RECORDED_CELLS = 40  # cells per side of what the JSON holds
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,18 @@ class Reliability:
 
     def only(self, systems: Sequence[str]) -> "Reliability":
         """The reliability of some systems."""
-        curve, spread = (
-            frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread)
-        )
-        bands = None if self.bands is None else self.bands[self.bands["system"].isin(systems)]
+        curve = self.curve[self.curve["system"].isin(systems)]
+        spread = self.spread[self.spread["system"].isin(systems)]
+        bands = self.bands
+        if bands is not None:
+            bands = bands[bands["system"].isin(systems)]
         return Reliability(curve, bands, spread)
 
     def recorded(self) -> dict[str, dict[str, list[object]]]:
         """Columns of a few points of each curve; all are exact."""
-        frames = {"curve": _few(self.curve, "y"), "spread": self.spread}
-        frames |= {} if self.bands is None else {"bands": _few(self.bands, "low", "high")}
+        frames = {"curve": _recorded_points(self.curve, "y"), "spread": self.spread}
+        if self.bands is not None:
+            frames["bands"] = _recorded_points(self.bands, "low", "high")
         return {name: frame.to_dict("list") for name, frame in frames.items()}
 
 
@@ -68,52 +70,65 @@ def reliability(
     level: float | None,
     fine: Fine,
 ) -> Reliability:
-    """Return the reliability of each system from its table; level: of the bands, None for none."""
-    every = [_curve(name, c, fine.curve) for name, c in tables.items()]
-    bands = (
-        None
-        if level is None
-        else [_band(name, c, rng(), draws, level, fine) for name, c in tables.items()]
-    )
-    spread = [_spread(name, c) for name, c in tables.items()]
-    joined = None if bands is None else pd.concat(bands, ignore_index=True)
+    """The reliability of each system from its table of counts by score.
+
+    rng: makes the generator of the bands of one system. draws: of labels, for a band. level: of the
+    bands; None for no bands.
+    """
+    curve = [_curve(name, table, fine.curve) for name, table in tables.items()]
+    spread = [_spread(name, table) for name, table in tables.items()]
+    bands = None
+    if level is not None:
+        frames = [_band(name, table, rng(), draws, level, fine) for name, table in tables.items()]
+        bands = pd.concat(frames, ignore_index=True)
     return Reliability(
-        pd.concat(every, ignore_index=True), joined, pd.concat(spread, ignore_index=True)
+        pd.concat(curve, ignore_index=True), bands, pd.concat(spread, ignore_index=True)
     )
 
 
-def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
-    x, y = calibration.isotonic_curve(c)
-    return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), cells, "y")
+def _curve(system: str, table: Counts, cells: int) -> pd.DataFrame:
+    """The isotonic share of positives by score: system, x, y."""
+    x, y = calibration.isotonic_curve(table)
+    return _drawn_points(pd.DataFrame({"system": system, "x": x, "y": y}), cells, "y")
 
 
 def _band(
-    name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine
+    system: str, table: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine
 ) -> pd.DataFrame:
-    x, low, high = consistency.band(c, rng=rng, draws=draws, level=level, max_cells=fine.pooled)
-    return _drawn(
-        pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high"
-    )
+    """The consistency band of a system: system, x, low, high."""
+    band = consistency.band(table, rng=rng, draws=draws, level=level, max_cells=fine.pooled)
+    frame = _band_frame(band).assign(system=system)
+    return _drawn_points(frame[["system", "x", "low", "high"]], fine.band, "low", "high")
 
 
-def _spread(name: str, c: Counts) -> pd.DataFrame:
-    place = np.clip(np.searchsorted(SPREAD, c.threshold, side="right") - 1, 0, len(SPREAD) - 2)
-    rows = np.bincount(place, c.positive + c.negative, len(SPREAD) - 1)
-    return pd.DataFrame({"system": name, "low": SPREAD[:-1], "high": SPREAD[1:], "rows": rows})
+def _band_frame(band: consistency.Band) -> pd.DataFrame:
+    """A band as columns: x, low, high."""
+    return pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
 
 
-def _few(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    return pd.concat(
-        [_drawn(part, RECORDED, *columns) for _, part in frame.groupby("system", sort=False)]
-    )
+def _spread(system: str, table: Counts) -> pd.DataFrame:
+    """The number of rows in each bin of the score: system, low, high, rows."""
+    n_bins = len(SCORE_EDGES) - 1
+    bin_of_score = np.searchsorted(SCORE_EDGES, table.threshold, side="right") - 1
+    bin_of_score = np.clip(bin_of_score, 0, n_bins - 1)  # a score of 1 lies in the last
+    rows = np.bincount(bin_of_score, table.positive + table.negative, n_bins)
+    bins = {"low": SCORE_EDGES[:-1], "high": SCORE_EDGES[1:], "rows": rows}
+    return pd.DataFrame({"system": system} | bins)
 
 
-def _drawn(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
-    """The points that a picture of so many cells a side needs, of lines over x."""
-    keep = [
-        curves.drawn(frame["x"].to_numpy(), frame[column].to_numpy(), cells) for column in columns
-    ]
-    return frame[np.any(keep, axis=0)]
+def _recorded_points(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The points of each system's lines that the JSON holds."""
+    systems = [system for _, system in frame.groupby("system", sort=False)]
+    return pd.concat([_drawn_points(system, RECORDED_CELLS, *columns) for system in systems])
+
+
+def _drawn_points(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
+    """The points that a picture of so many cells a side needs, of the lines of these columns over
+    x.
+    """
+    x = frame["x"].to_numpy()
+    is_needed = [curves.drawn(x, frame[column].to_numpy(), cells) for column in columns]
+    return frame[np.any(is_needed, axis=0)]
 
 
 # Bins ---------------------------------------------------------------------------------------------
@@ -124,15 +139,20 @@ TENTHS = 10
 
 @framed
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
-    """Share of positives and mean score in about equal tenths of the rows; Wilson limits at a
-    level, or none.
+    """In about equal tenths of the rows by score: mean score (x), share of positives (y) with
+    Wilson limits, rows (n). level: of the limits; None leaves them NaN.
     """
-    for name, c in tables.items():
-        parts = calibration.bins_quantile(c, TENTHS)
-        for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
-            e = intervals.wilson(min(hits, n), n, level=level or 0.95)
-            ends = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
-            yield {"system": name, "x": score / n, "y": e.value} | ends | {"n": n}
+    for name, table in tables.items():
+        bins = calibration.bins_quantile(table, TENTHS)
+        for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
+            hits = min(hits, n)  # rounding of weights may carry them above
+            low = high = np.nan
+            if level is not None:
+                share = intervals.wilson(hits, n, level=level)
+                low = share.low
+                high = share.high
+            row = {"system": name, "x": score / n, "y": hits / n}
+            yield row | {"low": low, "high": high, "n": n}
 
 
 # Of forecasts: whether they are right on average wherever they lie --------------------------------
@@ -140,88 +160,98 @@ def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[
 
 BINS = 25  # bins of forecasts
 TAIL = 0.005  # share of rows that each end of an axis may leave out
-POINTS = 256  # doubles that an axis must be wide
+MIN_DOUBLES = 256  # a narrower axis has too few different double numbers to draw on
 
 
 @dataclass(frozen=True, eq=False)
 class MeanReliability:
-    """One system. curve: x, y, joined by lines. bands: x, low, high, or None. parts: the decomposed
-    squared error.
-
-    forecasts: the distribution of the system's forecasts.
+    """The reliability of one system's forecasts. curve: x, y, joined by lines. bands: x, low, high;
+    None where they are unknown. decomposition: of the mean squared error.
     """
 
     curve: pd.DataFrame
     bands: pd.DataFrame | None
-    parts: calibration.Decomposition
+    decomposition: calibration.Decomposition
     forecasts: Distribution
 
 
 def mean_reliability(
     table: calibration.Means,
     uncertainty: float,
-    band: tuple[Floats, Floats, Floats] | None,
+    band: consistency.Band | None,
     forecasts: Distribution,
 ) -> MeanReliability:
-    """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low,
-    high.
+    """The mean of the actual values along the forecasts of a system.
+
+    table: of the rows. uncertainty: the variance of the actual values. band: None if it is unknown.
     """
     x, y = calibration.means_curve(table)
-    bands = (
-        None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
-    )
     return MeanReliability(
-        pd.DataFrame({"x": x, "y": y}), bands, calibration.decomposed(table, uncertainty), forecasts
+        curve=pd.DataFrame({"x": x, "y": y}),
+        bands=None if band is None else _band_frame(band),
+        decomposition=calibration.decomposed(table, uncertainty),
+        forecasts=forecasts,
     )
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
-    """The parts of several systems' lines on a common axis: the central 99% of forecasts."""
+    """The lines of several systems on a common axis: the central 99% of forecasts."""
     ends = window([system.forecasts for system in systems.values()])
-    curve = [_cut(system.curve, ends).assign(system=name) for name, system in systems.items()]
-    bands = [
-        _cut(own.bands, ends).assign(system=name)
-        for name, own in systems.items()
-        if own.bands is not None
-    ]
-    spread = [
-        _forecast_spread(system.forecasts, ends).assign(system=name)
-        for name, system in systems.items()
-    ]
-    band = pd.concat(bands, ignore_index=True) if bands else None
-    return Reliability(
-        pd.concat(curve, ignore_index=True), band, pd.concat(spread, ignore_index=True)
-    )
+    curves_by_system = []
+    bands_by_system = []
+    spreads = []
+    for name, system in systems.items():
+        curves_by_system.append(_cut(system.curve, ends).assign(system=name))
+        spreads.append(_forecast_spread(system.forecasts, ends).assign(system=name))
+        if system.bands is not None:
+            bands_by_system.append(_cut(system.bands, ends).assign(system=name))
+    bands = None
+    if bands_by_system:
+        bands = pd.concat(bands_by_system, ignore_index=True)
+    curve = pd.concat(curves_by_system, ignore_index=True)
+    return Reliability(curve, bands, pd.concat(spreads, ignore_index=True))
 
 
-def window(columns: Sequence[Distribution]) -> tuple[float, float]:
-    """The ends of an axis that holds the central 99% of each column; with fewer than 200 values,
-    all of them.
+class Axis(NamedTuple):
+    """The ends of an axis."""
+
+    low: float
+    high: float
+
+
+def window(columns: Sequence[Distribution]) -> Axis:
+    """An axis that holds the central 99% of each column; with fewer than 200 values, all of them.
 
     >>> from evalkit.metrics.distributions import Distribution
     >>> window([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
-    (0.0, 995.0)
+    Axis(low=0.0, high=995.0)
     """
-    ends = [column.range_without_tails(TAIL) for column in columns]
-    low = min(low for low, _ in ends)
-    high = max(high for _, high in ends)
-    least = POINTS * float(np.spacing(max(-low, high)))
-    return (low, high) if high - low > least else (low - max(0.5, least), high + max(0.5, least))
+    ranges = [column.range_without_tails(TAIL) for column in columns]
+    low = min(low for low, _ in ranges)
+    high = max(high for _, high in ranges)
+    min_width = MIN_DOUBLES * float(np.spacing(max(-low, high)))
+    if high - low > min_width:
+        return Axis(low, high)
+    margin = max(0.5, min_width)
+    return Axis(low - margin, high + margin)
 
 
-def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
-    """The points that a square picture between these ends needs, with points at the ends where
-    lines go on.
+def _cut(frame: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """The points that a square picture over this axis needs, with points at its ends where lines go
+    on. frame: x, and a column for each line over it.
     """
     x = frame["x"].to_numpy()
-    near = (2 * ends[0] - ends[1], 2 * ends[1] - ends[0])
-    inside = x[(x > ends[0]) & (x < ends[1])]
-    inside = np.unique(np.r_[np.clip(ends, x[0], x[-1]), inside])
-    lines = {name: np.interp(inside, x, frame[name]) for name in frame.columns[1:]}
-    keep = np.any([curves.drawn(inside, np.clip(line, *near)) for line in lines.values()], axis=0)
-    return pd.DataFrame({"x": inside} | lines)[keep]
+    inside = x[(x > axis.low) & (x < axis.high)]
+    points = np.unique(np.r_[np.clip(axis, x[0], x[-1]), inside])
+    lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
+    # the other axis is the same: what lies beyond it by more than its length need not be exact
+    lowest = 2 * axis.low - axis.high
+    highest = 2 * axis.high - axis.low
+    is_needed = [curves.drawn(points, np.clip(line, lowest, highest)) for line in lines.values()]
+    return pd.DataFrame({"x": points} | lines)[np.any(is_needed, axis=0)]
 
 
-def _forecast_spread(forecasts: Distribution, ends: tuple[float, float]) -> pd.DataFrame:
-    edges = np.linspace(*ends, BINS + 1)
+def _forecast_spread(forecasts: Distribution, axis: Axis) -> pd.DataFrame:
+    """The number of rows in each bin of the forecast: low, high, rows."""
+    edges = np.linspace(axis.low, axis.high, BINS + 1)
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": forecasts.histogram(edges)})

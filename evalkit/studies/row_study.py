@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,12 @@ from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.rows import ErrorKind as ErrorKind, Misses, Rows
 from evalkit.numbers import unit_noun
+from evalkit.parameters.reports import Parameters
 from evalkit.reading.inputs import aligned as other_columns
+from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
@@ -32,8 +35,11 @@ from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPai
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, used and unmatched; columns that
-    were not read. by_content: the cells of columns say their roles.
+    """What was read.
+
+    columns: by role. read: the number of rows of the input, used: that all systems predict, alone:
+    that another system lacks. others: the columns without a role. by_content: the cells of columns
+    say their roles.
     """
 
     systems: tuple[str, ...]
@@ -54,67 +60,121 @@ class Account:
         return sum(source.quantile_rows for source in self.sources)
 
 
-def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What all studies of rows in memory share, and what the rows of all systems share."""
-    rows = data.rows
+Arguments = dict[str, Any]  # by name, of classes with different fields
+
+
+class RowsArguments(NamedTuple):
+    """study: the arguments that all studies of rows in memory share. rows: those of `Rows` that
+    all systems share: weight, unit, columns.
+    """
+
+    study: Arguments
+    rows: Arguments
+
+
+def of_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
+    """The arguments of a study of rows in memory, and of its rows."""
+    table = data.rows
     attributes = {
-        name: rows.shared_values[f"attribute {name}"].texts
+        name: table.shared_values[f"attribute {name}"].texts
         for name in settings.attributes
-        if f"attribute {name}" in rows.shared_values
+        if f"attribute {name}" in table.shared_values
     }
-    unit = attributes[settings.unit] if settings.unit else None
-    beside = {name: rows.shared_values[f"metric_column {name}"] for name in settings.columns}
-    fields = {
+    account = Account(
+        systems=table.systems,
+        columns=table.columns,
+        sources=table.sources,
+        read=table.read,
+        used=len(table),
+        alone=table.alone,
+        others=table.unused_columns,
+        by_content=table.layout.by_content,
+    )
+    study = {
         "settings": settings,
-        "systems": rows.systems,
+        "systems": table.systems,
         "attributes": attributes,
         "p": p,
         "data": data,
+        "sources": table.sources,
+        "account": account,
+        "weighted": data.weight is not None,
     }
-    account = Account(
-        rows.systems,
-        rows.columns,
-        rows.sources,
-        rows.read,
-        len(rows),
-        rows.alone,
-        rows.unused_columns,
-        rows.layout.by_content,
-    )
-    fields |= {"sources": rows.sources, "account": account, "weighted": data.weight is not None}
-    return fields, {"weight": data.weight, "unit": unit, "columns": beside}
+    columns = {name: table.shared_values[f"metric_column {name}"] for name in settings.columns}
+    rows = {
+        "weight": data.weight,
+        "unit": attributes[settings.unit] if settings.unit else None,
+        "columns": columns,
+    }
+    return RowsArguments(study, rows)
 
 
 def of_blocks(
-    t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool
-) -> dict[str, Any]:
-    """What all studies of a table read by blocks share; rows: the rows that all systems have."""
-    alone = t.rows - rows * len(t.systems) if t.paired else 0
-    guessed = t.pieces[0].layout.by_content
+    table: Blocks, rows: int, settings: Settings, p: Parameters, *, weighted: bool
+) -> Arguments:
+    """The arguments that all studies of a table read by blocks share. rows: the number of rows that
+    all systems have.
+    """
+    alone = 0
+    if table.paired:  # a row of the table is a prediction of one system
+        alone = table.rows - rows * len(table.systems)
     account = Account(
-        t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others, guessed
+        systems=table.systems,
+        columns=table.columns,
+        sources=table.sources(),
+        read=sum(table.counts),
+        used=rows,
+        alone=alone,
+        others=table.others,
+        by_content=table.pieces[0].layout.by_content,
     )
-    fields = {"settings": settings, "systems": t.systems, "attributes": {}, "p": p, "blocks": t}
-    return fields | {"sources": account.sources, "account": account, "weighted": weighted}
+    return {
+        "settings": settings,
+        "systems": table.systems,
+        "attributes": {},
+        "p": p,
+        "blocks": table,
+        "sources": account.sources,
+        "account": account,
+        "weighted": weighted,
+    }
 
 
-def nameless(t: Blocks) -> Blocks:
+def nameless(table: Blocks) -> Blocks:
     """The table without the names of rows, and without ids if they are not needed."""
-    return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
+    schema = replace(table.schema, names=None, numbered=False, drawn=False)
+    return replace(table, schema=schema)
 
 
-def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
+class CountedRows(Protocol):
+    """A summary with the number of rows, and what is known of their ids."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that all systems have."""
+
+    @property
+    def ids(self) -> KeyRepeats:
+        """How often ids were met."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+
+Summary = TypeVar("Summary", bound=CountedRows)
+
+
+def counted(table: Blocks, summarise: Callable[[Block], Summary]) -> Summary:
     """The summary of the first reading of a table. Raises InputError for ids that do not pair."""
-    kept = nameless(t).total(first)
-    t.check(kept.rows, kept.ids.repeated_rows if t.schema.id else 0)
-    return kept
+    summary = nameless(table).total(summarise)
+    table.check(summary.rows, summary.ids.repeated_rows if table.schema.id else 0)
+    return summary
 
 
-def few_units(t: Blocks, limits: Limits) -> int:
+def few_units(table: Blocks, limits: Limits) -> int:
     """The largest number of units whose sums are kept one by one, for methods that need each; 0
     without units.
     """
-    return limits.flipped if t.schema.unit else 0
+    return limits.flipped if table.schema.unit else 0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -129,7 +189,7 @@ class RowStudy(Shown, Study):
     account: Account
     measured: Any
     weighted: bool
-    data: Any = None
+    data: Outcomes | None = None
     blocks: Blocks | None = None
     names: tuple[str, ...] = ()
 
@@ -148,13 +208,15 @@ class RowStudy(Shown, Study):
         """The groups of rows that share a value of a segment column."""
         if self.blocks is None:
             return super().slices
-        every = of_groups(self.blocks.slices, self.blocks.schema.segments)
-        return [part for part in every if part.member in self.measured.groups]
+        slices = of_groups(self.blocks.slices, self.blocks.schema.segments)
+        return [part for part in slices if part.member in self.measured.groups]
 
-    def sliced(self, part: Slice, p: Any) -> Any:
-        """The study of a slice, read again."""
-        made = import_module(f"evalkit.studies.{self.report}")
-        return made.study_of(replace(p, preds=self.only(part, p.preds)), self.settings.limits)
+    def sliced(self, part: Slice, p: Any) -> "RowStudy":
+        """The study of a slice, read again. p: parameters of the report, with `preds`."""
+        report = import_module(f"evalkit.studies.{self.report}")
+        in_slice = replace(p, preds=self.only(part, p.preds))
+        study: RowStudy = report.study_of(in_slice, self.settings.limits)
+        return study
 
     def units_held(self) -> units.Units:
         """The rows. Those that are not in memory are read again as they are used, one block at a
@@ -169,10 +231,13 @@ class RowStudy(Shown, Study):
         return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
     def _read_again(self, table: Blocks) -> Iterator[units.Block]:
+        """The rows of each block for the file of units."""
         for block in table.again(len(self.account)):
-            starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
-            columns = zip(table.slices.items(), block.slices, starts, strict=False)
-            slices = {name: (labels, code - start) for (name, labels), code, start in columns}
+            slices = {}
+            first = 1  # slices of all columns are numbered from 1, all rows are 0
+            for (column, labels), number in zip(table.slices.items(), block.slices, strict=True):
+                slices[column] = (labels, number - first)
+                first += len(labels)
             rows = {
                 name: replace(self.rows_in(block, i), unit=None)
                 for i, name in enumerate(self.systems)
@@ -220,7 +285,9 @@ class RowStudy(Shown, Study):
     @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
-        return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
+        if self.settings.unit is None:
+            return "row"
+        return unit_noun(self.settings.unit, "unit")
 
     def measure(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
@@ -240,9 +307,8 @@ class RowStudy(Shown, Study):
     @property
     def intervals_are(self) -> str:
         """How intervals were computed, as text."""
-        return (
-            self.methods_are(self.settings.metrics, lambda method: method.interval_is) + self.over
-        )
+        methods = self.methods_are(self.settings.metrics, lambda method: method.interval_is)
+        return methods + self.over
 
 
 # The rows that systems miss by most, or that two of them miss most unlike -------------------------
@@ -263,56 +329,64 @@ class Missed:
         return compared(self.study)
 
     @property
-    def apart(self) -> Floats:
-        """By how much the error of the first of the pair exceeds that of the second, per row."""
-        first, last = (
-            self.misses.errors[name][self.rows] for name in (self.pair[0], self.pair[-1])
-        )
-        return first - last
+    def excess(self) -> Floats:
+        """By how much the error of the first of the pair exceeds that of the second, per row; 0
+        with one system.
+        """
+        first = self.misses.errors[self.pair[0]]
+        last = self.misses.errors[self.pair[-1]]
+        return first[self.rows] - last[self.rows]
 
-    def opened(self, most: int) -> list[dict[str, str]]:
-        """The other columns of the input, for the first rows."""
-        return other_columns.others_of_rows(self.aligned, self.rows[:most].tolist())
+    def unused_values(self, max_rows: int) -> list[dict[str, str]]:
+        """The columns of the input that have no role, for the first rows."""
+        return other_columns.others_of_rows(self.aligned, self.rows[:max_rows].tolist())
 
 
 def compared(study: RowStudy) -> Sequence[str]:
-    """The leader of a study, and the system that it is compared with."""
+    """The leader of a study, and the system that it is compared with, if there is one."""
     if not len(study.headline):
         return [study.leader]
     return [study.leader, *(name for name in study.opponents if name != study.leader)]
 
 
-def missed(study: Any, most: int) -> Missed:
+def missed(study: RowStudy, max_rows: int) -> Missed:
     """The rows with the leader's largest errors, over all and in each segment, and those most
     unlike its opponent's.
 
-    The same number of each, the largest errors first. If there are more than `most` rows, those on
-    which neither system errs are left out.
+    The same number of each, the largest errors first. If there are more than `max_rows` rows, those
+    on which neither system errs are left out.
     """
-    m = study.data.misses
+    assert study.data is not None  # rows are shown where they are in memory
+    misses = study.data.misses
     pair = compared(study)
-    first = m.errors[pair[0]]
-    last = m.errors[pair[-1]]
-    places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
+    first = misses.errors[pair[0]]
+    last = misses.errors[pair[-1]]
+    ranks = [_descending_rank(first)]
+    if len(pair) > 1:
+        ranks.append(_descending_rank(np.abs(first - last)))
     for part in study.slices:
-        place = np.full(len(first), len(first))
-        place[part.member] = _place(first[part.member]) * len(study.slices)
-        places.append(place)
-    rows = np.argsort(np.min(places, axis=0), kind="stable")[:most]
+        rank = np.full(len(first), len(first))
+        # all slices together have as many rows as each other list
+        rank[part.member] = _descending_rank(first[part.member]) * len(study.slices)
+        ranks.append(rank)
+    rows = np.argsort(np.min(ranks, axis=0), kind="stable")[:max_rows]
     if len(rows) < len(first):
         rows = rows[(first[rows] > 0) | (last[rows] > 0)]
-    return Missed(study, study.data.rows, m, rows[np.argsort(-first[rows], kind="stable")])
+    largest_first = rows[np.argsort(-first[rows], kind="stable")]
+    return Missed(study, study.data.rows, misses, largest_first)
 
 
-def fitting(study: RowStudy, most: int, room: int, size: Callable[[Missed], int]) -> Missed:
-    """`missed` with fewer rows if they would take more than `room`."""
-    m = missed(study, most)
-    fewer = room * len(m.rows) // max(size(m), 1)
-    return missed(study, fewer) if fewer < len(m.rows) else m
+def fitting(study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]) -> Missed:
+    """`missed` with fewer rows if their `size`, such as their characters, exceeds `max_size`."""
+    rows = missed(study, max_rows)
+    fewer = max_size * len(rows.rows) // max(size(rows), 1)
+    if fewer < len(rows.rows):
+        return missed(study, fewer)
+    return rows
 
 
-def _place(values: Floats) -> Ints:
-    """The place of each value, from the largest on."""
-    place = np.empty(len(values), dtype=np.int64)
-    place[np.argsort(-values, kind="stable")] = np.arange(len(values))
-    return place
+def _descending_rank(values: Floats) -> Ints:
+    """The rank of each value from 0, the largest first."""
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[np.argsort(-values, kind="stable")] = np.arange(len(values))
+    return rank

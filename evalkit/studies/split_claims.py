@@ -2,14 +2,15 @@
 systems.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.statistics.significance import Comparison, adjust, holm, verdict
 from evalkit.studies.out_of_fold import CORRECTED, LEARNER, MODELS, Validation
-from evalkit.studies.study import Row, framed, limits
+from evalkit.studies.study import Row, framed, with_limits
 from evalkit.system import cached
 
 PARTS = 5  # of the test rows of a holdout, on each of which the system is chosen by the others
@@ -30,57 +31,48 @@ def claims(study: Validation) -> Iterator[Row]:
         yield from _claim(study, LEARNER)
 
 
-def _claim(study: Validation, covers: str) -> Iterator[Row]:
-    """The rows of one claim."""
-    of_learner = covers == LEARNER
-    estimate = study.of_rows
-    if of_learner:
+def _claim(study: Validation, claim: str) -> Iterator[Row]:
+    """The rows of one claim, a row for each system that the subject is compared with; none for the
+    learner where no fold defines the metric.
+    """
+    estimate = study.interval_over_rows
+    if claim == LEARNER:
         by_fold = study.intervals[study.intervals["what"] == CORRECTED]
         if not len(by_fold):
             return
         estimate = by_fold.iloc[0].to_dict()
-    others = [name for name in study.order if name != study.subject]
-    tests = [_test(study, name, covers) for name in others]
-    row: Row = {"claim": covers, "decides": covers == deciding(study)}
-    row |= {"system": study.subject}
+    row: Row = {"claim": claim, "decides": claim == deciding(study), "system": study.subject}
     row |= {name: estimate[name] for name in ("value", "low", "high", "n", "unit", "method")}
-    for name, test in zip(others, adjust(tests, holm), strict=True):
-        difference = limits(test.difference, "difference")
+    compared = [name for name in study.order if name != study.subject]
+    tests = [_test(study, name, claim) for name in compared]
+    for name, test in zip(compared, adjust(tests, holm), strict=True):
         word = verdict(test, margin=study.settings.margin, direction=study.primary.metric.sign)
-        yield row | {
-            "against": name,
-            "difference": difference["difference"],
-            "difference_low": difference["low"],
-            "difference_high": difference["high"],
-            "p": test.p_value,
-            "adjusted": test.adjusted,
-            "verdict": word,
-            "test": test.method,
-        }
+        of_pair: Row = {"against": name} | with_limits({"difference": test.difference})
+        of_pair |= {"p": test.p_value, "adjusted": test.adjusted, "verdict": word}
+        yield row | of_pair | {"test": test.method}
 
 
-def _test(study: Validation, name: str, covers: str) -> Comparison:
+def _test(study: Validation, system: str, claim: str) -> Comparison:
     """The subject against another system; one-sided only against the baseline, as its value chose
     the subject among the others.
     """
-    asked = study if name == study.baseline else study.two_sided
-    pair = (study.subject, name)
-    if covers == LEARNER:
-        return asked.compare_folds(study.primary, pair)
-    return asked.compare_pooled(study.primary, pair)
+    if system != study.baseline:
+        study = study.two_sided
+    pair = (study.subject, system)
+    if claim == LEARNER:
+        return study.compare_folds(study.primary, pair)
+    return study.compare_pooled(study.primary, pair)
 
 
 def otherwise(study: Validation) -> dict[str, dict[str, str]]:
     """The systems whose verdict depends on the claim: system -> claim -> verdict."""
+    verdicts: dict[str, dict[str, str]] = {}
     if study.holdout:
-        return {}
-    words = {
-        name: dict(zip(rows["claim"], rows["verdict"], strict=True))
-        for name, rows in claims(study).groupby("against", sort=False)
-    }
-    return {
-        str(name): by_claim for name, by_claim in words.items() if len({*by_claim.values()}) > 1
-    }
+        return verdicts
+    for name, rows in claims(study).groupby("against", sort=False):
+        if rows["verdict"].nunique() > 1:
+            verdicts[str(name)] = dict(zip(rows["claim"], rows["verdict"], strict=True))
+    return verdicts
 
 
 def deciding(study: Validation) -> str:
@@ -109,52 +101,62 @@ def winner(study: Validation) -> Iterator[Row]:
     names = [name for name in study.order if name != study.baseline]
     if study.fitted or len(names) < 2:
         return
-    sign = study.primary.metric.sign
-    best = []
-    own = []
-    chosen = []
-    for inside, outside in _parts(study):
-        rest = {name: study.measure(study.primary, name, outside).value for name in names}
-        known = [name for name in names if np.isfinite(rest[name])]
-        pick = max(known, key=lambda name: sign * rest[name], default=study.subject)
-        best.append(pick)
-        own.append(study.measure(study.primary, study.subject, inside).value)
-        chosen.append(study.measure(study.primary, pick, inside).value)
-    apart: Floats = np.array(own) - np.array(chosen)
-    defined = np.isfinite(apart)
+    metric = study.primary.metric
+    choices = [_choice(study, fold, names) for fold in _selection_folds(study)]
+    chosen = np.array([choice.value for choice in choices])
+    differences: Floats = np.array([choice.winner_value for choice in choices]) - chosen
+    defined = np.isfinite(differences)
     if defined.sum() < 2:
         return
-    selection = float(apart[defined].mean())
-    gain = sign * max(sign * selection, 0.0)
+    selection = float(differences[defined].mean())
+    gain = metric.sign * max(metric.sign * selection, 0.0)
     answer = study.answer
-    lowest, highest = study.primary.metric.low, study.primary.metric.high
-    without_gain = {
-        end: float(np.clip(answer[end] - gain, lowest, highest)) for end in ("value", "low", "high")
-    }
-    yield {
-        "system": study.subject,
-        "of": len(names),
-        "apparent": answer["value"],
-        "selection": selection,
-        "chosen": float(np.array(chosen)[defined].mean()),
-        **without_gain,
-        "folds": int(defined.sum()),
-        "changed": sum(name != study.subject for name in best),
-    }
+    row: Row = {"system": study.subject, "of": len(names), "apparent": answer["value"]}
+    row |= {"selection": selection, "chosen": float(chosen[defined].mean())}
+    for end in ("value", "low", "high"):
+        row[end] = float(np.clip(answer[end] - gain, metric.low, metric.high))
+    changed = sum(choice.system != study.subject for choice in choices)
+    yield row | {"folds": int(defined.sum()), "changed": changed}
 
 
-def _parts(study: Validation) -> Iterator[tuple[Ints, Ints]]:
-    """The rows of each fold, and the rows of the units that it does not test; as numbers among the
-    tested rows.
+class SelectionFold(NamedTuple):
+    """The rows of a fold, and those of the units that it does not test; as numbers among the tested
+    rows of the study.
     """
-    rows = study.rows
-    unit = np.arange(len(rows)) if study.unit is None else study.unit
+
+    tested: Ints
+    remaining: Ints
+
+
+class FoldChoice(NamedTuple):
+    """The system that is best without the rows of a fold, its value on them, and that of the
+    winner on all rows.
+    """
+
+    system: str
+    value: float
+    winner_value: float
+
+
+def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> FoldChoice:
+    """The system chosen without a fold; the winner where no system has a value without it."""
+    primary = study.primary
+    values = {name: study.measure(primary, name, fold.remaining).value for name in systems}
+    defined = [name for name in systems if np.isfinite(values[name])]
+    best = max(defined, key=lambda name: primary.metric.sign * values[name], default=study.subject)
+    value = study.measure(primary, best, fold.tested).value
+    return FoldChoice(best, value, study.measure(primary, study.subject, fold.tested).value)
+
+
+def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
+    """The folds without which a system is chosen; of a holdout five random parts of its units."""
+    unit = np.arange(len(study.rows)) if study.unit is None else study.unit
     if study.holdout:
-        of_unit = study.rng(11).permutation(int(unit.max()) + 1) % PARTS
-        tests = [np.flatnonzero(of_unit[unit] == part) for part in range(PARTS)]
+        part_of_unit = study.rng(11).permutation(int(unit.max()) + 1) % PARTS
+        tests = [np.flatnonzero(part_of_unit[unit] == part) for part in range(PARTS)]
     else:
         tests = [fold.member for fold in study.tests]
-    for inside in tests:
-        outside = np.flatnonzero(~np.isin(unit, unit[inside]))
-        if len(inside) and len(outside):
-            yield inside, outside
+    for tested in tests:
+        remaining = np.flatnonzero(~np.isin(unit, unit[tested]))
+        if len(tested) and len(remaining):
+            yield SelectionFold(tested, remaining)
