@@ -39,7 +39,7 @@ from evalkit.statistics.significance import (
 )
 from evalkit.studies import resplits, units
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
-from evalkit.studies.units import Listed, Units
+from evalkit.studies.units import UnitNames, Units
 from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
@@ -282,7 +282,7 @@ class Validation(Shown, Study):
     def units_held(self) -> Units:
         """The tested rows, by id or else by number, each with its fold."""
         e = self.examples
-        listed = Listed.of(
+        listed = UnitNames.with_slices(
             e.named(self.rows), None if e.unit is None else e.units_named(self.rows), self.tests
         )
         labels = e.classes if len(e.classes) > 2 else ()

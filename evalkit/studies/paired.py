@@ -179,7 +179,7 @@ class Significance(shown.Shown, Study):
                 1,
                 [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every],
             )
-        listed = units.Listed.of(self.data.ids, self.data.cluster_names, self.slices)
+        listed = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
         return replace(units.of_each(self, listed), named=self.data.id is not None)
 
     def repeats(self, chosen: MetricAtK) -> bool:

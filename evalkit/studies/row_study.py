@@ -168,16 +168,19 @@ class RowStudy(Shown, Study):
         named = "id" in self.account.columns
         return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
-    def _read_again(self, table: Blocks) -> Iterator[units.Block]:
+    def _read_again(self, table: Blocks) -> Iterator[units.FileBlock]:
         for block in table.again(len(self.account)):
             starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
             columns = zip(table.slices.items(), block.slices, starts, strict=False)
-            slices = {name: (labels, code - start) for (name, labels), code, start in columns}
+            slices = {
+                name: units.CodedSlices(labels, code - start)
+                for (name, labels), code, start in columns
+            }
             rows = {
                 name: replace(self.rows_in(block, i), unit=None)
                 for i, name in enumerate(self.systems)
             }
-            listed = units.Listed(block.texts, block.units, slices)
+            listed = units.UnitNames(block.texts, block.units, slices)
             yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities
