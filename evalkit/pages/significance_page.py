@@ -120,7 +120,7 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         p=p_value(p),
         few=few,
         opponents=study.opponents[0],
-        seen=shares.seen,
+        seen=shares.observed,
         trials=trials,
         null=study.null,
     )
@@ -130,8 +130,8 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         shares.probability,
         caption=caption,
         height=HEIGHT,
-        seen=shares.seen,
-        counted=shares.added,
+        seen=shares.observed,
+        counted=shares.in_p,
         xlabel=f"successes of {trials}",
     )
 
