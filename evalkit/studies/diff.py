@@ -411,8 +411,8 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The sides of a metric that are not compared, each with the reason; of a system that the
-        new report lacks its new side.
+        """The sides of a metric that are not compared, each with the reason. Of a system that only
+        the old report has it is the new side, which is missing.
         """
         pairs = self.matched[label].values()
         new_compared = {matched.new.system for matched in pairs}

@@ -646,7 +646,7 @@ class Validation(Shown, Study):
             tested = np.searchsorted(drawn, np.intersect1d(test, drawn))
             trained = np.searchsorted(drawn, np.intersect1d(train, drawn))
             if tested.size:
-                sides.append((label, tested, trained))
+                sides.append(resplits.FoldRows(label, tested, trained))
         return resplits.stretches(place[drawn], sides, bins, axis=self.axis)
 
     # What leaks

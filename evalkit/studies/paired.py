@@ -570,7 +570,7 @@ class Significance(shown.Shown, Study):
         if self.many:
             observed = self.paired(self.primary, self.opponents)
             from_mean = [replace(observed, value=observed.value - mean) for mean in means]
-            return np.array([self.asked_p(each.p_value, each.tails) for each in from_mean])
+            return np.array([self.asked_p(test.p_value, test.tails) for test in from_mean])
         differences = self.unit_differences(self.opponents, self.primary)
         ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
@@ -886,21 +886,21 @@ def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How many other tests disagree with the reported one: the t-test (`apart`), and each rank test
-    (`otherwise`).
+class Disagreements:
+    """Where other tests disagree with the reported one on significance, before Holm's correction.
+
+    by_t: the comparisons of the t-test that do, of `n_compared_with_t` whose p are known. by_rank:
+    how many comparisons of each rank test do, of `n`; without zeros.
     """
 
-    compared: int
-    apart: pd.DataFrame
-    otherwise: dict[str, int]
-    every: int
+    n_compared_with_t: int
+    by_t: pd.DataFrame
+    by_rank: dict[str, int]
+    n: int
 
 
-def agreement(study: Significance) -> Agreement | None:
-    """The other tests compared with the deciding one, before Holm's correction; None if there are
-    none.
-    """
+def disagreements(study: Significance) -> Disagreements | None:
+    """The other tests compared with the deciding one; None if there are none."""
     tests = other_tests(study)
     if not len(tests):
         return None
@@ -910,10 +910,9 @@ def agreement(study: Significance) -> Agreement | None:
     is_significant = joined["p"] < alpha(study)
     disagree = {name: (joined[name] < alpha(study)) != is_significant for name in ("t", *RANKED)}
     is_known = joined["p"].notna() & joined["t"].notna()
-    by_rank_test = {name: int(disagree[name].sum()) for name in RANKED if disagree[name].any()}
-    return Agreement(
-        int(is_known.sum()), joined[is_known & disagree["t"]], by_rank_test, len(joined)
-    )
+    by_rank = {name: int(disagree[name].sum()) for name in RANKED if disagree[name].any()}
+    by_t = joined[is_known & disagree["t"]]
+    return Disagreements(int(is_known.sum()), by_t, by_rank, len(joined))
 
 
 class MarginTests(NamedTuple):
