@@ -812,10 +812,9 @@ def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str
     new_value = values[-1]
     old_share = _share_in_slice(matched.old, in_slice.old)
     new_share = _share_in_slice(matched.new, in_slice.new)
+    from_whole = old_value + new_value - matched.old.value - matched.new.value
     return {
-        "mix": (new_share - old_share)
-        * (old_value + new_value - matched.old.value - matched.new.value)
-        / 2,
+        "mix": (new_share - old_share) * from_whole / 2,
         "within": (old_share + new_share) / 2 * (new_value - old_value),
     }
 
