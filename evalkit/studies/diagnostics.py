@@ -46,15 +46,15 @@ def beyond(level: float) -> float:
     return round(1 - level, 12)
 
 
-def covered(study: Study, several: int) -> float:
-    """How often the interval of the best of `several` values contains its true value, if all are
+def covered(study: Study, n_values: int) -> float:
+    """How often the interval of the best of `n_values` values contains its true value, if all are
     equal and independent.
 
     If they are positively correlated, for example computed on the same units, this happens more
     often.
     """
     beyond_one_limit = beyond(study.settings.level) / 2
-    return float((1 - beyond_one_limit) ** several)
+    return float((1 - beyond_one_limit) ** n_values)
 
 
 def equivalence_level(study: Study) -> float:

@@ -204,9 +204,9 @@ def nested_jobs(setting: Setting, way: Way, system: str) -> list[Job]:
     """
     jobs = list[Job]()
     for draw in _draws(way):
-        for one, other in combinations(draw, 2):
-            train = np.intersect1d(one.train, other.train, assume_unique=True)
-            test = np.concatenate([one.test, other.test])
+        for first, second in combinations(draw, 2):
+            train = np.intersect1d(first.train, second.train, assume_unique=True)
+            test = np.concatenate([first.test, second.test])
             jobs.append(Job(system, train, test, f"{NESTED} {len(jobs) + 1}"))
     return jobs
 
@@ -300,11 +300,11 @@ def _nested(way: Way, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | No
         outer = of_folds[draw * k : (draw + 1) * k]
         inner: list[list[Floats]] = [[] for _ in range(k)]
         of_pairs_of_draw = of_pairs[draw * len(pairs) : (draw + 1) * len(pairs)]
-        for (one, other), values in zip(pairs, of_pairs_of_draw, strict=True):
+        for (first, second), values in zip(pairs, of_pairs_of_draw, strict=True):
             # a fit without two folds was tested on both; around a fold are the values of the others
-            of_one, of_other = np.split(values, [outer[one].size])
-            inner[one].append(of_other)
-            inner[other].append(of_one)
+            of_first, of_second = np.split(values, [outer[first].size])
+            inner[first].append(of_second)
+            inner[second].append(of_first)
         for values, around in zip(outer, inner, strict=True):
             folds.append(NestedFold(defined(values), defined(np.concatenate(around))))
     if not folds or any(fold.outer.size < 2 for fold in folds):
@@ -344,19 +344,19 @@ def _summary(points: pd.DataFrame, ways: Sequence[Way], fits: Fits) -> Iterator[
 
 
 def _curve(
-    setting: Setting, metric: MetricAtK, smaller: FitsOfPart, own: Sequence[Fit]
+    setting: Setting, metric: MetricAtK, smaller: FitsOfPart, fold_fits: Sequence[Fit]
 ) -> pd.DataFrame:
     """The learning curve: the mean over the folds by the number of training rows, on test and on
     training rows, with the lowest and the highest fold as band.
 
-    smaller: the fits on parts of the training rows of each fold. own: those on all of them.
+    smaller: the fits on parts of the training rows of each fold. fold_fits: those on all of them.
     """
     fits_of_share: dict[str, list[Fit]] = {}
     rows_of_share: dict[str, list[int]] = {}
     for job, fit in zip(smaller.jobs, smaller.fits, strict=False):
         fits_of_share.setdefault(job.place, []).append(fit)
         rows_of_share.setdefault(job.place, []).append(job.train.size)
-    fits_of_share[ALL_TRAINING_ROWS] = list(own)
+    fits_of_share[ALL_TRAINING_ROWS] = list(fold_fits)
     rows_of_share[ALL_TRAINING_ROWS] = [train.size for train, _ in setting.folds.pairs]
     curve = []
     for share, fits in fits_of_share.items():
@@ -382,17 +382,17 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     samples without it; None if no sample was fitted, or not the table on its own rows.
     """
     samples = fits.get(OUT_OF_BAG, NO_FITS)
-    own = fits[APPARENT].tests
-    if not samples.fits or not own:
+    all_rows = fits[APPARENT].tests
+    if not samples.fits or not all_rows:
         return None
     wrong = np.zeros(len(setting.examples))
     tested = np.zeros(len(setting.examples))
     for job, test in zip(samples.jobs, samples.tests, strict=False):
         wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
-    apparent = float((own[0].predicted != own[0].actual).mean())
+    apparent = float((all_rows[0].predicted != all_rows[0].actual).mean())
     out_of_bag = float(np.nanmean(ratio(wrong, tested)))
-    no_information = fitting.no_information(setting.examples.label, own[0].predicted)
+    no_information = fitting.no_information(setting.examples.label, all_rows[0].predicted)
     return fitting.Bootstrap(
         apparent,
         out_of_bag,
@@ -430,13 +430,13 @@ def fit_others(
     learner: Learner,
     metric: MetricAtK,
     system: str,
-    own: list[Fit],
+    fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
     """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
     come first.
 
-    own: its fits of the chosen folds.
+    fold_fits: its fits on the chosen folds.
     """
     ways, impossible = setting.ways()
     n = len(setting.examples)
@@ -448,7 +448,7 @@ def fit_others(
     ignoring = fits.get(setting.blind, NO_FITS).tests
     holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
     warned = Counter[str]()
-    for fit in own:
+    for fit in fold_fits:
         warned.update(set(fit.warned))
     unfitted = list(impossible)
     for name, part in fits.items():
@@ -459,8 +459,10 @@ def fit_others(
     return Resplits(
         points=points,
         summary=_summary(points, ways, fits),
-        folds=np.array([metric.value(test) for test in _repeated_folds(setting, ways, fits, own)]),
-        curve=_curve(setting, metric, fits[CURVE], own),
+        folds=np.array(
+            [metric.value(test) for test in _repeated_folds(setting, ways, fits, fold_fits)]
+        ),
+        curve=_curve(setting, metric, fits[CURVE], fold_fits),
         ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
         bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
         nested=None if nesting is None else _nested(nesting, metric, fits, n),
@@ -512,7 +514,7 @@ def _fits_in_time(
 
 
 def _repeated_folds(
-    setting: Setting, ways: Sequence[Way], fits: Fits, own: Sequence[Fit]
+    setting: Setting, ways: Sequence[Way], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
     """The test rows of each fold of the repeated k-fold; of the chosen folds if it was not
     fitted.
@@ -521,8 +523,8 @@ def _repeated_folds(
         n_folds = setting.limits.repeats * setting.k
         for way in ways:
             if len(way.folds.pairs) == n_folds:
-                return fits[way.name].tests or [fit.test for fit in own]
-    return [fit.test for fit in own]
+                return fits[way.name].tests or [fit.test for fit in fold_fits]
+    return [fit.test for fit in fold_fits]
 
 
 def _can_nest(setting: Setting, way: Way, metric: MetricAtK) -> bool:
@@ -535,8 +537,8 @@ def _can_nest(setting: Setting, way: Way, metric: MetricAtK) -> bool:
     for draw in _draws(way):
         if min(fold.test.size for fold in draw) < 2:
             return False
-        for one, other in combinations(draw, 2):
-            train = np.intersect1d(one.train, other.train, assume_unique=True)
+        for first, second in combinations(draw, 2):
+            train = np.intersect1d(first.train, second.train, assume_unique=True)
             if not setting.can_learn_from(train):
                 return False
     return True

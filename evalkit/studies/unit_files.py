@@ -48,7 +48,8 @@ from evalkit.statistics.statistic import (
 from evalkit.studies import diagnostics, groups, study, units
 from evalkit.studies.randomisation import sample_ratio
 
-Metadata = Mapping[str, Any]  # what the file, whose metadata are JSON, says of a metric
+Metadata = Mapping[str, Any]  # what the file says of a metric, as JSON
+Parameters = Mapping[str, Any]  # of a report
 NO_NAME = -1  # the code of a row that is empty in a column of names
 
 
@@ -95,9 +96,9 @@ class UnitFile:
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Parameters:
         """The parameters of the report."""
-        parameters: Mapping[str, Any] = self.about.get("parameters", {})
+        parameters: Parameters = self.about.get("parameters", {})
         return parameters
 
     def metric_at_k(self, label: str) -> MetricAtK:
@@ -276,7 +277,7 @@ def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
     return Sums(numerator, denominator)
 
 
-def described_metric(metadata: Metadata, parameters: Mapping[str, Any]) -> MetricAtK:
+def described_metric(metadata: Metadata, parameters: Parameters) -> MetricAtK:
     """The metric that a file describes: one of the catalogue, or one known by name alone.
 
     parameters: those of its report.
@@ -442,6 +443,7 @@ class StoredTerms(StoredMetric):
 
     @cached_property
     def units(self) -> Ints:
+        """The numbers of the units with a defined term, in order."""
         return np.unique(self.unit[self.terms.defined])
 
     @property
@@ -451,13 +453,16 @@ class StoredTerms(StoredMetric):
 
     @property
     def size(self) -> int:
+        """The number of units with a value, or of trials if there are no units."""
         return round(self.terms.size.sum()) if self.without_units else int(self.units.size)
 
     @cached_property
     def value(self) -> float:
+        """The ratio of the sums of the terms."""
         return float(self.terms.value)
 
     def take(self, rows: Bools) -> Self:
+        """The metric on the rows of a mask."""
         return replace(self, places=self.places[rows], terms=self.terms.take(rows))
 
     @cached_property
@@ -470,9 +475,11 @@ class StoredTerms(StoredMetric):
 
     @property
     def averaged(self) -> bool:
+        """True if each unit has one row of weight 1: then it is the mean of their values."""
         return self.unit_terms.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
+        """The statistic: a share of successes without units, else a mean or a ratio over units."""
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
         if self.without_units:
@@ -494,11 +501,15 @@ class StoredTerms(StoredMetric):
 
     @cached_property
     def influence(self) -> Floats:
+        """The influence of each of `units` on the ratio: (numerator − value × denominator) / Σ
+        denominators.
+        """
         residuals = self.unit_terms.numerator - self.value * self.unit_terms.size
         return ratio(residuals, self.unit_terms.size.sum())
 
     @cached_property
     def unit_values(self) -> Floats:
+        """The ratio of the terms of each of `units`."""
         return self.unit_terms.per_unit
 
 
@@ -510,24 +521,30 @@ class StoredRows(StoredMetric):
 
     @cached_property
     def units(self) -> Ints:
+        """The numbers of the units that have rows, in order."""
         return np.unique(self.unit)
 
     @cached_property
     def value(self) -> float:
+        """The metric of the rows."""
         return RowStatistic(self.metric_at_k, self.rows).value
 
     def take(self, rows: Bools) -> Self:
+        """The metric on the rows of a mask."""
         return replace(self, places=self.places[rows], rows=self.rows.take(rows))
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> RowStatistic:
+        """The statistic of the rows; the layout follows from them, and no mean is asked for."""
         return RowStatistic(self.metric_at_k, self.rows)
 
     @cached_property
     def influence(self) -> Floats:
+        """The influence of each of `units` on the metric: the sum of that of its rows."""
         return by_unit(self.metric_at_k.effects(self.rows).influence, self.unit)
 
     @cached_property
     def unit_values(self) -> Floats:
+        """The mean score of each of `units`; NaN without scores or for several classes."""
         score = self.rows.score
         if score is None or score.ndim > 1:
             return np.full(self.units.size, np.nan)
@@ -776,7 +793,7 @@ DESIGNS = {
     "users": Layout.INDEPENDENT,
     "interleaving": Layout.DIVIDED,
 }
-Results = Mapping[str, Any]  # the JSON of a report, or its part about one table
+Results = Mapping[str, Any]  # the JSON of a report, or a part of it
 
 
 class Subject(NamedTuple):
@@ -939,7 +956,7 @@ class Recomputed(study.Study):
         return units.Units(0, ())
 
 
-def _baseline(part: Results, systems: Sequence[str], parameters: Mapping[str, Any]) -> str | None:
+def _baseline(part: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
     """The system with which the report compares the others: the parameter, the control arm of an
     experiment, or the second of all comparisons with a one-sided question or a null value; None if
     pairs have no direction.
@@ -954,7 +971,7 @@ def _baseline(part: Results, systems: Sequence[str], parameters: Mapping[str, An
     return baseline
 
 
-def _common_second(comparisons: Mapping[str, Any]) -> str | None:
+def _common_second(comparisons: Results) -> str | None:
     """The system with which the comparisons of a report compare every other; None if there are
     several.
     """
@@ -975,7 +992,7 @@ def _finite(values: ArrayLike) -> Floats:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _estimate_from_json(row: Mapping[Any, Any], name: str) -> intervals.Estimate:
+def _estimate_from_json(row: Results, name: str) -> intervals.Estimate:
     """A number of the JSON with its limits. name: of the field with the number."""
     value = np.nan if row[name] is None else row[name]
     ends = [None if pd.isna(row[end]) else row[end] for end in ("low", "high")]

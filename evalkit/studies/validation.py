@@ -3,10 +3,9 @@ estimators on.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -69,9 +68,10 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
 read = reports.reader(reports.ValidationParameters)(study_of)
 
 
-def _refuse_idle(given: Mapping[str, Any]) -> None:
+def _refuse_idle(given: Collection[str]) -> None:
     """Raise ParameterError for a parameter that could change nothing with the input that is given,
-    and for two inputs. given: the parameters that the user has set.
+    and for two inputs. given: the names of the parameters that the user has
+    set.
     """
     if "features" in given and "preds" in given:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
@@ -169,7 +169,7 @@ def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
     return Rows(examples.label, score, HALF)
 
 
-def _baseline_name(examples: folds.Examples, systems: Mapping[str, Any]) -> str:
+def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:
     """A name for the baseline that no system has."""
     name: str = CONSTANT if examples.classes else MEDIAN
     while name in systems:
@@ -245,7 +245,9 @@ def _of_fits(
     )
 
 
-def _estimators(examples: folds.Examples, p: reports.ValidationParameters) -> dict[str, Any]:
+def _estimators(
+    examples: folds.Examples, p: reports.ValidationParameters
+) -> dict[str, fitting.Estimator]:
     """The estimator in question by its name, then the one to hold it against."""
     if p.estimator is None:
         estimator = fitting.usual(examples.kind)
@@ -272,7 +274,7 @@ def _class_name(path: str) -> str:
 
 
 def _possible(
-    shared: study.Settings, models: Mapping[str, Any], *, asked: bool
+    shared: study.Settings, models: Mapping[str, fitting.Estimator], *, asked: bool
 ) -> tuple[lookup.MetricAtK, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked
     for in vain. asked: True if the user named the metrics.
