@@ -19,6 +19,7 @@ from evalkit import __main__ as command
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import diff_page
 from evalkit.studies import units
+from evalkit.studies.unit_files import StoredSlice
 
 ROOT = Path(__file__).resolve().parents[1]
 TERMS = ["changed", "left", "came"]
@@ -564,10 +565,11 @@ def test_a_slice_shows_the_values_whose_difference_it_shows():
 
 def test_a_slice_also_has_the_values_on_all_units_of_each_report():
     study = ek.diff()
-    joined = next(iter(study.deciding.values()))
+    matched = next(iter(study.deciding.values()))
     for row in study.segments.to_dict("records"):
-        of = joined.within(study.new.segments[row["segment"]], row["slice"])
-        assert (row["old_all"], row["new_all"]) == (of.old.value, of.new.value)
+        part = StoredSlice(study.new.segments[row["segment"]], row["slice"])
+        in_slice = matched.in_slice(part)
+        assert (row["old_all"], row["new_all"]) == (in_slice.old.value, in_slice.new.value)
 
 
 def test_a_slice_without_common_units_has_the_values_on_all(tmp_path):

@@ -138,9 +138,11 @@ def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(normal, uni
     other = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
     assert len(other) == 10
     for pair in study.pairs:
-        total, count = study.summed(pair, study.primary)
+        differences = study.unit_differences(pair, study.primary)
         options = {"rng": study.rng(5), "resamples": RESAMPLES}
-        alone = tests.paired_bootstrap(total, count if unit else None, **options)
+        alone = tests.paired_bootstrap(
+            differences.total, differences.rows if unit else None, **options
+        )
         assert other[pair] == alone.p_value
 
 

@@ -27,7 +27,9 @@ class Again:
         rows = table.to_pandas()
         texts = [name for name in rows if rows[name].dtype == "category"]
         about = json.loads(table.schema.metadata[b"evalkit"])
-        return cls(rows.astype(dict.fromkeys(texts, object)), about, unit_files.read([path])[0][0])
+        return cls(
+            rows.astype(dict.fromkeys(texts, object)), about, unit_files.read([path]).files[0]
+        )
 
     @cached_property
     def structure(self):
@@ -40,9 +42,9 @@ class Again:
         if self.structure[table, metric] == "interleaving" and segment:
             rows = self.rows[(self.rows["table"] == table) | (table == "")]
             return self.of_sessions(metric, system, rows[rows[f"segment_{segment}"] == label])
-        side = self.file.side(metric, system)
+        side = self.file.stored_metric(metric, system)
         if segment is not None:
-            side = side.take(self.file.has(f"segment_{segment}", label)[side.at])
+            side = side.take(self.file.has(f"segment_{segment}", label)[side.places])
         return side.value
 
     def of_sessions(self, metric, system, rows):

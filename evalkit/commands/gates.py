@@ -99,13 +99,14 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
             if side in given:
                 given[side] = _compared(file, given[side], source)
         return [diff.study_of(reports.DiffParameters.from_raw(given))], findings
-    units_file = unit_files.read([diff.located(file)])[0][0]
+    units_file = unit_files.read([diff.located(file)]).files[0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(
             f"{units_file.path}: must be the units of {file.name}, got those of other inputs"
         )
     return [
-        unit_files.Recomputed.of(units_file, results, table) for table in units_file.about["unit"]
+        unit_files.Recomputed.from_results(units_file, results, table)
+        for table in units_file.about["unit"]
     ], findings
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.folds import CLASSES
 from evalkit.system import progress
 
+Estimator: TypeAlias = Any  # of scikit-learn, which has no types
 CORES = 2
 PROBED = 3  # fits from which the time per fit is estimated
 CHUNK = 16  # fits between two looks at the clock
@@ -27,7 +28,7 @@ CHUNK = 16  # fits between two looks at the clock
 # Estimators
 
 
-def load(path: str, name: str, kind: str) -> Any:
+def load(path: str, name: str, kind: str) -> Estimator:
     """Return the estimator at an import path: a class is called without arguments, an instance is
     used as it is.
 
@@ -62,12 +63,12 @@ def _add_working_directory() -> None:
     """Add the working directory as the last place to import from, in this process and those it
     starts.
     """
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
+    directory = os.getcwd()
+    if directory not in sys.path and "" not in sys.path:
+        sys.path.append(directory)
 
 
-def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
+def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) -> None:
     """Raise ParameterError for an estimator that cannot be cloned, a clusterer, a regressor for
     classes, or a classifier for numbers. The other parameters are those of `load`.
     """
@@ -96,7 +97,7 @@ def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
         )
 
 
-def _instance(estimator: type, path: str, name: str) -> Any:
+def _instance(estimator: type, path: str, name: str) -> Estimator:
     """An instance of the class. Raises ParameterError if it needs arguments."""
     try:
         return estimator()
@@ -106,7 +107,7 @@ def _instance(estimator: type, path: str, name: str) -> Any:
         ) from None
 
 
-def usual(kind: str) -> Any:
+def usual(kind: str) -> Estimator:
     """Return the default estimator: logistic regression for classes, ridge regression for
     numbers.
     """
@@ -115,7 +116,7 @@ def usual(kind: str) -> Any:
     return LogisticRegression(max_iter=1000) if kind == CLASSES else Ridge()
 
 
-def dummy(kind: str) -> Any:
+def dummy(kind: str) -> Estimator:
     """Return the no-skill estimator: the most frequent class and the class shares, or the training
     median.
     """
@@ -126,7 +127,7 @@ def dummy(kind: str) -> Any:
     return DummyRegressor(strategy="median")
 
 
-def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
+def prepared(estimator: Estimator, features: pd.DataFrame, seed: int) -> Estimator:
     """Return a pipeline of the usual preprocessing and the estimator, not fitted, with all unset
     random states set to the seed.
 
@@ -145,7 +146,7 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
     return base.clone(estimator).set_params(**states)
 
 
-def _preprocessing(features: pd.DataFrame) -> Any:
+def _preprocessing(features: pd.DataFrame) -> Estimator:
     """The transformer of `prepared`; that of numbers alone if no column is text."""
     from sklearn import compose, impute, pipeline, preprocessing
 
@@ -197,7 +198,7 @@ class Learner:
     many there are, or 0 if labels are any numbers.
     """
 
-    estimators: dict[str, Any]
+    estimators: dict[str, Estimator]
     features: pd.DataFrame
     label: np.ndarray
     classes: int
@@ -232,7 +233,7 @@ class Learner:
         warned = [f"{w.category.__name__}: {_first_line(str(w.message))}" for w in caught]
         return Fit(test, train, tuple(warned))
 
-    def _predict(self, model: Any, features: pd.DataFrame, rows: Ints) -> Rows:
+    def _predict(self, model: Estimator, features: pd.DataFrame, rows: Ints) -> Rows:
         """The labels and the predictions of some rows: numbers, or decisions and scores of classes.
         model: fitted. Raises ValueError for a prediction that is not finite.
 
@@ -344,7 +345,7 @@ class TimeBudget:
         return required + min(optional, max(self.seconds - spent, 0.0))
 
 
-def steps(estimator: Any) -> list[str]:
+def steps(estimator: Estimator) -> list[str]:
     """The steps of an estimator as text; preprocessing of `prepared` in words."""
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]

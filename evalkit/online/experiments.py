@@ -63,10 +63,10 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     return assigned(Coded(tuple(names.tolist()), code), arms, every_row, np.asarray(user))
 
 
-def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:
+def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
     """`assignment` of a long table, of which only some rows may belong to users with several rows.
 
-    arm: of each row. several: those rows, ascending. user: the ids of their users.
+    arm: of each row. repeated_rows: those rows, ascending. user: the ids of their users.
     """
     index = {name: i for i, name in enumerate(arms)}
     arm_of_name = np.array([index.get(name, -1) for name in arm.names], np.int16)
@@ -78,19 +78,19 @@ def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) ->
         raise RowError("arm", rule, unknown[0], unknown.size)
 
     user_index, names = codes(user)
-    user_and_arm = np.unique(user_index * len(arms) + arm_index[several])
+    user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
     arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
-    has_one_arm = arms_of_user[user_index] == 1  # of each row of `several`, as the next two
-    is_first = np.zeros(len(several), dtype=np.bool_)
+    has_one_arm = arms_of_user[user_index] == 1  # of each of `repeated_rows`, as the next two
+    is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
     is_first[np.unique(user_index, return_index=True)[1]] = True
     is_repeated = has_one_arm & ~is_first
     if is_repeated.any():
-        rows = several[is_repeated]
+        rows = repeated_rows[is_repeated]
         name = names[user_index[is_repeated][0]]
         rule = f"must have one row, got {name} again: sum them first"
         raise RowError("user", rule, rows[0], rows.size)
 
-    rows = np.delete(np.arange(len(arm_index)), several[~has_one_arm])
+    rows = np.delete(np.arange(len(arm_index)), repeated_rows[~has_one_arm])
     crossed = int((arms_of_user > 1).sum())
     users_of_arm = np.bincount(arm_index[rows], minlength=len(arms))
     if users_of_arm.min() == 0:

@@ -5,12 +5,14 @@ Both are summarised to one row per session or user, which is held in memory. An 
 that are larger, in blocks of rows; those of a log hold all rows of their users.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,9 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, sources, table
 from evalkit.reading.tables.parts import InputPart, Selection, Source, names
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, Field, Fields, Role, columns_by_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LOG = (
     Role.declared("session", required=True),
@@ -201,11 +206,11 @@ class LogBlock:
     arms: Sequence[str]
     neutral: str | None
 
-    def __call__(self, rows: Any, before: int = 0) -> list[Any]:
+    def __call__(self, rows: pa.Table, before: int = 0) -> list[Sessions | pa.Array]:
         """A list of the `Sessions` of the block, which the engine concatenates with those of other
         blocks; if a row breaks a rule of the log, of the names of such sessions, an Arrow array.
 
-        rows: an Arrow table. before: ignored, since Spark's blocks have no order. Raises BrokenRule
+        before: ignored, since Spark's blocks have no order. Raises BrokenRule
         for a value that breaks a rule of its column.
         """
         columns = {}
@@ -290,7 +295,7 @@ def _fault(
     selections: Sequence[Selection],
     fields: Sequence[Fields],
     block: LogBlock,
-    faulty_sessions: Iterable[Any],
+    faulty_sessions: Iterable[object],
 ) -> InputError:
     """The error for the first row of a log that breaks a rule, with its file and number.
 
@@ -341,12 +346,12 @@ def _fault(
 class Users:
     """A table of the users of an A/B test that was read, arm by arm.
 
-    user: the ids of all rows of the table, an Arrow array, None without such a column. assignment:
+    user: the ids of all rows of the table, None without such a column. assignment:
     the users who are compared, and their rows. numbers, attributes: columns of these users.
     columns: role -> column. sources: the files, with their numbers of rows.
     """
 
-    user: Any
+    user: pa.Array | None
     assignment: experiments.Assignment
     numbers: Mapping[str, Floats]
     attributes: Mapping[str, table.Coded]
@@ -354,7 +359,7 @@ class Users:
     sources: tuple[Source, ...]
 
     @property
-    def ids(self) -> Any:
+    def ids(self) -> np.ndarray | pa.Array:
         """The ids of the users who are compared; the numbers of their rows, from 1, if the table
         has no ids.
         """
@@ -444,9 +449,9 @@ def read_users(
     )
 
 
-def _assign(user: Any, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
-    """The users in the order of their arms. user: the id of each row, an Arrow array, None if each
-    row is a user. Raises RowError for a row without user or arm.
+def _assign(user: pa.Array | None, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
+    """The users in the order of their arms. user: the id of each row, None if each row is a user.
+    Raises RowError for a row without user or arm.
     """
     import pyarrow.compute as pc
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from evalkit.metrics.rows import Arm
 from evalkit.reading.tables import table
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NEUTRAL = -1  # in place of an arm's index: the item belongs to no arm
 UNKNOWN = -2  # in place of an arm's index: the team is none of the arms
@@ -61,9 +64,9 @@ class Log:
     """
 
     session: Ints
-    names: Any
+    names: pa.Array
     user: Ints
-    users: Any
+    users: pa.Array
     team: table.Coded
     position: Floats
     outcome: Floats
@@ -115,6 +118,7 @@ class Log:
             yield self._changes_in_session(name, values.code, values.names)
 
     def _unknown_teams(self) -> Fault:
+        """The rows whose team is none of the arms, and not the neutral one."""
         rows = np.flatnonzero(self.arm == UNKNOWN)
         message = ""
         if rows.size:
@@ -126,6 +130,7 @@ class Log:
         return Fault("team", rows, message, is_counted=True)
 
     def _negative_outcomes(self) -> Fault:
+        """The rows with an outcome below 0."""
         rows = np.flatnonzero(self.outcome < 0)
         message = ""
         if rows.size:
@@ -147,7 +152,9 @@ class Log:
             )
         return Fault("position", self.order[wrong], message)
 
-    def _changes_in_session(self, column: str, code: Ints, names: Any) -> Fault:
+    def _changes_in_session(
+        self, column: str, code: Ints, names: pa.Array | Sequence[str]
+    ) -> Fault:
         """The rows with another value than the first row of their session. code: the index of each
         row's value in `names`.
         """
@@ -175,14 +182,14 @@ class Log:
         for fault in self._faulty_values():
             _raise_for(fault)
 
-    def faulty_sessions(self) -> Any:
-        """The names of the sessions with a row that breaks a rule, an Arrow array."""
+    def faulty_sessions(self) -> pa.Array:
+        """The names of the sessions with a row that breaks a rule."""
         faults = [*self._faulty_names(), *self._faulty_values()]
         rows = np.concatenate([fault.rows for fault in faults])
         return self.names.take(np.unique(self.session[rows]))
 
 
-def _empty_text(column: str, code: Ints, names: Any) -> Fault:
+def _empty_text(column: str, code: Ints, names: pa.Array | Sequence[str]) -> Fault:
     """The rows whose text is empty. code: the index of each row's text in `names`, which are
     sorted, so that an empty one is the first.
     """
@@ -198,10 +205,10 @@ def _raise_for(fault: Fault) -> None:
         raise RowError(fault.column, fault.message, int(fault.rows[0]), count)
 
 
-def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
-    """Raise InputError for the first arm that no row has."""
+def refuse_missing(arms: Sequence[str], teams: Collection[str]) -> None:
+    """Raise InputError for the first arm that is not among the teams of the rows."""
     for arm in arms:
-        if arm not in there:
+        if arm not in teams:
             raise InputError(f"team must hold every arm, got no row of {arm}")
 
 
@@ -221,9 +228,9 @@ class Sessions:
     outcomes: of the users, by position and arm.
     """
 
-    names: Any
+    names: pa.Array
     user: np.ndarray
-    users: Any
+    users: pa.Array
     arms: tuple[str, ...]
     credit: Floats
     attributes: Mapping[str, table.Coded]
@@ -345,8 +352,8 @@ class Sessions:
         )
 
     @property
-    def owners(self) -> Any:
-        """The id of each session's user, an Arrow array."""
+    def owners(self) -> pa.Array:
+        """The id of each session's user."""
         return self.users.take(self.user)
 
     @cached_property

@@ -284,7 +284,7 @@ def moved(study: Diff) -> Html:
     beside = {name: frame[name].tolist() for name in study.new.segments}
     items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
     heads = named(" | ".join(["system w | old # | new # | difference ±", *items]))
-    side = "value" if next(iter(study.deciding.values())).old.termed else "score"
+    side = "value" if next(iter(study.deciding.values())).has_terms else "score"
     words = {
         "old": f"old {side}",
         "new": f"new {side}",

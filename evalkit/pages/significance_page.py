@@ -120,7 +120,7 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         p=p_value(p),
         few=few,
         opponents=study.opponents[0],
-        seen=shares.seen,
+        seen=shares.observed,
         trials=trials,
         null=study.null,
     )
@@ -130,8 +130,8 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         shares.probability,
         caption=caption,
         height=HEIGHT,
-        seen=shares.seen,
-        counted=shares.added,
+        seen=shares.observed,
+        counted=shares.in_p,
         xlabel=f"successes of {trials}",
     )
 
@@ -291,25 +291,25 @@ def _tests(study: Significance) -> Iterator[Finding]:
     """
     if n := paired.estimated_tails(study):
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
-    tests = paired.agreement(study)
+    tests = paired.disagreements(study)
     if tests is None:
         return
     threshold = f"{alpha(study):g}"
-    if len(tests.apart):
+    if len(tests.by_t):
         both = [
             f"{row.first} − {row.second} {row.metric} (p {p_value(row.p)}, t {p_value(row.t)})"
-            for row in tests.apart.head(PAIRS).itertuples()
+            for row in tests.by_t.head(PAIRS).itertuples()
         ]
         yield kinds.TESTS_DISAGREE.warning(
-            len(tests.apart), threshold=threshold, pairs="; ".join(both)
+            len(tests.by_t), threshold=threshold, pairs="; ".join(both)
         )
-    elif tests.compared:
+    elif tests.n_compared_with_t:
         few = {1: "the one comparison", 2: "both comparisons"}
-        how = few.get(tests.compared, f"all {tests.compared} comparisons")
-        yield kinds.TESTS_AGREE.note(tests.compared, how=how, threshold=threshold)
-    if tests.otherwise:
-        named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-        yield kinds.OTHER_TESTS.note(max(tests.otherwise.values()), tests=named, every=tests.every)
+        how = few.get(tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons")
+        yield kinds.TESTS_AGREE.note(tests.n_compared_with_t, how=how, threshold=threshold)
+    if tests.by_rank:
+        named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.by_rank.items())
+        yield kinds.OTHER_TESTS.note(max(tests.by_rank.values()), tests=named, every=tests.n)
 
 
 def _looked(study: Significance) -> Iterator[Finding]:

@@ -5,19 +5,19 @@ scores.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, InputError
+from evalkit.arrays import Bools, Floats, InputError
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
-from evalkit.statistics import inference, intervals, multiplicity, power, statistic
+from evalkit.statistics import inference, intervals, multiplicity, power
 from evalkit.statistics.spread import standardised
+from evalkit.statistics.statistic import Layout, UnitStatistic
 from evalkit.studies.study import Study, SystemPair
 from evalkit.system import cached
 
@@ -32,7 +32,8 @@ DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 FEW_ROWS = 25
 # verdicts of a comparison the other way round
 TURNED = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
-Ends = tuple[float, float]
+Ends = tuple[float, float]  # the lowest and the highest score
+ComparisonRow = Mapping[str, Any]  # of `Study.comparisons`
 
 
 def alpha(study: Study) -> float:
@@ -45,14 +46,15 @@ def beyond(level: float) -> float:
     return round(1 - level, 12)
 
 
-def covered(study: Study, several: int) -> float:
-    """How often the interval of the best of `several` values contains its true value, if all are
+def covered(study: Study, n_values: int) -> float:
+    """How often the interval of the best of `n_values` values contains its true value, if all are
     equal and independent.
 
     If they are positively correlated, for example computed on the same units, this happens more
     often.
     """
-    return float((1 - beyond(study.settings.level) / 2) ** several)
+    beyond_one_limit = beyond(study.settings.level) / 2
+    return float((1 - beyond_one_limit) ** n_values)
 
 
 def equivalence_level(study: Study) -> float:
@@ -60,19 +62,20 @@ def equivalence_level(study: Study) -> float:
     return round(2 * study.settings.test_level - 1, 12)
 
 
-def usual(estimates: pd.DataFrame) -> np.ndarray:
+def usual(estimates: pd.DataFrame) -> Bools:
     """A mask: the estimates whose interval method is the one that most systems have for their
     metric.
     """
-    counts = estimates.groupby(["metric", "method"], sort=False).size()
-    return pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(
-        counts.groupby("metric").idxmax()
-    )
+    columns = ["metric", "method"]
+    systems = estimates.groupby(columns, sort=False).size()
+    most_frequent = systems.groupby("metric").idxmax()
+    return pd.MultiIndex.from_frame(estimates[columns]).isin(most_frequent)
 
 
 def tested(slices: pd.DataFrame) -> int:
     """The number of slices that have a test."""
-    return int(slices.groupby(["segment", "slice"])["adjusted"].count().gt(0).sum())
+    tests = slices.groupby(["segment", "slice"])["adjusted"].count()
+    return int((tests > 0).sum())
 
 
 def most_units(study: Study) -> int:
@@ -83,8 +86,8 @@ def most_units(study: Study) -> int:
 def best_value(study: Study, label: str) -> float:
     """The best value of a metric; NaN if it has no direction."""
     values = study.estimates.loc[study.estimates["metric"] == label, "value"]
-    metric = next(chosen.metric for chosen in study.settings.metrics if chosen.label == label)
-    return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
+    best = {chosen.label: chosen.metric.best for chosen in study.settings.metrics}[label]
+    return {"high": values.max(), "low": values.min()}.get(best, np.nan)
 
 
 @cached
@@ -92,7 +95,8 @@ def constant(study: Study, chosen: MetricAtK) -> float:
     """The best value of a metric that a constant prediction reaches; NaN if nothing is
     predicted.
     """
-    return max((of(chosen) for of in study.constants), key=lambda value: chosen.metric.sign * value)
+    values = [value_of(chosen) for value_of in study.constants]
+    return max(values, key=lambda value: chosen.metric.sign * value)
 
 
 def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
@@ -102,19 +106,21 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
     Metrics that a constant prediction can bring to their best value, such as specificity, are left
     out.
     """
-    metrics: dict[str, tuple[float, dict[str, float]]] = {}
+    metrics = {}
     for chosen in study.directed:
-        (low, high), sign = chosen.metric.ends, chosen.metric.sign
-        best = constant(study, chosen)
-        if not math.isclose(best, high if sign > 0 else low, abs_tol=SAME):
-            values = {name: study.estimate(chosen, name).value for name in study.order}
-            by = {name: value for name, value in values.items() if sign * value < sign * best}
-            worse = {
-                name: value
-                for name, value in by.items()
-                if not math.isclose(value, best, abs_tol=SAME)
-            }
-            metrics |= {chosen.label: (best, worse)} if worse else {}
+        low, high = chosen.metric.ends
+        sign = chosen.metric.sign
+        by_constant = constant(study, chosen)
+        if math.isclose(by_constant, high if sign > 0 else low, abs_tol=SAME):
+            continue
+        worse = {}
+        for name in study.order:
+            value = study.estimate(chosen, name).value
+            is_same = math.isclose(value, by_constant, abs_tol=SAME)
+            if sign * value < sign * by_constant and not is_same:
+                worse[name] = value
+        if worse:
+            metrics[chosen.label] = (by_constant, worse)
     return metrics
 
 
@@ -137,7 +143,10 @@ Tables = Iterable[Counts]  # of the scores of a system: one, or one of each clas
 
 def only_decided(tables: Tables) -> bool:
     """True if the scores of these tables are 0 and 1 only, and both occur."""
-    return {score for table in tables for score in table.threshold[:3].tolist()} == {0.0, 1.0}
+    scores = set[float]()
+    for table in tables:
+        scores |= set(table.threshold[:3].tolist())  # the third is neither
+    return scores == {0.0, 1.0}
 
 
 NO_DIFFERENCE = "no difference"
@@ -165,12 +174,12 @@ def words_of(chosen: MetricAtK) -> VerdictWords:
     return VerdictWords("better", "worse", "best")
 
 
-def verdict_of(row: Mapping[str, Any]) -> str:
+def verdict_of(row: ComparisonRow) -> str:
     """The verdict of a comparison; that there is no difference where not one unit has any."""
-    nothing = (
-        row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
-    )
-    return NO_DIFFERENCE if nothing else str(row["verdict"])
+    is_zero = row["difference"] == row["low"] == row["high"] == 0
+    if is_zero and row["verdict"] == "cannot tell":
+        return NO_DIFFERENCE
+    return str(row["verdict"])
 
 
 def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
@@ -210,12 +219,13 @@ def contrary(study: Study) -> pd.DataFrame:
 
     deciding: the pair's verdict by the primary metric.
     """
-    headline, every = study.headline, study.comparisons
+    headline = study.headline
     if not len(headline):
         return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
     contradicted = headline["verdict"].isin(["better", "equivalent", "cannot tell"])
     pairs = headline.loc[contradicted, ["first", "second", "verdict"]]
-    worse = every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")]
+    by_other_metrics = study.comparisons[study.comparisons["metric"] != study.primary.label]
+    worse = by_other_metrics[by_other_metrics["verdict"] == "worse"]
     return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 
 
@@ -224,17 +234,16 @@ def skew(study: Study) -> Skew | None:
     """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for
     a normal mean; one of the headline comes before others.
     """
-    several = (skew for chosen in study.directed for skew in _skews(study, chosen))
-    known = [skew for skew in several if skew.units < skew.wanted]
 
-    def weight(skew: Skew) -> tuple[bool, float]:
+    def rank(skew: Skew) -> tuple[bool, float]:
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
-    return max(known, key=weight, default=None)
+    skews = [skew for chosen in study.directed for skew in _skews(study, chosen)]
+    return max((skew for skew in skews if skew.units < skew.wanted), key=rank, default=None)
 
 
 def in_headline(study: Study, skew: Skew) -> bool:
-    """Whether a comparison is one of those that the headline names."""
+    """True if a comparison is one of those that the headline names, in either direction."""
     if skew.metric != study.primary.label or not len(study.headline):
         return False
     pairs = study.headline[["first", "second"]].itertuples(index=False)
@@ -242,23 +251,29 @@ def in_headline(study: Study, skew: Skew) -> bool:
 
 
 def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
-    """The comparisons by sign flips, those of one system with others on as many units at once."""
-    flipped = (
-        (pair, inference.flipped_differences(*(study.measure(chosen, name) for name in pair)))
-        for pair in study.pairs
-    )
-    tested = ((pair, d) for pair, d in flipped if d is not None and d.size)
-    for (_, units), some in groupby(tested, key=lambda each: (each[0][0], each[1].size)):
-        pairs, rows = zip(*some, strict=True)
-        d = np.array(rows)
-        skews = standardised(d - d.mean(axis=1, keepdims=True), 3) * np.sqrt(units)
-        for pair, skew in zip(pairs, skews.tolist(), strict=True):
-            yield Skew(chosen.label, pair, skew, units)
+    """The skewness of every comparison by sign flips."""
+    # of one system with others on as many units at once: one call of numpy for many pairs
+    pairs_of_table: dict[tuple[str, int], list[SystemPair]] = {}
+    rows_of_table: dict[tuple[str, int], list[Floats]] = {}
+    for pair in study.pairs:
+        differences = inference.flipped_differences(
+            study.measure(chosen, pair[0]), study.measure(chosen, pair[1])
+        )
+        if differences is not None and differences.size:
+            table = (pair[0], differences.size)
+            pairs_of_table.setdefault(table, []).append(pair)
+            rows_of_table.setdefault(table, []).append(differences)
+    for (first, units), pairs in pairs_of_table.items():
+        differences = np.array(rows_of_table[first, units])
+        centred = differences - differences.mean(axis=1, keepdims=True)
+        skewness = standardised(centred, 3) * np.sqrt(units)
+        for pair, value in zip(pairs, skewness.tolist(), strict=True):
+            yield Skew(chosen.label, pair, value, units)
 
 
 def small_slices(study: Study) -> list[str]:
     """The slices with fewer than `FEW` units."""
-    return [name for name, part in _slices(study) if part["n"].max() < FEW]
+    return [name for name, rows in _slices(study).items() if rows["n"].max() < FEW]
 
 
 def untestable_slices(study: Study) -> list[str]:
@@ -267,29 +282,33 @@ def untestable_slices(study: Study) -> list[str]:
     """
     if "difference" not in study.by_segment:
         return []
-    shows = {1: "difference_low", -1: "difference_high"}  # an increase, a decrease
-    limits = [shows[sign] for sign in study.settings.alternative.signs]
-    return [name for name, part in _slices(study) if np.isinf(part[limits].to_numpy(float)).any()]
+    limit_of_sign = {1: "difference_low", -1: "difference_high"}  # an increase, a decrease
+    limits = [limit_of_sign[sign] for sign in study.settings.alternative.signs]
+    return [
+        name
+        for name, rows in _slices(study).items()
+        if np.isinf(rows[limits].to_numpy(float)).any()
+    ]
 
 
 def flat_slices(study: Study) -> list[str]:
     """The slices in which an interval has no width because all units are equal."""
-    limits = [("low", "high"), ("difference_low", "difference_high")]
-    known = [(low, high) for low, high in limits if low in study.by_segment]
-    return [
-        name
-        for name, part in _slices(study)
-        if any((part[low] == part[high]).any() for low, high in known)
-    ]
+    flat = []
+    for name, rows in _slices(study).items():
+        is_flat = (rows["low"] == rows["high"]).any()
+        if "difference_low" in rows:
+            is_flat |= (rows["difference_low"] == rows["difference_high"]).any()
+        if is_flat:
+            flat.append(name)
+    return flat
 
 
-def _slices(study: Study) -> list:
+def _slices(study: Study) -> dict[str, pd.DataFrame]:
+    """The rows of `by_segment` of each slice, by column and slice as text."""
     if not len(study.by_segment):
-        return []
-    return [
-        (f"{a} {b}", part)
-        for (a, b), part in study.by_segment.groupby(["segment", "slice"], sort=False)
-    ]
+        return {}
+    groups = study.by_segment.groupby(["segment", "slice"], sort=False)
+    return {f"{column} {label}": rows for (column, label), rows in groups}
 
 
 # Thresholds
@@ -297,8 +316,8 @@ def _slices(study: Study) -> list:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A threshold rounded to the precision of some systems' scores. everywhere: True if these are
-    all systems.
+    """A threshold rounded to the precision in which the scores of some systems are `stored`.
+    everywhere: True if these are all systems.
     """
 
     value: float
@@ -310,24 +329,20 @@ class Rounded:
 def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision, list[str]]:
     """The systems whose scores are stored in each precision."""
     names: dict[rules.Precision, list[str]] = {}
-    for name, to in stored.items():
-        names.setdefault(to, []).append(name)
+    for name, precision in stored.items():
+        names.setdefault(precision, []).append(name)
     return names
 
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
-    """The threshold in each precision that changes its value."""
-    values = [
-        (rules.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()
-    ]
-    several = [
-        (value, to, names)
-        for value, to, names in values
-        if to != rules.DOUBLE and value != threshold
-    ]
-    return [
-        Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several
-    ]
+    """The threshold in each precision that changes its value. stored: by system."""
+    changed = []
+    for precision, names in by_precision(stored).items():
+        value = rules.rounded(threshold, precision)
+        if precision != rules.DOUBLE and value != threshold:
+            everywhere = len(names) == len(stored)
+            changed.append(Rounded(value, precision, tuple(names), everywhere))
+    return changed
 
 
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
@@ -337,17 +352,21 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 def best_two(study: Study) -> pd.DataFrame:
     """With a baseline, the two best other systems, compared outside the family: p times the number
-    of their pairs. The question is two-sided: their values choose the first of these two.
+    of their pairs; empty without two of them or without a headline.
+
+    The question is two-sided: their values choose the first of these two.
     """
     others = [name for name in study.order if name != study.settings.baseline]
     if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
+    pair = (others[0], others[1])
     try:
-        c = study.two_sided.compare(study.primary, (others[0], others[1]))
+        comparison = study.two_sided.compare(study.primary, pair)
     except InputError:
         return pd.DataFrame()
-    picked = replace(c, adjusted=min(1.0, math.comb(len(others), 2) * c.p_value))
-    frame = pd.DataFrame([study.row(study.primary, (others[0], others[1]), picked)])
+    n_pairs = math.comb(len(others), 2)
+    comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
+    frame = pd.DataFrame([study.row(study.primary, pair, comparison)])
     return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
 
 
@@ -365,31 +384,40 @@ def deciding(study: Study, system: str) -> pd.Series:
     return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
 
 
-def turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A comparison with its two systems swapped."""
-    words = {
+def turned(row: ComparisonRow) -> dict[str, Any]:
+    """A comparison with its two systems swapped; a lift becomes that of the second over the
+    first.
+    """
+    swapped = {
+        **row,
         "first": row["second"],
         "second": row["first"],
         "verdict": TURNED.get(row["verdict"], row["verdict"]),
+        "difference": -row["difference"],
+        "low": -row["high"],
+        "high": -row["low"],
     }
-    ends = {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
-    lifts = (
-        {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
-    )
-    ends |= {
-        name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan
-        for name, other in lifts.items()
-    }
+    if "lift" in row:
+        swapped["lift"] = _turned_lift(row["lift"])
+        swapped["lift_low"] = _turned_lift(row["lift_high"])
+        swapped["lift_high"] = _turned_lift(row["lift_low"])
     if "adjusted_first" in row:
-        ends["adjusted_first"] = row["adjusted_second"]
-        ends["adjusted_second"] = row["adjusted_first"]
-    return {**row, **words, **ends}
+        swapped["adjusted_first"] = row["adjusted_second"]
+        swapped["adjusted_second"] = row["adjusted_first"]
+    return swapped
+
+
+def _turned_lift(lift: float) -> float:
+    """The lift of the second value over the first; NaN if the first is not above 0. lift: of the
+    first over the second, a / b − 1.
+    """
+    return 1 / (1 + lift) - 1 if lift > -1 else math.nan
 
 
 LIMITS_OF_LIFT = {1: "lift_low", -1: "lift_high"}  # that a lift of this sign has to exclude 0
 
 
-def relative(study: Study, row: Mapping[str, Any]) -> float:
+def relative(study: Study, row: ComparisonRow) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
     NaN if the metric can be negative, a constant reaches a value above 0 where higher is better
@@ -397,31 +425,32 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     the lift that counts is infinite; and where two systems divide units between them, for there a
     gain of the one is a loss of the other.
     """
-    first: Any = study.measure(study.primary, row["first"])
-    if first.layout is statistic.Layout.DIVIDED:
-        return float("nan")
-    a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
+    statistic = study.measure(study.primary, row["first"])
+    second = float(deciding(study, row["second"])["value"])
+    if statistic.layout is Layout.DIVIDED or not second > 0:
+        return math.nan
     if "lift" in row:
         alternative = study.settings.alternative
-        limits = [row[end] for sign, end in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
-        return row["lift"] if all(map(math.isfinite, limits)) and b > 0 else float("nan")
+        limits = [row[limit] for sign, limit in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
+        return row["lift"] if all(map(math.isfinite, limits)) else math.nan
     metric = study.primary.metric
-    from_zero = metric.low >= 0 and not (
-        metric.best == "high" and study.constant(study.primary) > 0
-    )
-    return float(a / b - 1) if from_zero and b > 0 and not apart(study, row) else float("nan")
+    above_zero = metric.best == "high" and study.constant(study.primary) > 0
+    if metric.low < 0 or above_zero or apart(study, row):
+        return math.nan
+    return float(deciding(study, row["first"])["value"] / second - 1)
 
 
-def apart(study: Study, row: Mapping[str, Any]) -> bool:
+def apart(study: Study, row: ComparisonRow) -> bool:
     """True if a comparison leaves out units that have a value of one of its systems only."""
-    return bool(row["n"] < max(deciding(study, row[side])["n"] for side in ("first", "second")))
+    units = [deciding(study, row[system])["n"] for system in ("first", "second")]
+    return bool(row["n"] < max(units))
 
 
 # Ranks of systems ---------------------------------------------------------------------------------
 
 
-SYSTEMS = 200  # whose pairs are tested together: 19,900 pairs of 50 units take five seconds
-VALUES = 4_000_000  # differences, units × pairs, that are
+MAX_RANKED = 200  # systems whose pairs are tested together: 19,900 pairs of 50 units take 5 s
+MAX_DIFFERENCES = 4_000_000  # units × pairs of these systems, which are held at once
 ROUNDING = 1e-9  # a mean difference below it, in standard deviations, is none
 
 
@@ -436,25 +465,27 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     direction or is a ratio of sums, or there are too many.
     """
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
-    pairs = len(study.order) * (len(study.order) - 1) // 2
-    values = (
-        _table(study)
-        if 3 <= len(study.order) <= SYSTEMS and study.primary.metric.best != "neither"
-        else None
-    )
-    if values is None or len(values) < 2 or len(values) * pairs > VALUES:
+    pairs = math.comb(len(study.order), 2)
+    values = None
+    if 3 <= len(study.order) <= MAX_RANKED and study.primary.metric.best != "neither":
+        values = _unit_values(study)
+    if values is None or len(values) < 2 or len(values) * pairs > MAX_DIFFERENCES:
         return pd.DataFrame(columns=columns)
-    r = multiplicity.ranks(
+    ranks = multiplicity.ranks(
         study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
     )
-    means = [study.estimate(study.primary, name).value for name in study.order]
     level = 1 - (1 - study.settings.test_level) / pairs
-    needed = [
-        *(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)),
-        np.nan,
-    ]
+    to_next = values[:, :-1] - values[:, 1:]
+    needed = [_needed(differences, level) for differences in to_next.T]
     return pd.DataFrame(
-        dict(zip(columns, (study.order, means, r.low, r.high, r.tier, needed), strict=True))
+        {
+            "system": study.order,
+            "value": [study.estimate(study.primary, name).value for name in study.order],
+            "rank_low": ranks.low,
+            "rank_high": ranks.high,
+            "tier": ranks.tier,
+            "needed": [*needed, np.nan],
+        }
     )
 
 
@@ -469,24 +500,26 @@ def _needed(differences: Floats, level: float) -> float:
     return np.nan
 
 
-def _table(study: Study) -> Floats | None:
-    """Units × systems of the primary metric, the units that all systems have; None if there are no
-    such units.
+def _unit_values(study: Study) -> Floats | None:
+    """The primary metric of the units that all systems have, (units, systems); None if it is no
+    mean over units that systems share.
     """
-    sides = [
-        side for name in study.order for side in study.measure(study.primary, name).shared_means()
-    ]
-    return complete(sides) if len(sides) == len(study.order) else None
+    means = []
+    for name in study.order:
+        means += study.measure(study.primary, name).shared_means()
+    return complete(means) if len(means) == len(study.order) else None
 
 
-def complete(sides: Sequence[statistic.UnitStatistic]) -> Floats:
-    """Units × systems, of the units that all systems have; of several rows their mean."""
-    values = np.column_stack([side.sums.per_unit for side in sides])
+def complete(means: Sequence[UnitStatistic]) -> Floats:
+    """The values of the units that all systems have, (units, systems); of a cluster of several
+    units the mean of its values. means: of each system.
+    """
+    values = np.column_stack([mean.sums.per_unit for mean in means])
     keep = ~np.isnan(values).any(axis=1)
-    unit = sides[0].unit
-    if unit is None:
+    cluster = means[0].unit
+    if cluster is None:
         return values[keep]
-    sums = [intervals.by_unit(column, unit[keep]) for column in values[keep].T]
+    sums = [intervals.by_unit(column, cluster[keep]) for column in values[keep].T]
     return np.column_stack([total / count for total, count in sums])
 
 
@@ -514,18 +547,16 @@ def other_scales(study: Study) -> list[tuple[str, str, str, float]]:
     """
     scales = []
     z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
-    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby(
-        "metric", sort=False
-    ):
+    estimates = study.estimates[study.estimates["value"] != 0]
+    for metric, rows in estimates.groupby("metric", sort=False):
         size = np.abs(rows["value"].to_numpy())
-        spread = (rows["high"] - rows["low"]).to_numpy() / 2
-        deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
+        standard_error = (rows["high"] - rows["low"]).to_numpy() / 2 / z
+        deviation = np.nan_to_num(standard_error * np.sqrt(rows["n"].to_numpy()))
         root = np.hypot(size, deviation)
         large = int(size.argmax())
         small = int(size.argmin())
-        if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
+        times = float(size[large] / size[small])
+        if min(times, root[large] / root[small]) >= SCALE and root[large] > 1:
             systems = rows["system"].tolist()
-            scales.append(
-                (str(metric), systems[large], systems[small], float(size[large] / size[small]))
-            )
+            scales.append((str(metric), systems[large], systems[small], times))
     return scales

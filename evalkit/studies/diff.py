@@ -2,13 +2,14 @@
 comes from.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.statistic import Statistic
 from evalkit.studies import diagnostics, groups, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
@@ -41,19 +43,26 @@ from evalkit.studies.study import (
     once,
     with_limits,
 )
-from evalkit.studies.unit_files import Joined, UnitFile
+from evalkit.studies.unit_files import (
+    MatchedMetric,
+    ReadUnits,
+    StoredMetric,
+    StoredSlice,
+    StoredTerms,
+    UnitFile,
+)
 
-SAMPLE: dict[str, Any] = {
+SAMPLE: dict[str, object] = {
     side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")
 }
 OLD_REPORT = "the old report"
 UNNAMED = "system"  # the name of a system whose input gives none
 NEW, OLD = "new ", "old "  # before the name of a system: its side
-EACH = 4  # systems of which the first screen has both sides
-MOST = 500  # units that moved, as a page lists them
-UNHASHED = "unknown"  # what is not a file
+MAX_SYSTEMS_WITH_BOTH = 4  # systems up to which the first screen has both sides
+MAX_LISTED_UNITS = 500  # units that moved, as a page lists them
+UNHASHED = "unknown"  # the hash of what is not a file
 # parameters of a report that change no number of its units
-UNREAD = (
+PARAMETERS_OF_PAGES = (
     "title",
     "note",
     "data_date",
@@ -75,21 +84,16 @@ def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
     ... )
     [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
     """
-    p = p.with_defaults(SAMPLE) if p.old is None and p.new is None else p
+    if p.old is None and p.new is None:
+        p = p.with_defaults(SAMPLE)
     if p.old is None or p.new is None:
-        raise ParameterError(
-            f"old and new: both must be given, got only {'new' if p.old is None else 'old'}"
-        )
-    earlier = (
-        p.earlier
-        if isinstance(p.earlier, list | tuple)
-        else []
-        if p.earlier is None
-        else [p.earlier]
-    )
-    return Diff.of(
-        *unit_files.read([located(given) for given in (*earlier, p.old, p.new)]), p, limits
-    )
+        present = "new" if p.old is None else "old"
+        raise ParameterError(f"old and new: both must be given, got only {present}")
+    earlier = [] if p.earlier is None else p.earlier
+    if not isinstance(earlier, list | tuple):
+        earlier = [earlier]
+    paths = [located(path) for path in (*earlier, p.old, p.new)]
+    return Diff.from_files(unit_files.read(paths), p, limits)
 
 
 read = reports.reader(reports.DiffParameters)(study_of)
@@ -98,32 +102,32 @@ read = reports.reader(reports.DiffParameters)(study_of)
 FORMS = "NAME.units.parquet, NAME.json or NAME.html"
 
 
-def located(given: Any) -> Path:
-    """The file of units of a report, of which any file is named, or the folder where it is alone.
+def located(report_path: object) -> Path:
+    """The file of units of a report, which is named by any of its files, or by the folder where it
+    is the only report.
 
-    Raises ParameterError for what is no path, InputError where there is none, or are several.
+    Raises ParameterError for what is no path, InputError where there is no report, or several.
     """
-    if not isinstance(given, str | PathLike):
+    if not isinstance(report_path, str | PathLike):
         raise ParameterError(
             f"a report must be a path: {FORMS}, or its folder, "
-            f"got {type(given).__name__}; study.save('NAME.units.parquet') writes one"
+            f"got {type(report_path).__name__}; study.save('NAME.units.parquet') writes one"
         )
-    path = Path(given).expanduser()
-    every = path.is_dir()
-    files = (
-        sorted(path.glob(f"*{report.UNITS}"))
-        if every
-        else [path.with_name(f"{report.stem(path)}{report.UNITS}")]
-    )
+    path = Path(report_path).expanduser()
+    if path.is_dir():
+        wanted = f"*{report.UNITS}"
+        files = sorted(path.glob(wanted))
+    else:
+        wanted = f"{report.stem(path)}{report.UNITS}"
+        files = [path.with_name(wanted)]
     if len(files) > 1:
-        got = ", ".join(file.name for file in files)
-        raise InputError(f"{path}: must hold one report, got {got}; name one of them")
+        names = ", ".join(file.name for file in files)
+        raise InputError(f"{path}: must hold one report, got {names}; name one of them")
     if not path.exists() and not files[0].is_file():
         raise InputError(f"{path}: no such file or folder")
     if path.suffix not in ("", ".json", ".html", ".parquet"):
         raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
     if not files or not files[0].is_file():
-        wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(
             f"{path}: the units of the report, {wanted}, are missing; make it again with "
             f"units=yes, in Python also study.save({wanted!r})"
@@ -131,13 +135,23 @@ def located(given: Any) -> Path:
     return files[0]
 
 
+def side_pair(new: str, old: str) -> SystemPair:
+    """What a system is called as one of the new report and, by its name there, as one of the old.
+
+    >>> side_pair("m-1120", "m-0806")
+    ('new m-1120', 'old m-0806')
+    """
+    return f"{NEW}{new}", f"{OLD}{old}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(Shown, Study):
-    """The study of two reports.
+    """The study of two reports. Its systems are sides: those of the new report, and those of the
+    old one.
 
     files: the earlier reports, then the old and the new one. names: of all units, by their number.
-    partner: new name of a system -> its old name. joined: metric -> new and old side of each system
-    that has it -> both.
+    partner: new name of a system -> its old name. matched: metric -> new and old side of each
+    system that has it -> the metric in both reports.
     """
 
     report: ClassVar[str] = "diff"
@@ -147,48 +161,34 @@ class Diff(Shown, Study):
     files: Sequence[UnitFile]
     names: pa.Array
     partner: Mapping[str, str]
-    joined: Mapping[str, Mapping[SystemPair, Joined]]
+    matched: Mapping[str, Mapping[SystemPair, MatchedMetric]]
 
     @classmethod
-    def of(
-        cls, files: Sequence[UnitFile], names: pa.Array, p: reports.DiffParameters, limits: Limits
-    ) -> "Diff":
+    def from_files(cls, read: ReadUnits, p: reports.DiffParameters, limits: Limits) -> "Diff":
         """The study of files; raises InputError where they have no metric of a system in common."""
-        old, new = files[-2:]
-        for file in files:
+        old, new = read.files[-2:]
+        for file in read.files:
             if file.about["report"] != new.about["report"]:
                 kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
                 raise InputError(
                     f"{shown(file)} and {shown(new)} must be of one report, got {kinds}"
                 )
         partner = partners(old.words["system"], new.words["system"], p.pairs)
-        of = {(f"{NEW}{name}", f"{OLD}{was}"): (was, name) for name, was in partner.items()}
-        shared = [label for label in new.metrics if label in old.metrics]
-        metrics = [new.chosen(label) for label in shared]
-        labels = [
-            lookup.label_of("metrics that both reports have", name, metrics) for name in p.metrics
-        ] or shared
-        every = {
-            label: {pair: Joined.of(files[-2:], label, names) for pair, names in of.items()}
-            for label in labels
-        }
-        told = {
-            label: {pair: both for pair, both in pairs.items() if both}
-            for label, pairs in every.items()
-        }
-        joined = {label: pairs for label, pairs in told.items() if pairs}
-        if not joined:
+        matched = _matched(old, new, partner, p.metrics)
+        if not matched:
             _refuse_unshared(old, new, partner)
-        metrics = [new.chosen(label) for label in joined]
-        systems = tuple(side for pair in of for side in pair)
+        metrics = [new.metric_at_k(label) for label in matched]
+        systems = [side for names in partner.items() for side in side_pair(*names)]
         settings = study.settings(
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
         sources = tuple(
             Source(shown(file), len(file.table), file.path.absolute(), stamp(file.path))
-            for file in files
+            for file in read.files
         )
-        return cls(settings, systems, {}, p, sources, files, names, partner, joined)
+        return cls(
+            settings, tuple(systems), {}, p, sources, read.files, read.names, partner, matched
+        )
 
     @cached_property
     def headline(self) -> pd.DataFrame:
@@ -209,42 +209,33 @@ class Diff(Shown, Study):
         """
         worse = self.comparisons[self.comparisons["verdict"] == "worse"]
         deciding = worse[worse["metric"] == self.primary.label]
-        rows = (deciding if len(deciding) else worse).to_dict("records")
-        return max(rows, key=self._loss_size, default=None)
+        if not len(deciding):
+            return max(worse.to_dict("records"), key=self._relative_loss, default=None)
+        return max(deciding.to_dict("records"), key=lambda row: abs(row["difference"]))
 
-    def _loss_size(self, row: Row) -> float:
-        """The size of a loss, by another metric than the one that decides as a share of the old
-        value.
-        """
-        size = float(abs(row["difference"]))
-        if row["metric"] == self.primary.label:
-            return size
+    def _relative_loss(self, row: Row) -> float:
+        """The size of a loss as a share of the old value; infinite if that is 0."""
         old = abs(self.common_values(row)[1])
-        return size / old if old else float("inf")
+        return float(abs(row["difference"])) / old if old else float("inf")
 
     def common_values(self, row: Row) -> tuple[float, float]:
-        """The values of both sides of a comparison, over the units that it compares."""
-        chosen = next(one for one in self.settings.metrics if one.label == row["metric"])
-        pair = row["first"], row["second"]
-        new, old = (self.estimate(chosen, side).value for side in pair)
-        return new, old
+        """The new and the old value of a comparison, over the units that it compares."""
+        metrics = {chosen.label: chosen for chosen in self.settings.metrics}
+        metric = metrics[row["metric"]]
+        new = self.estimate(metric, row["first"])
+        old = self.estimate(metric, row["second"])
+        return new.value, old.value
 
     def spoken(self, system: str) -> str:
         """A side by the name of its system, with "new" or "old" if both have the same name."""
-        pair = next(pair for pair in self.side_pairs if system in pair)
-        side = NEW if system == pair[0] else OLD
-        name = system.removeprefix(side)
+        new, old = next(names for names in self.partner.items() if system in side_pair(*names))
+        is_new = system == f"{NEW}{new}"
+        name = new if is_new else old
         if name == UNNAMED:
             name = "model"
-        renamed = pair[0].removeprefix(NEW) != pair[1].removeprefix(OLD)
-        if renamed and name != "model":
+        if new != old and name != "model":
             return name
-        return f"the {side}{name}"
-
-    @property
-    def side_pairs(self) -> list[SystemPair]:
-        """The new and the old side of each system."""
-        return [(f"{NEW}{name}", f"{OLD}{was}") for name, was in self.partner.items()]
+        return f"the {NEW if is_new else OLD}{name}"
 
     @property
     def family_size(self) -> int:
@@ -274,13 +265,14 @@ class Diff(Shown, Study):
         return list(self.partner)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
-        """The study of these systems alone."""
-        partner = {name: was for name, was in self.partner.items() if name in names}
-        joined = dict[str, Mapping[SystemPair, Joined]]()
-        for label, pairs in self.joined.items():
-            both = {pair: of for pair, of in pairs.items() if pair[0].removeprefix(NEW) in names}
-            joined |= {label: both} if both else {}
-        return replace(self, partner=partner, joined=joined)
+        """The study of these systems alone, by the names of the new report."""
+        partner = {name: old for name, old in self.partner.items() if name in names}
+        matched = {}
+        for label, pairs in self.matched.items():
+            of_names = {pair: both for pair, both in pairs.items() if both.new.system in names}
+            if of_names:
+                matched[label] = of_names
+        return replace(self, partner=partner, matched=matched)
 
     @property
     def new(self) -> UnitFile:
@@ -290,41 +282,39 @@ class Diff(Shown, Study):
     @property
     def question_of_reports(self) -> str:
         """The one-sided question that both reports ask and this diff does not; "" otherwise."""
-        asked = {file.parameters.get("alternative") for file in (self.old, self.new)}
-        question = asked.pop()
-        if asked or question not in ("greater", "less") or question == self.sided:
-            return ""
-        return str(question)
+        question = self.old.parameters.get("alternative")
+        is_shared = question == self.new.parameters.get("alternative")
+        is_one_sided = question in ("greater", "less")
+        return str(question) if is_shared and is_one_sided and question != self.sided else ""
 
     @property
-    def deciding(self) -> Mapping[SystemPair, Joined]:
+    def deciding(self) -> Mapping[SystemPair, MatchedMetric]:
         """The metric that decides, of each pair of sides."""
-        return self.joined[self.primary.label]
+        return self.matched[self.primary.label]
 
     @property
     def differences_are(self) -> str:  # type: ignore[override]
         """Of which units the two sides are compared."""
-        independent = "Differences of independent samples"
-        return independent if self.apart else "Differences on the common units"
+        if self.apart:
+            return "Differences of independent samples"
+        return "Differences on the common units"
 
     @property
     def apart(self) -> bool:
-        """Whether no unit is in both reports."""
-        return not any(of.common.size for of in self.deciding.values())
+        """True if no unit is in both reports."""
+        return not any(matched.common.size for matched in self.deciding.values())
 
     @property
     def unlisted(self) -> dict[str, int]:
         """How many queries each side lacks, whose lists are empty and count as 0; 0 if its file
         holds no lists.
         """
-        sides = {
-            name: side
-            for pair, of in self.deciding.items()
-            for name, side in zip(pair, (of.new, of.old), strict=True)
-        }
-        lists = {name: [*side.file.lists(side.system).values()] for name, side in sides.items()}
-        empty = [""]  # as the file of units lists no items
-        return {name: several.count(empty) for name, several in lists.items()}
+        n_empty = {}
+        for (new_side, old_side), matched in self.deciding.items():
+            for side, stored in ((new_side, matched.new), (old_side, matched.old)):
+                lists = stored.file.lists(stored.system).values()
+                n_empty[side] = sum(items == [""] for items in lists)  # as it has no items
+        return n_empty
 
     @property
     def unlisted_count(self) -> int:
@@ -338,30 +328,35 @@ class Diff(Shown, Study):
 
     @property
     def averaged(self) -> bool:
-        """Whether the metric that decides is a mean of values of units."""
-        return all(of.averaged for of in self.deciding.values())
+        """True if the metric that decides is a mean of values of units."""
+        return all(matched.averaged for matched in self.deciding.values())
 
-    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Any:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: Member | StoredSlice = EVERY
+    ) -> Statistic:
         """A metric of a side on the common units; on all its own where none is common."""
-        pair = next(pair for pair in self.joined[chosen.label] if system in pair)
-        return self._joined(chosen, pair, member).statistics[pair.index(system)]
+        pair = next(pair for pair in self.matched[chosen.label] if system in pair)
+        statistics = self._matched_in(chosen, pair, member).statistics
+        return statistics.new if system == pair[0] else statistics.old
 
-    def _joined(self, chosen: MetricAtK, pair: SystemPair, member: Any) -> Joined:
-        of = self.joined[chosen.label][pair]
-        return of if member is EVERY else of.within(*member)
+    def _matched_in(
+        self, chosen: MetricAtK, pair: SystemPair, member: Member | StoredSlice
+    ) -> MatchedMetric:
+        """A metric in both reports, on all units or those of a slice."""
+        matched = self.matched[chosen.label][pair]
+        return matched.in_slice(member) if isinstance(member, StoredSlice) else matched
 
     @once
     def compare(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: Member | StoredSlice = EVERY
     ) -> significance.Comparison:
         """New less old."""
-        joined = self._joined(chosen, pair, member)
-        return self._compared_sides(joined)
+        return self._compare_reports(self._matched_in(chosen, pair, member))
 
-    def _compared_sides(self, joined: Joined) -> significance.Comparison:
-        """New less old, on the units of both sides."""
+    def _compare_reports(self, matched: MatchedMetric) -> significance.Comparison:
+        """New less old, on the common units; of independent samples if there are none."""
         return self.asked_comparison(
-            lambda level: joined.comparison(replace(self.inference_options(2), level=level))
+            lambda level: matched.comparison(replace(self.inference_options(2), level=level))
         )
 
     @property
@@ -374,13 +369,13 @@ class Diff(Shown, Study):
         """The sides of these systems; of many the new ones, so that each has a row of the first
         screen.
         """
-        return [
-            name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])
-        ]
+        if len(self.pairs) > MAX_SYSTEMS_WITH_BOTH:
+            return [new_side for new_side, _ in self.pairs]
+        return self.sides(self.primary)
 
     def sides(self, chosen: MetricAtK) -> list[str]:
         """The sides of the systems that are compared by a metric."""
-        return [name for pair in self.joined[chosen.label] for name in pair]
+        return [side for pair in self.matched[chosen.label] for side in pair]
 
     def subjects(self, chosen: MetricAtK) -> list[str]:
         """The sides of all systems of a metric, also of those without a partner."""
@@ -393,7 +388,7 @@ class Diff(Shown, Study):
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
         missing = [(side, OLD_REPORT) for side in self.unpaired(chosen.label)]
-        return [*self.joined[chosen.label], *missing]
+        return [*self.matched[chosen.label], *missing]
 
     def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why a system is not compared, or why no comparison counts."""
@@ -416,29 +411,22 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The sides of a metric that are not compared, each with the reason; of a system that the
-        new report lacks its new side.
+        """The sides of a metric that are not compared, each with the reason. Of a system that only
+        the old report has it is the new side, which is missing.
         """
-        pairs = self.joined[label].values()
-        compared = {(side.file, side.system) for pair in pairs for side in (pair.old, pair.new)}
-        missing: dict[str, str] = {}
-        for file, place in ((self.new, "new"), (self.old, "old")):
-            for name in file.systems_of(label):
-                if (file, name) not in compared:
-                    both = place == "old" and name in self.new.words["system"]
-                    missing[f"{OLD if both else NEW}{name}"] = self._lack(name, place)
-        return missing
-
-    def _lack(self, name: str, place: str) -> str:
-        """Why a system of the new or the old report is not compared."""
-        by_old = {was: partner for partner, was in self.partner.items()}
-        partners = {"new": self.partner, "old": by_old}
-        other = {"new": "old", "old": "new"}[place]
-        if name in partners[place]:
-            return obstacle("not_told", name=name)
-        if name in partners[other]:
-            return obstacle("taken", name=name, other=other, partner=partners[other][name])
-        return obstacle("no_partner", name=name, other=other)
+        pairs = self.matched[label].values()
+        new_compared = {matched.new.system for matched in pairs}
+        old_compared = {matched.old.system for matched in pairs}
+        old_names = {old: new for new, old in self.partner.items()}
+        reasons = {}
+        for name in self.new.systems_of(label):
+            if name not in new_compared:
+                reasons[f"{NEW}{name}"] = _lack(name, self.partner, old_names, other="old")
+        for name in self.old.systems_of(label):
+            if name not in old_compared:
+                prefix = OLD if name in self.new.words["system"] else NEW
+                reasons[f"{prefix}{name}"] = _lack(name, old_names, self.partner, other="new")
+        return reasons
 
     def group_parts(self, column: str) -> list[Slice]:
         """Raise ParameterError: groups are not in the files of units."""
@@ -446,25 +434,17 @@ class Diff(Shown, Study):
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
-        columns = {
-            column: name
-            for column, name in self.new.segments.items()
-            if column in self.old.segments
-        }
-        words = {
-            name: dict.fromkeys(self.new.words[name] + self.old.words[name])
-            for name in columns.values()
-        }
-        return [
-            Slice(column, label, (name, label))
-            for column, name in columns.items()
-            for label in words[name]
-        ]
+        parts = []
+        for name, column in self.new.segments.items():
+            if name in self.old.segments:
+                labels = dict.fromkeys(self.new.words[column] + self.old.words[column])
+                parts += [Slice(name, label, StoredSlice(column, label)) for label in labels]
+        return parts
 
     @property
     def families(self) -> list[list[Tested]]:
         """The systems of each metric that has a direction."""
-        return [[(chosen, pair) for pair in self.joined[chosen.label]] for chosen in self.directed]
+        return [[(chosen, pair) for pair in self.matched[chosen.label]] for chosen in self.directed]
 
     @frame
     def estimates(self) -> Iterator[Row]:
@@ -497,14 +477,17 @@ class Diff(Shown, Study):
         change_low, change_high: limits of the change of independent samples, NaN with common units,
         whose change has none.
         """
-        rows = self.comparisons.to_dict("records")
-        words = {(row["metric"], row["first"]): diagnostics.verdict_of(row) for row in rows}
+        verdicts = {
+            (row["metric"], row["first"]): diagnostics.verdict_of(row)
+            for row in self.comparisons.to_dict("records")
+        }
         for chosen in self.settings.metrics:
-            for pair, joined in self.joined[chosen.label].items():
-                place = {"metric": chosen.label, "system": joined.new.system}
-                limits = self.compare(chosen, pair).difference
-                verdict = words.get((chosen.label, pair[0]), "")
-                yield place | _terms(joined, limits) | joined.sizes | {"verdict": verdict}
+            for pair, matched in self.matched[chosen.label].items():
+                place = {"metric": chosen.label, "system": matched.new.system}
+                difference = self.compare(chosen, pair).difference
+                verdict = verdicts.get((chosen.label, pair[0]), "")
+                terms = _change_and_terms(matched, difference)
+                yield place | terms | matched.sizes | {"verdict": verdict}
 
     @frame
     def segments(self) -> Iterator[Row]:
@@ -516,35 +499,38 @@ class Diff(Shown, Study):
         of its value on all units add to the change of the whole, each at the mean of the other
         (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
-        every = (
-            self._in_slice_of(of, part)
-            for part in self.divisions()
-            for of in self.deciding.values()
-        )
-        held = (row for row in every if row["common"] + row["only_old"] + row["only_new"])
+        rows = []
+        for part in self.divisions():
+            for matched in self.deciding.values():
+                in_slice = matched.in_slice(part.member)
+                if any(in_slice.sizes.values()):
+                    rows.append(self._slice_row(matched, in_slice, part))
         # least p first, none last
-        rows = sorted(held, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)
-        for row, p in zip(rows, significance.holm([row["p"] for row in rows]), strict=True):
-            yield row | {"adjusted": float(p)}
+        rows.sort(key=lambda row: (np.isnan(row["p"]), row["p"]))
+        adjusted = significance.holm([row["p"] for row in rows])
+        for row, p in zip(rows, adjusted.tolist(), strict=True):
+            yield row | {"adjusted": p}
 
-    def _in_slice_of(self, of: Joined, where: Slice) -> Row:
-        part = of.within(*where.member)
-        o = self.inference_options(2)
-        c = inference.undefined(o.level, o.unit)
-        if part.common.size > 1:
-            c = self._compared_sides(part)
-        place = {"segment": where.column, "slice": where.label, "system": of.new.system}
-        compared = part.paired if part.common.size else part
-        values = {"old": compared.old.value, "new": compared.new.value, "p": c.p_value}
-        on_all = {"old_all": part.old.value, "new_all": part.new.value}
-        return (
-            place
-            | values
-            | on_all
-            | with_limits({"difference": c.difference})
-            | _split(of, part)
-            | part.sizes
-        )
+    def _slice_row(self, matched: MatchedMetric, in_slice: MatchedMetric, part: Slice) -> Row:
+        """The row of a slice of a system in `segments`, without its adjusted p."""
+        if in_slice.common.size > 1:
+            comparison = self._compare_reports(in_slice)
+        else:
+            options = self.inference_options(2)
+            comparison = inference.undefined(options.level, options.unit)
+        compared = in_slice.on_common_units if in_slice.common.size else in_slice
+        row = {
+            "segment": part.column,
+            "slice": part.label,
+            "system": matched.new.system,
+            "old": compared.old.value,
+            "new": compared.new.value,
+            "p": comparison.p_value,
+            "old_all": in_slice.old.value,
+            "new_all": in_slice.new.value,
+        }
+        difference = with_limits({"difference": comparison.difference})
+        return row | difference | _mix_and_within(matched, in_slice) | in_slice.sizes
 
     @property
     def most_changed(self) -> Row | None:
@@ -552,8 +538,8 @@ class Diff(Shown, Study):
         none does.
         """
         rows = self.segments.to_dict("records")
-        shown = [row for row in rows if significance.rejected(row["adjusted"], self.test_level)]
-        return max(shown, key=lambda row: abs(row["difference"]), default=None)
+        changed = [row for row in rows if significance.rejected(row["adjusted"], self.test_level)]
+        return max(changed, key=lambda row: abs(row["difference"]), default=None)
 
     @frame
     def moved(self) -> Iterator[Row]:
@@ -564,56 +550,71 @@ class Diff(Shown, Study):
         difference: new − old of a mean; of any other metric how far the unit moves the difference,
         to first order.
         """
-        every = [self._moved(of.paired) for of in self.deciding.values() if of.common.size]
-        if every:
-            rows = pd.concat(every).query("difference != 0")
-            order = np.argsort(-rows["difference"].abs().to_numpy(), kind="stable")[:MOST]
-            yield from rows.iloc[order].to_dict("records")
+        frames = [
+            self._unit_changes(matched.on_common_units)
+            for matched in self.deciding.values()
+            if matched.common.size
+        ]
+        if frames:
+            rows = pd.concat(frames).query("difference != 0")
+            size = rows["difference"].abs().to_numpy()
+            largest = np.argsort(-size, kind="stable")[:MAX_LISTED_UNITS]
+            yield from rows.iloc[largest].to_dict("records")
 
-    def _moved(self, of: Joined) -> pd.DataFrame:
-        sides = {"old": of.old.each, "new": of.new.each}
-        by = sides["new"] - sides["old"] if of.averaged else of.new.moved - of.old.moved
-        place = {"unit": self.names.take(pa.array(of.common)).to_pylist(), "system": of.new.system}
-        first = of.new.at[np.unique(of.new.unit, return_index=True)[1]]
-        columns = self.new.segments.items()
-        slices = {
-            to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]]
-            for to, name in columns
+    def _unit_changes(self, matched: MatchedMetric) -> pd.DataFrame:
+        """The columns of `moved` for every common unit of a system. matched: on these units."""
+        old = matched.old
+        new = matched.new
+        if matched.averaged:
+            difference = new.unit_values - old.unit_values
+        else:
+            difference = new.influence - old.influence
+        columns = {
+            "unit": self.names.take(pa.array(matched.common)).to_pylist(),
+            "system": new.system,
+            "old": old.unit_values,
+            "new": new.unit_values,
+            "difference": difference,
         }
-        lists = [side.file.lists(side.system) for side in (of.old, of.new)]
-        rows = self.new.row[first].tolist()
-        entered, left = (
-            [_beyond(b.get(row, []), a.get(row, [])) for row in rows]
-            for a, b in (lists, lists[::-1])
-        )
-        items = {"entered": entered, "left": left} if all(lists) else {}
-        return pd.DataFrame(place | sides | {"difference": by} | items | slices)
+        first = new.places[np.unique(new.unit, return_index=True)[1]]  # a row of each unit
+        ids = self.new.row[first].tolist()
+        old_lists = old.file.lists(old.system)
+        new_lists = new.file.lists(new.system)
+        if old_lists and new_lists:
+            columns["entered"] = [_items_not_in(old_lists, new_lists, id) for id in ids]
+            columns["left"] = [_items_not_in(new_lists, old_lists, id) for id in ids]
+        for name, column in self.new.segments.items():
+            labels = np.array([*self.new.words[column], ""], object)  # the last, −1, for none
+            columns[name] = labels[self.new.code[column][first]]
+        return pd.DataFrame(columns)
 
     @frame
     def series(self) -> Iterator[Row]:
         """The metric that decides of every report and system, on all units of each; empty of two
         reports.
         """
+        if len(self.files) == 2:
+            return
         label = self.primary.label
-        names = dict.fromkeys(of.new.system for of in self.deciding.values())
-        names |= dict.fromkeys(of.old.system for of in self.deciding.values())
-        for file in self.files if len(self.files) > 2 else ():
-            for name in names if label in file.metrics else ():
-                if side := file.of_rows(label, name) or file.side(label, name):
-                    e = inference.estimate(
-                        side.statistic(mean=side.averaged), self.inference_options(1)
-                    )
-                    yield {
-                        "date": date_of(file),
-                        "report": shown(file),
-                        "system": name,
-                    } | estimate_columns(e)
+        names = dict.fromkeys(matched.new.system for matched in self.deciding.values())
+        names |= dict.fromkeys(matched.old.system for matched in self.deciding.values())
+        for file in self.files:
+            if label not in file.metrics:
+                continue
+            for name in names:
+                stored = file.rows_else_terms(label, name)
+                if stored is None:
+                    continue
+                statistic = stored.statistic(mean=stored.averaged)
+                estimate = inference.estimate(statistic, self.inference_options(1))
+                place = {"date": date_of(file), "report": shown(file), "system": name}
+                yield place | estimate_columns(estimate)
 
     # What the files prove
 
     @cached_property
     def same(self) -> bool:
-        """Whether the units of both reports are the same, value for value."""
+        """True if the units of both reports are the same, value for value."""
         return bool(self.old.table.equals(self.new.table))
 
     @cached_property
@@ -621,16 +622,14 @@ class Diff(Shown, Study):
         """Metrics and systems that are not compared, as one report lacks them or its units do not
         tell them.
         """
-        sides = [
-            side
-            for pairs in self.joined.values()
-            for of in pairs.values()
-            for side in (of.old, of.new)
-        ]
-        told = {*self.joined, *(side.system for side in sides)}
-        every = [*self.new.metrics, *self.old.metrics] if not self.p.metrics else []
-        every += [*self.partner, *self.partner.values()]
-        missing = [name for name in dict.fromkeys(every) if name not in told]
+        compared = {*self.matched}
+        for pairs in self.matched.values():
+            for matched in pairs.values():
+                compared |= {matched.old.system, matched.new.system}
+        asked = [*self.partner, *self.partner.values()]
+        if not self.p.metrics:
+            asked = [*self.new.metrics, *self.old.metrics, *asked]
+        missing = [name for name in dict.fromkeys(asked) if name not in compared]
         return [*missing, *self.unpaired_new, *self.unpaired_old]
 
     @frame
@@ -638,11 +637,13 @@ class Diff(Shown, Study):
         """What made both reports: its kind (input, parameter, definition, unit, version), what it
         is, old and new.
         """
-        old, new = (_facts(file) for file in (self.old, self.new))
-        for kind, what in {**old, **new}:
-            sides = [side.get((kind, what), "none") for side in (old, new)]
-            same = sides[0] == sides[1] and not sides[0].endswith(UNHASHED)
-            yield {"kind": kind, "what": what, "old": sides[0], "new": sides[1], "same": same}
+        old_facts = _facts(self.old)
+        new_facts = _facts(self.new)
+        for fact in {**old_facts, **new_facts}:
+            old = old_facts.get(fact, "none")
+            new = new_facts.get(fact, "none")
+            same = old == new and not old.endswith(UNHASHED)
+            yield {"kind": fact.kind, "what": fact.what, "old": old, "new": new, "same": same}
 
     @property
     def others(self) -> int:
@@ -653,12 +654,47 @@ class Diff(Shown, Study):
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
         # of one structure all metrics have the same rows; own metrics have none
-        rows = {
-            (pair, self.new.metrics[label]["structure"]): joined
-            for label, pairs in self.joined.items()
-            for pair, joined in pairs.items()
-        }
-        return max(joined.relabelled for joined in rows.values())
+        by_structure = dict[tuple[str, SystemPair], MatchedMetric]()
+        for label, pairs in self.matched.items():
+            structure = self.new.metrics[label]["structure"]
+            by_structure |= {(structure, pair): matched for pair, matched in pairs.items()}
+        return max(matched.relabelled for matched in by_structure.values())
+
+
+def _matched(
+    old: UnitFile, new: UnitFile, partner: Mapping[str, str], asked: Sequence[str]
+) -> dict[str, dict[SystemPair, MatchedMetric]]:
+    """Each metric that both reports have of a system, by its label and the two sides. asked: the
+    names of metrics that the user wants, all if empty.
+    """
+    shared = [label for label in new.metrics if label in old.metrics]
+    if asked:
+        metrics = [new.metric_at_k(label) for label in shared]
+        shared = [
+            lookup.label_of("metrics that both reports have", name, metrics) for name in asked
+        ]
+    matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
+    for label in shared:
+        for name, old_name in partner.items():
+            in_old = old.stored_metric(label, old_name)
+            in_new = new.stored_metric(label, name)
+            if in_old is not None and type(in_old) is type(in_new):
+                pairs = matched.setdefault(label, {})
+                pairs[side_pair(name, old_name)] = MatchedMetric.in_files(in_old, in_new)
+    return matched
+
+
+def _lack(
+    name: str, partners: Mapping[str, str], other_partners: Mapping[str, str], *, other: str
+) -> str:
+    """Why a system of one report is not compared. partners: its systems -> those of the other
+    report; other_partners: the reverse. other: "new" or "old".
+    """
+    if name in partners:
+        return obstacle("not_told", name=name)
+    if name in other_partners:
+        return obstacle("taken", name=name, other=other, partner=other_partners[name])
+    return obstacle("no_partner", name=name, other=other)
 
 
 def partners(
@@ -675,38 +711,45 @@ def partners(
     >>> partners(["m-0806", "base"], ["m-1120", "base"], {"m-1120": "m-0806"})
     {'m-1120': 'm-0806', 'base': 'base'}
     """
-    for name, was in pairs.items():
-        for place, known, asked in (("new", new, name), ("old", old, was)):
-            if asked not in known:
-                raise ParameterError(
-                    f"pairs: the {place} report has no system {asked!r}"
-                    f"{did_you_mean(asked, known)}, it has {', '.join(known)}"
-                )
-    for was in pairs.values():
-        several = [name for name, other in pairs.items() if other == was]
-        if len(several) > 1:
-            raise ParameterError(
-                f"pairs: must name each old system once, got {was} for {' and '.join(several)}"
-            )
+    _check_pairs(old, new, pairs)
     partner = dict(pairs)
     for name in new:
         if name in old and name not in partner and name not in partner.values():
             partner[name] = name
-    others = [name for name in new if name not in partner]
-    before = [name for name in old if name not in partner.values()]
-    alone = not {*partner} - {*usual("systems")["constant"]} or before == [UNNAMED]
-    if len(others) == len(before) == 1 and alone:
-        partner[others[0]] = before[0]
+    new_left = [name for name in new if name not in partner]
+    old_left = [name for name in old if name not in partner.values()]
+    baselines = {*usual("systems")["constant"]}
+    stands_alone = {*partner} <= baselines or old_left == [UNNAMED]
+    if len(new_left) == len(old_left) == 1 and stands_alone:
+        partner[new_left[0]] = old_left[0]
     return partner
+
+
+def _check_pairs(old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str]) -> None:
+    """Raise ParameterError if a report has no such system, or an old system has two partners."""
+    for new_name, old_name in pairs.items():
+        for place, systems, name in (("new", new, new_name), ("old", old, old_name)):
+            if name not in systems:
+                raise ParameterError(
+                    f"pairs: the {place} report has no system {name!r}"
+                    f"{did_you_mean(name, systems)}, it has {', '.join(systems)}"
+                )
+    for old_name in pairs.values():
+        new_names = [name for name, partner in pairs.items() if partner == old_name]
+        if len(new_names) > 1:
+            raise ParameterError(
+                f"pairs: must name each old system once, got {old_name} for "
+                f"{' and '.join(new_names)}"
+            )
 
 
 def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -> NoReturn:
     """Raise InputError for two reports without a pair of systems; it says how to name one."""
-    others = [name for name in new.words["system"] if name not in partner]
-    before = [name for name in old.words["system"] if name not in partner.values()]
+    new_left = [name for name in new.words["system"] if name not in partner]
+    old_left = [name for name in old.words["system"] if name not in partner.values()]
     advice = ""
-    if others and before:
-        advice = f", such as pairs='{written({**partner, others[0]: before[0]})}'"
+    if new_left and old_left:
+        advice = f", such as pairs='{written({**partner, new_left[0]: old_left[0]})}'"
     raise InputError(
         f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell; "
         f"the new report has {', '.join(new.words['system'])}, the old one "
@@ -724,73 +767,99 @@ def shown(file: UnitFile) -> str:
     return report.shown(file.path)
 
 
-def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
-    """The items that are not among the others."""
-    return ", ".join(item for item in items if item not in others)
+Lists = Mapping[int, list[str]]  # the first items of each list, by the number of its id
 
 
-def _terms(joined: Joined, limits: Estimate) -> Row:
-    """The change of a metric over all units, and its terms. limits: of its difference on the common
-    units, or of the whole change if none is common.
+def _items_not_in(before: Lists, after: Lists, id: int) -> str:
+    """The items that a list has after and not before, as text."""
+    old_items = before.get(id, [])
+    return ", ".join(item for item in after.get(id, []) if item not in old_items)
+
+
+def _change_and_terms(matched: MatchedMetric, difference: Estimate) -> Row:
+    """The change of a metric over all units, and its terms, as in `account`. difference: on the
+    common units, or of the whole change if none is common.
     """
-    old, new = joined.old.value, joined.new.value
+    old = matched.old.value
+    new = matched.new.value
     whole = {"old": old, "new": new, "change": new - old}
-    if not joined.common.size:
-        unknown = dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
-        return whole | {"change_low": limits.low, "change_high": limits.high} | unknown
-    before, after = joined.paired.old.value, joined.paired.new.value
-    terms = {
-        "changed": after - before,
-        "low": limits.low,
-        "high": limits.high,
-        "left": before - old,
-        "came": new - after,
+    if not matched.common.size:
+        limits = {"change_low": difference.low, "change_high": difference.high}
+        return whole | limits | dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
+    old_on_common = matched.on_common_units.old.value
+    new_on_common = matched.on_common_units.new.value
+    return whole | {
+        "change_low": np.nan,
+        "change_high": np.nan,
+        "changed": new_on_common - old_on_common,
+        "low": difference.low,
+        "high": difference.high,
+        "left": old_on_common - old,
+        "came": new - new_on_common,
     }
-    return whole | {"change_low": np.nan, "change_high": np.nan} | terms
 
 
-def _split(of: Joined, part: Joined) -> dict[str, float]:
-    """What a slice adds to the change of a mean or ratio by its share and by its value, which is
-    that of both where one report has no such units.
+def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str, float]:
+    """What a slice adds to the change of a mean or ratio by its share and by its value, as in
+    `Diff.segments`. Where one report has no such units its value is that of the other.
     """
-    if not of.old.termed:
+    if not matched.has_terms:
         return {"mix": np.nan, "within": np.nan}
-    sides = [(of.old, part.old), (of.new, part.new)]
-    a, b = (float(ratio(own.sums.size.sum(), whole.sums.size.sum())) for whole, own in sides)
-    old, new = (part.old.value, part.new.value)
-    old, new = (new if np.isnan(old) else old, old if np.isnan(new) else new)
-    if np.isnan(old):
+    values = [value for value in (in_slice.old.value, in_slice.new.value) if not np.isnan(value)]
+    if not values:
         return {"mix": 0.0, "within": 0.0}
+    old_value = values[0]
+    new_value = values[-1]
+    old_share = _share_in_slice(matched.old, in_slice.old)
+    new_share = _share_in_slice(matched.new, in_slice.new)
+    from_whole = old_value + new_value - matched.old.value - matched.new.value
     return {
-        "mix": (b - a) * (old + new - of.old.value - of.new.value) / 2,
-        "within": (a + b) / 2 * (new - old),
+        "mix": (new_share - old_share) * from_whole / 2,
+        "within": (old_share + new_share) / 2 * (new_value - old_value),
     }
 
 
-def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
-    """What a report says of itself: (kind, what) -> text."""
+def _share_in_slice(stored: StoredMetric, in_slice: StoredMetric) -> float:
+    """The share of a slice in the denominator of a metric with terms."""
+    assert isinstance(stored, StoredTerms)
+    assert isinstance(in_slice, StoredTerms)
+    return float(ratio(in_slice.unit_terms.size.sum(), stored.unit_terms.size.sum()))
+
+
+class Fact(NamedTuple):
+    """What a report says of itself: the kind of a fact as in `Diff.changes`, and what it is of."""
+
+    kind: str
+    what: str
+
+
+def _facts(file: UnitFile) -> dict[Fact, str]:
+    """What made a report, as text."""
     about = file.about
-    given = file.about.get("parameters", {})
-    tables = [
-        name
-        for name, entry in reports.REPORTS[about["report"]].options().items()
-        if entry.kind is DATA
-    ]
-    facts = {("unit", "unit"): ", ".join(about["unit"].values())}
+    facts = {Fact("unit", "unit"): ", ".join(about["unit"].values())}
+    options = reports.REPORTS[about["report"]].options()
+    tables = [name for name, option in options.items() if option.kind is DATA]
+    table_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(tables)}
+    n_files = Counter[str]()
     for source in about.get("inputs", []):
-        own = PurePath(source["name"]).name
-        role = next(
-            (name for name in tables if PurePath(str(given.get(name, ""))).name == own), tables[0]
-        )
-        number = sum(what.startswith(role) for kind, what in facts if kind == "input") + 1
-        text = f"{own}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
-        facts["input", f"{role} {number}" if number > 1 else role] = text
-    facts |= {
-        ("parameter", name): str(value)
-        for name, value in given.items()
-        if name not in (*tables, *UNREAD)
-    }
-    for label, of in file.metrics.items():
-        definition = [of["structure"], file.chosen(label).metric.best, of.get("sha256")]
-        facts["definition", label] = ", ".join(filter(None, definition))
-    return facts | {("version", name): text for name, text in about.get("versions", {}).items()}
+        name = _file_name(source["name"])
+        table = table_of_file.get(name, tables[0])
+        n_files[table] += 1
+        what = table if n_files[table] == 1 else f"{table} {n_files[table]}"
+        hashed = source["sha256"] or UNHASHED
+        facts[Fact("input", what)] = f"{name}, {source['rows']:,} rows, SHA-256 {hashed}"
+    for name, value in file.parameters.items():
+        if name not in (*tables, *PARAMETERS_OF_PAGES):
+            facts[Fact("parameter", name)] = str(value)
+    for label, metadata in file.metrics.items():
+        best = file.metric_at_k(label).metric.best
+        definition = [metadata["structure"], best, metadata.get("sha256")]
+        facts[Fact("definition", label)] = ", ".join(filter(None, definition))
+    for name, version in about.get("versions", {}).items():
+        facts[Fact("version", name)] = version
+    return facts
+
+
+def _file_name(path: object) -> str:
+    """The name of a file, without its folders."""
+    return PurePath(str(path)).name

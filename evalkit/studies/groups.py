@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from evalkit.studies.study import Row, Study
 
 FEW_CASES = 10  # of a group; with fewer, a rate says next to nothing
-HIGHER, LOWER, EQUIVALENT, CANNOT_TELL = "higher", "lower", "equivalent", "cannot tell"
+HIGHER = "higher"
+LOWER = "lower"
+EQUIVALENT = "equivalent"
+CANNOT_TELL = "cannot tell"
 DIFFERENT = "different"
 
 
@@ -109,53 +112,70 @@ class GroupedMetric:
     def rows(self) -> Iterator[Row]:
         """A row for each group: its value, and its gap and ratio to the reference."""
         level = self.study.settings.level
-        others = int(np.count_nonzero(~np.isnan(self.values.values))) - 1
-        level_of_each = groups.level_of_each(level, others)
+        values = self.values.values
+        n_compared = int(np.count_nonzero(~np.isnan(values))) - 1
+        level_of_each = groups.level_of_each(level, n_compared)
         together = self.values.differences(level_of_each)
-        narrower = self.values.differences(equivalence_level(level))
+        at_equivalence_level = self.values.differences(equivalence_level(level))
         for group, part in enumerate(self.parts):
             alone = self.estimate(group, level)
-            row: Row = {"column": part.column, "metric": self.chosen.label, "system": self.system}
-            row |= {"group": part.label, "n": self.statistics[group].n, "cases": self.cases[group]}
-            row |= {"value": self.values.values[group], "low": alone.low, "high": alone.high}
-            row |= {"reference": self.parts[self.reference].label}
+            row: Row = {
+                "column": part.column,
+                "metric": self.chosen.label,
+                "system": self.system,
+                "group": part.label,
+                "n": self.statistics[group].n,
+                "cases": self.cases[group],
+                "value": values[group],
+                "low": alone.low,
+                "high": alone.high,
+                "reference": self.parts[self.reference].label,
+            }
             if group == self.reference:
                 unknown = ("gap", "gap_low", "gap_high", "ratio", "ratio_low", "ratio_high")
                 yield row | dict.fromkeys(unknown, np.nan) | {"verdict": ""}
                 continue
-            place = (group, self.reference)
-            gap = Estimate(
-                float(self.values.values[group] - self.values.values[self.reference]),
-                float(together.low[place]),
-                float(together.high[place]),
-                level_of_each,
-                alone.n,
-                "",
-            )
-            within = replace(gap, low=float(narrower.low[place]), high=float(narrower.high[place]))
-            quotient = self.values.ratio(*place, level_of_each)
-            row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
-            row |= {"ratio": quotient.value, "ratio_low": quotient.low}
-            row |= {"ratio_high": quotient.high}
-            yield row | {"verdict": _verdict(gap, within, self.margin)}
+            pair = (group, self.reference)
+            low = float(together.low[pair])
+            high = float(together.high[pair])
+            gap = float(values[group] - values[self.reference])
+            ratio_to_reference = self.values.ratio(*pair, level_of_each)
+            equivalence = (at_equivalence_level.low[pair], at_equivalence_level.high[pair])
+            yield row | {
+                "gap": gap,
+                "gap_low": low,
+                "gap_high": high,
+                "ratio": ratio_to_reference.value,
+                "ratio_low": ratio_to_reference.low,
+                "ratio_high": ratio_to_reference.high,
+                "verdict": _verdict(low, high, equivalence, self.margin),
+            }
 
     def largest_row(self) -> Row:
         """The largest gap: its groups, its limits, the ratio of the lowest to the highest value."""
-        row: Row = {"column": self.parts[0].column, "metric": self.chosen.label}
-        row |= {"system": self.system}
+        row: Row = {
+            "column": self.parts[0].column,
+            "metric": self.chosen.label,
+            "system": self.system,
+        }
         gap = self.largest
         if gap is None:
             unknown = ("gap", "low", "high", "ratio")
             row |= {"highest": "", "lowest": "", **dict.fromkeys(unknown, np.nan), "groups": 0}
             return row | {"verdict": CANNOT_TELL}
         estimate = gap.estimate
-        row |= {"highest": self.parts[gap.highest].label, "lowest": self.parts[gap.lowest].label}
-        row |= {"gap": estimate.value, "low": estimate.low, "high": estimate.high}
-        row |= {"ratio": np.nan, "groups": estimate.n}
-        if self.chosen.metric.low >= 0:
-            row["ratio"] = gap.ratio
-        verdict = _verdict(estimate, gap.equivalence, self.margin)
-        return row | {"verdict": {HIGHER: DIFFERENT}.get(verdict, verdict)}
+        equivalence = (gap.equivalence.low, gap.equivalence.high)
+        verdict = _verdict(estimate.low, estimate.high, equivalence, self.margin)
+        return row | {
+            "highest": self.parts[gap.highest].label,
+            "lowest": self.parts[gap.lowest].label,
+            "gap": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "ratio": gap.ratio if self.chosen.metric.low >= 0 else np.nan,
+            "groups": estimate.n,
+            "verdict": DIFFERENT if verdict == HIGHER else verdict,
+        }
 
 
 def _cases(statistic: Statistic) -> int:
@@ -189,17 +209,20 @@ def _share(statistic: Statistic) -> _ShareCounts | None:
     return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
 
 
-def _verdict(gap: Estimate, within: Estimate, margin: float | None) -> str:
-    """Equivalent if the gap is shown to lie within the margin; else higher or lower if it is shown
-    to differ from 0.
+def _verdict(
+    low: float, high: float, equivalence: tuple[float, float], margin: float | None
+) -> str:
+    """Equivalent if a gap is shown to lie within the margin; else higher or lower if it is shown to
+    differ from 0.
 
-    gap: with the limits that hold for all groups together. within: at 1 − 2α (two one-sided tests).
+    low, high: the limits of the gap, which hold for all groups together. equivalence: its limits at
+    1 − 2α (two one-sided tests).
     """
-    if margin is not None and -margin < within.low and within.high < margin:
+    if margin is not None and -margin < equivalence[0] and equivalence[1] < margin:
         return EQUIVALENT
-    if gap.low > 0:
+    if low > 0:
         return HIGHER
-    return LOWER if gap.high < 0 else CANNOT_TELL
+    return LOWER if high < 0 else CANNOT_TELL
 
 
 def parts_of(study: Study, column: str) -> list[Slice]:
@@ -210,10 +233,10 @@ def parts_of(study: Study, column: str) -> list[Slice]:
         known = [*study.settings.groups.columns, *study.settings.segments]
         if column in known:
             raise ParameterError(f"groups: {column!r} needs all rows in memory")
-        there = ", ".join(known) or "none"
+        names = ", ".join(known) or "none"
         raise ParameterError(
             f"there are no groups {column!r}{did_you_mean(column, known)}; columns named in groups "
-            f"or segments: {there}"
+            f"or segments: {names}"
         )
     return slices(column, study.attributes[column])
 

@@ -42,7 +42,7 @@ from evalkit.studies.study import (
     frame,
     limits,
 )
-from evalkit.studies.units import Listed, Units
+from evalkit.studies.units import UnitNames, Units
 
 SAMPLE = {
     "log": "data/interleaving/sessions.parquet",
@@ -228,8 +228,8 @@ class Interleaving(Study):
         """One value per user, and the sessions with the credit of each arm, from which slices are
         computed.
         """
-        users = Listed(self.kept.users)
-        listed = Listed.of(self.kept.names, self.kept.owners, self.slices)
+        users = UnitNames(self.kept.users)
+        listed = UnitNames.with_slices(self.kept.names, self.kept.owners, self.slices)
         blocks = chain(
             units.of_credit(self.systems, self.kept.credit, listed),
             units.of_each(self, users).blocks,

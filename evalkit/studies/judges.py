@@ -20,7 +20,7 @@ from evalkit.statistics.significance import DifferenceByT, welch_t
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, SystemPair, frame, limits
+from evalkit.studies.study import EVERY, Member, Row, frame, limits
 
 ALL = "all systems"
 MOST_CATEGORIES = 10  # different scores and labels that are compared as they are
@@ -42,8 +42,21 @@ class LabelledScores(NamedTuple):
         """How far the judge lies above the oracle."""
         return self.score - self.label
 
+    @property
+    def n_units(self) -> int:
+        """The number of different units or clusters."""
+        return len(np.unique(self.unit))
+
+    @property
+    def bias_influence(self) -> Floats:
+        """The influence of each label on the mean bias, so that the sum of squares over units is
+        the squared standard error, with the factor units / (units − 1).
+        """
+        n = self.n_units
+        return np.sqrt(n / (n - 1)) * (self.bias - self.bias.mean()) / len(self.bias)
+
     def take(self, rows: Bools) -> "LabelledScores":
-        """Some of them."""
+        """Those that a mask selects."""
         return LabelledScores(self.score[rows], self.label[rows], self.unit[rows])
 
 
@@ -87,17 +100,24 @@ class JudgedOutputs(Significance):
 
     def labelled(self, system: str) -> LabelledScores:
         """The labelled units of a system."""
-        of = self.measure(self.primary, system)
-        unit = np.arange(len(of.score)) if self.unit is None else self.unit
+        statistic = self.measure(self.primary, system)
+        has_label = statistic.labelled
+        unit = np.arange(len(has_label)) if self.unit is None else self.unit
         return LabelledScores(
-            of.score[of.labelled], of.labels[of.labelled], unit[of.labelled].astype(np.int64)
+            statistic.score[has_label],
+            statistic.labels[has_label],
+            unit[has_label].astype(np.int64),
         )
 
     @cached_property
     def all_labelled(self) -> LabelledScores:
         """The labelled units of all systems."""
-        every = [self.labelled(name) for name in self.order]
-        return LabelledScores(*map(np.concatenate, zip(*every, strict=True)))
+        by_system = [self.labelled(name) for name in self.order]
+        return LabelledScores(
+            np.concatenate([labelled.score for labelled in by_system]),
+            np.concatenate([labelled.label for labelled in by_system]),
+            np.concatenate([labelled.unit for labelled in by_system]),
+        )
 
     @cached_property
     def cut(self) -> float:
@@ -105,15 +125,20 @@ class JudgedOutputs(Significance):
         as they are, or if there are none.
         """
         if self.p.cut is not None:
-            return self.p.cut
-        every = np.concatenate(self.all_labelled[:2])
-        is_share = every.min() >= 0 and every.max() <= 1
-        return SHARE_CUT if is_share and not self._has_categories else np.nan
+            return float(self.p.cut)
+        values = np.concatenate([self.all_labelled.score, self.all_labelled.label])
+        are_shares = values.min() >= 0 and values.max() <= 1
+        return SHARE_CUT if are_shares and not self._has_categories else np.nan
+
+    @property
+    def _n_categories(self) -> int:
+        """The number of different scores and labels."""
+        return Ratings(self.all_labelled.score, self.all_labelled.label).categories
 
     @cached_property
     def _has_categories(self) -> bool:
-        every = self.all_labelled
-        return Ratings(every.score, every.label).categories <= MOST_CATEGORIES
+        """True if scores and labels are so few numbers that they are compared as categories."""
+        return self._n_categories <= MOST_CATEGORIES
 
     # The frames of the page
 
@@ -131,35 +156,40 @@ class JudgedOutputs(Significance):
             yield row | {"unlike": float(p)}
 
     def _correction(self, system: str) -> Row:
-        of = self.measure(self.primary, system)
-        known = self.labelled(system)
-        alone = judged.mean_by_t(known.label, known.unit)
-        corrected = self.estimate(self.primary, system)
-        error = float(np.sqrt(of.plan().variance(np.array([float(of.n)]))[0]))
-        of_labels = float(np.sqrt(of.plan().variance_of_labels(np.array([float(of.n)]))[0]))
-        labels = alone.interval(self.settings.level)
+        """The row of a system in `corrections`, with the unadjusted p."""
+        statistic = self.measure(self.primary, system)
+        labelled = self.labelled(system)
+        labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
+        plan = statistic.plan()
+        n_labels = np.array([float(statistic.n)])
+        error = float(np.sqrt(plan.variance(n_labels)[0]))
+        error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))
+        worth = np.nan
+        if error > 0:
+            worth = statistic.n * (error_alone / error) ** 2
         return {
             "system": system,
-            "units": int(of.sums.defined.sum()),
-            "labels": of.n,
-            "judge": float(of.score[of.sums.defined].mean()),
-            **_prefixed(labels, "alone"),
-            **limits(corrected),
-            "weight": of.weight,
-            "worth": of.n * (of_labels / error) ** 2 if error > 0 else np.nan,
-            "unlike": self._unlike(of).p_value,
+            "units": int(statistic.sums.defined.sum()),
+            "labels": statistic.n,
+            "judge": float(statistic.score[statistic.sums.defined].mean()),
+            **_prefixed(labels_alone.interval(self.settings.level), "alone"),
+            **limits(self.estimate(self.primary, system)),
+            "weight": statistic.weight,
+            "worth": worth,
+            "unlike": self._unlike(statistic).p_value,
         }
 
-    def _unlike(self, of: JudgedStatistic) -> DifferenceByT:
-        """How much higher the judge scores the labelled units than the others; NaN without
-        others.
+    def _unlike(self, statistic: JudgedStatistic) -> DifferenceByT:
+        """How much higher the judge scores the labelled units than the others; NaN if either are
+        fewer than two.
         """
-        sides = [of.score[of.labelled], of.score[of.unlabelled]]
-        sizes = np.array([len(side) for side in sides])
+        labelled = statistic.score[statistic.labelled]
+        others = statistic.score[statistic.unlabelled]
+        sizes = np.array([labelled.size, others.size])
         if sizes.min() < 2:
-            return DifferenceByT(np.nan, np.nan, of.n, np.nan, "none")
-        variance = np.array([side.var(ddof=1) / len(side) for side in sides])
-        return welch_t(float(sides[0].mean() - sides[1].mean()), variance, sizes)
+            return DifferenceByT(np.nan, np.nan, statistic.n, np.nan, "none")
+        variance = np.array([labelled.var(ddof=1), others.var(ddof=1)]) / sizes
+        return welch_t(float(labelled.mean() - others.mean()), variance, sizes)
 
     @frame
     def agreement(self) -> Iterator[Row]:
@@ -169,31 +199,34 @@ class JudgedOutputs(Significance):
         weighted_kappa and alpha_interval of the numbers, where a disagreement counts as its square.
         """
         for system in self.order:
-            known = self.labelled(system)
-            ratings = Ratings(known.score, known.label, None if self.unit is None else known.unit)
-            for name, estimate in self._coefficients(ratings):
-                yield {
-                    "system": system,
-                    "coefficient": name,
-                    **limits(estimate),
-                    "n": estimate.n,
-                    "cut": np.nan if name in OF_NUMBERS else self.cut,
-                }
+            labelled = self.labelled(system)
+            unit = None if self.unit is None else labelled.unit
+            ratings = Ratings(labelled.score, labelled.label, unit)
+            for name, estimate in self._coefficients(ratings).items():
+                cut = np.nan if name in OF_NUMBERS else self.cut
+                place = {"system": system, "coefficient": name}
+                yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
-    def _coefficients(self, ratings: Ratings) -> Iterator[tuple[str, Estimate]]:
+    def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
+        """The coefficients of agreement by name: those of categories where there are any, and those
+        of numbers where scores and labels have more than two.
+        """
         level = self.settings.level
         categories = ratings
         if np.isfinite(self.cut):
             categories = ratings.cut(self.cut)
+        estimates = {}
         if np.isfinite(self.cut) or self._has_categories:
-            yield "agreement", self._share_equal(categories)
+            estimates["agreement"] = self._share_equal(categories)
             for name, coefficient in OF_CATEGORIES.items():
-                yield name, agreement.estimate(categories, coefficient(categories), level)
-        if Ratings(*self.all_labelled[:2]).categories > 2:
+                estimates[name] = agreement.estimate(categories, coefficient(categories), level)
+        if self._n_categories > 2:
             for name, coefficient in OF_NUMBERS.items():
-                yield name, agreement.estimate(ratings, coefficient(ratings), level)
+                estimates[name] = agreement.estimate(ratings, coefficient(ratings), level)
+        return estimates
 
     def _share_equal(self, ratings: Ratings) -> Estimate:
+        """The share of units whose score and label are equal: by Wilson, of clusters by t."""
         equal = 1 - ratings.unequal
         if ratings.unit is None:
             return intervals.wilson(float(equal.sum()), len(equal), level=self.settings.level)
@@ -207,28 +240,32 @@ class JudgedOutputs(Significance):
         """How far the judge lies above the oracle on the labelled units: by system, and by the
         judge's score over all systems, whose bands end at quantiles.
         """
-        every = self.all_labelled
+        unbanded = (np.nan, np.nan)
         for system in self.order:
-            yield self._bias(system, self.labelled(system))
+            yield self._bias(system, self.labelled(system), unbanded)
+        labelled = self.all_labelled
         if len(self.order) > 1:
-            yield self._bias(ALL, every)
-        edges = np.unique(every.score)
+            yield self._bias(ALL, labelled, unbanded)
+        edges = np.unique(labelled.score)
         if len(edges) > BANDS:
-            edges = np.unique(np.quantile(every.score, np.arange(BANDS) / BANDS))
-        band = np.searchsorted(edges, every.score, side="right")
+            edges = np.unique(np.quantile(labelled.score, np.arange(BANDS) / BANDS))
+        band = np.searchsorted(edges, labelled.score, side="right")
         for number in np.unique(band):
-            yield self._bias(ALL, every.take(band == number), banded=True)
+            in_band = labelled.take(band == number)
+            yield self._bias(ALL, in_band, (in_band.score.min(), in_band.score.max()))
 
-    def _bias(self, system: str, known: LabelledScores, *, banded: bool = False) -> Row:
-        ends = (known.score.min(), known.score.max()) if banded else (np.nan, np.nan)
-        bias = judged.mean_by_t(known.bias, known.unit).interval(self.settings.level)
+    def _bias(self, system: str, labelled: LabelledScores, band: tuple[float, float]) -> Row:
+        """A row of `judge_bias`. band: the lowest and the highest of these scores, NaN if they are
+        no band.
+        """
+        bias = judged.mean_by_t(labelled.bias, labelled.unit).interval(self.settings.level)
         return {
             "system": system,
-            "score_low": float(ends[0]),
-            "score_high": float(ends[1]),
-            "labels": len(known.score),
-            "judge": float(known.score.mean()),
-            "oracle": float(known.label.mean()),
+            "score_low": float(band[0]),
+            "score_high": float(band[1]),
+            "labels": len(labelled.score),
+            "judge": float(labelled.score.mean()),
+            "oracle": float(labelled.label.mean()),
             **_prefixed(bias, "bias"),
         }
 
@@ -241,30 +278,29 @@ class JudgedOutputs(Significance):
         differences = [self._favour(*pair) for pair in self.pairs]
         adjusted = multiplicity.holm([difference.p_value for difference in differences])
         for pair, difference, p in zip(self.pairs, differences, adjusted, strict=True):
-            corrections = self.corrections.set_index("system")
-            means = corrections.loc[list(pair)]
+            judge = self.corrections.set_index("system")["judge"]
             yield {
                 "first": pair[0],
                 "second": pair[1],
                 **_prefixed(difference.interval(self.settings.level), "bias_difference"),
                 "adjusted": float(p),
-                "judge_difference": float(means["judge"].iloc[0] - means["judge"].iloc[1]),
+                "judge_difference": float(judge[pair[0]] - judge[pair[1]]),
                 "difference": self.compare(self.primary, pair).difference.value,
             }
 
     def _favour(self, first: str, second: str) -> DifferenceByT:
-        sides = [self.labelled(first), self.labelled(second)]
-        sizes = [len(np.unique(side.unit)) for side in sides]
-        moved = [
-            np.sqrt(size / (size - 1)) * (side.bias - side.bias.mean()) / len(side.bias)
-            for side, size in zip(sides, sizes, strict=True)
-        ]
+        """The judge's bias for the first system less that for the second, which may be labelled on
+        the same units; t on at most the fewer of their units less 1.
+        """
+        of_first = self.labelled(first)
+        of_second = self.labelled(second)
+        n = min(of_first.n_units, of_second.n_units)
         return judged.by_t(
-            float(sides[0].bias.mean() - sides[1].bias.mean()),
-            np.concatenate([moved[0], -moved[1]]),
-            np.concatenate([side.unit for side in sides]),
-            n=min(sizes),
-            freedom=min(sizes) - 1,
+            float(of_first.bias.mean() - of_second.bias.mean()),
+            np.concatenate([of_first.bias_influence, -of_second.bias_influence]),
+            np.concatenate([of_first.unit, of_second.unit]),
+            n=n,
+            freedom=n - 1,
         )
 
     @property
@@ -292,28 +328,30 @@ class JudgedOutputs(Significance):
         needed: with the judge; alone: without it.
         """
         for name in self.order:
-            e = self.estimate(self.primary, name)
-            yield from self._needed(name, self.measure(self.primary, name).plan(), e)
-        if len(self.headline):
-            pair = self.opponents
-            first, second = (self.measure(self.primary, name) for name in pair)
-            plan = first.plan_of_difference(second)
-            if plan is not None:
-                yield from self._needed(" − ".join(pair), plan, self._difference(pair))
-
-    def _difference(self, pair: SystemPair) -> Estimate:
-        return self.compare(self.primary, pair).difference
-
-    def _needed(self, what: str, plan: judged.LabelPlan, e: Estimate) -> Iterator[Row]:
-        now = e.high - e.low
-        if not np.isfinite(now):
+            plan = self.measure(self.primary, name).plan()
+            yield from self._needed(name, plan, self.estimate(self.primary, name))
+        if not len(self.headline):
             return
-        width = self.p.width or now / 2
+        first, second = self.opponents
+        statistic = self.measure(self.primary, first)
+        plan_of_both = statistic.plan_of_difference(self.measure(self.primary, second))
+        if plan_of_both is not None:
+            difference = self.compare(self.primary, self.opponents).difference
+            yield from self._needed(f"{first} − {second}", plan_of_both, difference)
+
+    def _needed(self, what: str, plan: judged.LabelPlan, estimate: Estimate) -> Iterator[Row]:
+        """The row of an estimate in `labels_needed`; none if it has no limits. The wished width is
+        half of what it has, unless the parameter `width` states it.
+        """
+        width_now = estimate.high - estimate.low
+        if not np.isfinite(width_now):
+            return
+        width = self.p.width or width_now / 2
         yield {
             "what": what,
             "units": plan.units,
-            "labels": e.n,
-            "width_now": now,
+            "labels": estimate.n,
+            "width_now": width_now,
             "width": width,
             "needed": plan.labels_for(width, self.settings.level),
             "alone": plan.labels_alone_for(width, self.settings.level),

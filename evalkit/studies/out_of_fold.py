@@ -39,7 +39,7 @@ from evalkit.statistics.significance import (
 )
 from evalkit.studies import resplits, units
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
-from evalkit.studies.units import Listed, Units
+from evalkit.studies.units import UnitNames, Units
 from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
@@ -337,7 +337,7 @@ class Validation(Shown, Study):
         unit_names = None
         if examples.unit is not None:
             unit_names = examples.units_named(self.rows)
-        listed = Listed.of(examples.named(self.rows), unit_names, self.tests)
+        listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
@@ -712,7 +712,7 @@ class Validation(Shown, Study):
             tested = np.searchsorted(drawn, np.intersect1d(test, drawn))
             trained = np.searchsorted(drawn, np.intersect1d(train, drawn))
             if tested.size:
-                sides.append((label, tested, trained))
+                sides.append(resplits.FoldRows(label, tested, trained))
         return resplits.stretches(place[drawn], sides, bins, axis=self.axis)
 
     # What leaks

@@ -4,7 +4,7 @@ differences.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import permutations
 from typing import Any, ClassVar, NamedTuple
 
@@ -68,8 +68,8 @@ WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 _PART = rf"({'|'.join(usual('folds')['parts'])})[ _-]?[0-9]+"
 SPLIT = rf"(?i)^{_PART}([ _./-]*{_PART})*$"  # Fold01.Rep1, split 3
-OTHERS = "; choose systems that share some: systems='NAME,NAME', or baseline='NAME'"
-SEVERAL = "test_to_train: needs one row per fold, the input has several"
+ADVICE_ON_SYSTEMS = "; choose systems that share some: systems='NAME,NAME', or baseline='NAME'"
+SEVERAL_ROWS = "test_to_train: needs one row per fold, the input has several"
 
 
 def _splits_named(data: UnitValues) -> split_names.SplitNumbers | None:
@@ -79,6 +79,27 @@ def _splits_named(data: UnitValues) -> split_names.SplitNumbers | None:
     if data.id is None or len(data) > MOST_FOLDS:
         return None
     return split_names.named_in_full([str(name) for name in data.id])
+
+
+class RowDifferences(NamedTuple):
+    """The differences of a pair, one per row that both systems have. in_both: a mask of these rows
+    among all.
+    """
+
+    values: Floats
+    in_both: Bools
+
+
+class UnitDifferences(NamedTuple):
+    """The differences of a pair by unit: the sum over the rows of each, and their number."""
+
+    total: Floats
+    rows: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean difference of each unit."""
+        return self.total / self.rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +128,7 @@ class Significance(shown.Shown, Study):
         p: reports.SignificanceParameters,
         limits: Limits,
     ) -> "Significance":
-        """The study of values."""
+        """The study of values; raises ParameterError for parameters that they do not allow."""
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
         splits = None
@@ -117,8 +138,8 @@ class Significance(shown.Shown, Study):
             p = replace(p, test_to_train=1 / (splits.folds - 1))
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
-            raise ParameterError(SEVERAL)
-        if p.claim == reports.THESE and not any(of.several for of in data.draws.values()):
+            raise ParameterError(SEVERAL_ROWS)
+        if p.claim == reports.THESE and not any(draws.several for draws in data.draws.values()):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )
@@ -158,29 +179,23 @@ class Significance(shown.Shown, Study):
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
-        repeated = (chosen.label, system) in self.data.repeated
-        return (RepeatedUnitStatistic if repeated and clusters is None else UnitStatistic)(
-            chosen, sums, clusters, design
-        )
+        if clusters is None and (chosen.label, system) in self.data.repeated:
+            return RepeatedUnitStatistic(chosen, sums, clusters, design)
+        return UnitStatistic(chosen, sums, clusters, design)
 
     def units_held(self) -> units.Units:
         """One value per row; for an earlier report, which holds only differences, the value of each
         system.
         """
         if self.data.known:
-            every = [
-                (system, chosen) for system in self.systems for chosen in self.settings.metrics
+            blocks = [
+                units.known(system, chosen, self.estimate(chosen, system).value)
+                for system in self.systems
+                for chosen in self.settings.metrics
             ]
-            of = {
-                (system, chosen.label): self.estimate(chosen, system).value
-                for system, chosen in every
-            }
-            return units.Units(
-                1,
-                [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every],
-            )
-        listed = units.Listed.of(self.data.ids, self.data.cluster_names, self.slices)
-        return replace(units.of_each(self, listed), named=self.data.id is not None)
+            return units.Units(1, blocks)
+        names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
+        return replace(units.of_each(self, names), named=self.data.id is not None)
 
     def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of all systems are of repeated draws of 0 or 1."""
@@ -203,88 +218,89 @@ class Significance(shown.Shown, Study):
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
-        if known := self.data.known.get((chosen.label, system)):
-            return intervals.Estimate(
-                *(known[name] for name in ("value", "low", "high", "level", "n", "method"))
-            )
-        return super().estimate(chosen, system, member)
+        known = self.data.known.get((chosen.label, system))
+        if not known:
+            return super().estimate(chosen, system, member)
+        fields = ("value", "low", "high", "level", "n", "method")
+        return intervals.Estimate(**{name: known[name] for name in fields})
 
     def paired(self, chosen: MetricAtK, pair: SystemPair) -> methods.PairedDifference:
         """The difference of a pair with its standard error over units."""
-        return methods.paired(*(self.measure(chosen, name) for name in pair))
+        return methods.paired(self.measure(chosen, pair[0]), self.measure(chosen, pair[1]))
 
     def effect(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Effect, float]:
-        """The effect sizes over units; the mean difference of the metric."""
-        sides = self.sides(chosen, pair)
-        keep = defined_in_both(*sides)
-        total, count = self.summed(pair, chosen)
-        return effect(total / count, np.zeros(total.size)), sides[0].take(keep).value - sides[
-            1
-        ].take(keep).value
+        """The effect sizes over units; the difference of the metric on the rows of both."""
+        first, second = self.sides(chosen, pair)
+        in_both = defined_in_both(first, second)
+        difference = first.take(in_both).value - second.take(in_both).value
+        means = self.unit_differences(pair, chosen).means
+        return effect(means, np.zeros(means.size)), difference
 
-    def joint(self, every: list[Tested]) -> Floats | None:
-        """Max-T over the family if all comparisons are defined on the same units; else None."""
-        sides = [self.sides(chosen, pair) for chosen, pair in every]
-        keep = defined_in_both(*sides[0])
-        same = all(np.array_equal(keep, defined_in_both(*two)) for two in sides)
-        if (
-            len(every) < 2
-            or not self.vary
-            or not same
-            or any(self.is_ratio(chosen) for chosen, _ in every)
-        ):
+    def joint(self, family: list[Tested]) -> Floats | None:
+        """The p-values of a family adjusted by max-T, if all comparisons are of means over the same
+        units that vary; else None.
+        """
+        if len(family) < 2 or not self.vary:
+            return None
+        if any(self.is_ratio(chosen) for chosen, _ in family):
+            return None
+        rows = [defined_in_both(*self.sides(chosen, pair)) for chosen, pair in family]
+        if not all(np.array_equal(rows[0], other) for other in rows):
             return None
         adjusted = max_t.max_t_of_many if self.many else max_t.adjusted
-        columns = self._joined(every, keep)
+        columns = self._column_pairs(family, rows[0])
         return adjusted(columns, rng=self.rng(3), alternative=self.settings.alternative)
 
-    def _joined(self, every: list[Tested], keep: Bools) -> max_t.ColumnPairs:
+    def _column_pairs(self, family: list[Tested], keep: Bools) -> max_t.ColumnPairs:
         """The pairs of a family as pairs of columns, one per metric and system, over the units to
         keep.
         """
-        keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
-        place = {key: number for number, key in enumerate(keys)}
-        sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])
+        keys = list(dict.fromkeys((chosen, name) for chosen, pair in family for name in pair))
+        first = np.array([keys.index((chosen, pair[0])) for chosen, pair in family])
+        second = np.array([keys.index((chosen, pair[1])) for chosen, pair in family])
         table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
         metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
         if self.unit is None:
-            return max_t.ColumnPairs.from_table(table, *sides.T, metric=metric)
-        unit = self.unit[keep]
-        added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
-        return max_t.ColumnPairs.from_table(table, *sides.T, metric=metric, add_up=added)
+            return max_t.ColumnPairs.from_table(table, first, second, metric=metric)
+        cluster = self.unit[keep]
+
+        def sums_by_cluster(rows: Floats) -> Floats:
+            return np.column_stack([intervals.by_unit(column, cluster)[0] for column in rows.T])
+
+        return max_t.ColumnPairs.from_table(
+            table, first, second, metric=metric, add_up=sums_by_cluster
+        )
 
     def bootstraps(self, chosen: MetricAtK) -> dict[SystemPair, float]:
-        """The bootstrap test of the mean, over units or whole clusters; none if there are too many
-        units.
+        """The p-value of the bootstrap test of the mean of each pair, over units or whole clusters;
+        none if there are too many units.
 
         Samples are drawn for several pairs at a time, which share them.
         """
         p: dict[SystemPair, float] = {}
         if self.many:
             return p
-        some = max(1, DIFFERENCES // max(len(self.data), 1))
+        pairs_at_once = max(1, DIFFERENCES // max(len(self.data), 1))
         with progress("resampling", len(self.pairs), "pairs") as draw:
-            for start in range(0, len(self.pairs), some):
+            for start in range(0, len(self.pairs), pairs_at_once):
                 draw(start)
-                pairs = self.pairs[start : start + some]
-                p |= zip(
-                    pairs,
-                    self._bootstrap([self.summed(pair, chosen) for pair in pairs]),
-                    strict=True,
-                )
+                pairs = self.pairs[start : start + pairs_at_once]
+                differences = [self.unit_differences(pair, chosen) for pair in pairs]
+                p |= zip(pairs, self._bootstrap(differences), strict=True)
         return p
 
-    def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
-        """The p-values of differences of units, each with its number of rows."""
+    def _bootstrap(self, differences: list["UnitDifferences"]) -> list[float]:
+        """The p-values of several pairs, each by its differences."""
         if self.unit is None:
-            rows = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
+            # in order, so that the samples do not depend on the order of the input
+            rows = [np.sort(of_pair.means, kind="stable")[:, None] for of_pair in differences]
         else:
-            rows = [np.column_stack(of) for of in summed]
-        options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
-        drawn = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
-        pairs = zip(rows, drawn, strict=True)
+            rows = [np.column_stack([of_pair.total, of_pair.rows]) for of_pair in differences]
+        samples = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
+        rng = self.rng(5)
         return [
-            significance.paired_bootstrap(*of.T, sums=sums, **options).p_value for of, sums in pairs
+            significance.paired_bootstrap(*table.T, sums=sums, rng=rng, resamples=RESAMPLES).p_value
+            for table, sums in zip(rows, samples, strict=True)
         ]
 
     @property
@@ -310,23 +326,28 @@ class Significance(shown.Shown, Study):
     @cached_property
     def slices(self) -> list[Slice]:
         """The tasks, if they are not the units, by the headline's difference, the largest first."""
-        tasks = None if self.data.by_task or not self.vary else self.data.tasks
-        every = [] if tasks is None else slices("task", tasks, len({*tasks}))
+        tasks = self.data.tasks
+        if tasks is None or self.data.by_task or not self.vary:
+            return []
+        parts = slices("task", tasks, len({*tasks}))
         if not len(self.headline):
-            return every
-        d, keep = self._apart(self.primary, self.opponents)
-        return sorted(
-            every, key=lambda part: -d[part.member[keep]].sum() / max(part.member[keep].sum(), 1)
-        )
+            return parts
+        rows = self._row_differences(self.primary, self.opponents)
+
+        def mean_difference(part: Slice) -> float:
+            in_task = part.member[rows.in_both]
+            return float(rows.values[in_task].sum() / max(in_task.sum(), 1))
+
+        return sorted(parts, key=lambda part: -mean_difference(part))
 
     @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
         metrics = len(self.directed)
         pairs = len(self.pairs)
-        what = plural("candidate" if self.settings.baseline else "pair", pairs)
-        many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
-        return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {many}; Holm"
+        noun = plural("candidate" if self.settings.baseline else "pair", pairs)
+        product = f"{metrics} {plural('metric', metrics)} × {pairs} {noun}"
+        return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {product}; Holm"
 
     @property
     def test_level(self) -> float:
@@ -343,11 +364,15 @@ class Significance(shown.Shown, Study):
         return self._each_look(self.settings.level)
 
     def _each_look(self, level: float) -> float:
+        """The level of each interim analysis at which all planned ones together keep this one
+        (Pocock 1977).
+        """
         if self.p.looks == 1:
             return level
         from scipy.special import ndtr
 
-        return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=level)[0]))
+        critical_z = multiplicity.pocock(self.p.looks, level=level)[0]
+        return float(1 - 2 * ndtr(-critical_z))
 
     def over_looks(self, p: Floats) -> Floats:
         """The probability under the null that at least one planned analysis has a p this small."""
@@ -371,17 +396,18 @@ class Significance(shown.Shown, Study):
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989,
         doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
-        c = super().compare(chosen, pair, member)
+        comparison = super().compare(chosen, pair, member)
         if self.p.looks == 1:
-            return c
-        p = _over_looks(c.p_value, self.p.looks)
-        level = self.settings.level
-        difference = replace(c.difference, level=level)
-        inside_level = round(2 * self.settings.test_level - 1, 12)
-        inside = replace(c.equivalence, level=inside_level)
-        method = f"{c.method}, at one of {self.p.looks} looks"
+            return comparison
+        p = _over_looks(comparison.p_value, self.p.looks)
+        equivalence_level = round(2 * self.settings.test_level - 1, 12)
         return replace(
-            c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside
+            comparison,
+            difference=replace(comparison.difference, level=self.settings.level),
+            p_value=p,
+            adjusted=p,
+            method=f"{comparison.method}, at one of {self.p.looks} looks",
+            equivalence=replace(comparison.equivalence, level=equivalence_level),
         )
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
@@ -400,28 +426,30 @@ class Significance(shown.Shown, Study):
         """The pairs that were asked for; of logs those that share a question."""
         if not self.data.logged:
             return self.asked_pairs
-        return [pair for pair in self.asked_pairs if self._meet(self.primary, pair)]
+        return [pair for pair in self.asked_pairs if self._overlap(self.primary, pair)]
 
     @property
     def uncompared(self) -> list[SystemPair]:
         """The pairs that were asked for and share no unit."""
         return [pair for pair in self.asked_pairs if pair not in self.pairs]
 
-    def _meet(self, chosen: MetricAtK, pair: SystemPair) -> bool:
+    def _overlap(self, chosen: MetricAtK, pair: SystemPair) -> bool:
+        """True if at least one unit has the metric of both systems."""
         first, second = self.compared(chosen, pair)
-        return first.overlaps(second)
+        return bool(first.overlaps(second))
 
     @cached_property
     def families(self) -> list[list[Tested]]:
         """One family of all comparisons, adjusted together."""
-        every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
+        family = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         if self.data.logged:
-            every = [(chosen, pair) for chosen, pair in every if self._meet(chosen, pair)]
-        return [every] if every else []
+            family = [tested for tested in family if self._overlap(*tested)]
+        return [family] if family else []
 
     def without_units(self, error: InputError) -> significance.Comparison:
         """Raise the error: here every pair must have common units."""
-        raise InputError(f"{error}{OTHERS if len(self.systems) > 2 else ''}")
+        advice = ADVICE_ON_SYSTEMS if len(self.systems) > 2 else ""
+        raise InputError(f"{error}{advice}")
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -430,13 +458,13 @@ class Significance(shown.Shown, Study):
         """
         table = super().comparisons
         for family in self.families:
-            for end in ("low", "high"):
-                table[f"equivalence_{end}"] = [
-                    getattr(self.compare(*of).equivalence, end) for of in family
-                ]
-            if (joint := self.joint(family)) is not None:
-                at = list(table.columns).index("adjusted") + 1
-                table.insert(at, "max_t", np.maximum(self.over_looks(joint), table["p"]))
+            intervals = [self.compare(*tested).equivalence for tested in family]
+            table["equivalence_low"] = [interval.low for interval in intervals]
+            table["equivalence_high"] = [interval.high for interval in intervals]
+            joint = self.joint(family)
+            if joint is not None:
+                after_holm = list(table.columns).index("adjusted") + 1
+                table.insert(after_holm, "max_t", np.maximum(self.over_looks(joint), table["p"]))
         return table
 
     # One pair closely: the first of the headline
@@ -465,14 +493,12 @@ class Significance(shown.Shown, Study):
         if not self.flips:
             return pd.DataFrame()
         row = self.headline.iloc[0]
-        ends = [
-            row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")
-        ]
-        reach = max(
-            1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]),
-            1.2 * abs(row["difference"]),
-        )
-        theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
+        difference = row["difference"]
+        distances = [abs(row[limit] - difference) for limit in ("low", "high")]
+        to_limits = max([distance for distance in distances if np.isfinite(distance)], default=0.0)
+        # so wide that both limits and 0 lie within the curve
+        reach = max(1.6 * to_limits, 1.2 * abs(difference)) or 1.0
+        theta = difference + np.linspace(-reach, reach, points)
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
     def differences(
@@ -483,41 +509,47 @@ class Significance(shown.Shown, Study):
         """
         chosen = chosen or self.primary
         pair = pair or self.opponents
-        total, count = self.summed(pair, chosen)
-        keep = defined_in_both(*self.sides(chosen, pair))
-        names = self.data.ids if self.data.cluster is None else self.data.cluster[1]
-        kept = keep if self.unit is None else np.unique(self.unit[keep])
-        index = pd.Index(np.asarray(names, object)[kept].astype(str), name=self.unit_name)
-        return pd.Series(total / count, index=index).sort_values(kind="stable")
+        in_both = defined_in_both(*self.sides(chosen, pair))
+        if self.data.cluster is None or self.unit is None:
+            names = np.asarray(self.data.ids, object)[in_both]
+        else:
+            names = np.asarray(self.data.cluster[1], object)[np.unique(self.unit[in_both])]
+        index = pd.Index(names.astype(str), name=self.unit_name)
+        means = self.unit_differences(pair, chosen).means
+        return pd.Series(means, index=index).sort_values(kind="stable")
 
-    def summed(self, pair: SystemPair, chosen: MetricAtK) -> tuple[Floats, Floats]:
-        """The sum and the number of the differences in each unit."""
-        d, keep = self._apart(chosen, pair)
-        return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
+    def unit_differences(self, pair: SystemPair, chosen: MetricAtK) -> "UnitDifferences":
+        """The differences of a pair in the units that have a row of both."""
+        rows = self._row_differences(chosen, pair)
+        if self.unit is None:
+            return UnitDifferences(rows.values, np.ones(rows.values.size))
+        return UnitDifferences(*intervals.by_unit(rows.values, self.unit[rows.in_both]))
 
-    def _apart(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Floats, Bools]:
-        """The differences of the rows that both systems have, and which rows these are."""
+    def _row_differences(self, chosen: MetricAtK, pair: SystemPair) -> "RowDifferences":
+        """The differences of the rows that both systems have."""
         first, second = self.sides(chosen, pair)
-        keep = defined_in_both(first, second)
-        return (first.per_unit - second.per_unit)[keep], keep
+        in_both = defined_in_both(first, second)
+        return RowDifferences((first.per_unit - second.per_unit)[in_both], in_both)
 
     @property
     def every_sign_vector(self) -> bool:
         """True if `null_draws` are the means under all sign vectors, and no sample of them."""
-        total, _ = self.summed(self.opponents, self.primary)
-        return not self.many and total.size <= signflip.MAX_ENUMERATED_UNITS
+        n = self.unit_differences(self.opponents, self.primary).total.size
+        return not self.many and n <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units; with very many
         units, normal draws.
         """
-        total, count = self.summed(self.opponents, self.primary)
+        differences = self.unit_differences(self.opponents, self.primary)
+        total = differences.total
+        n = differences.rows.sum()
         if self.many:
-            return self.rng(4).normal(0.0, np.sqrt(total @ total) / count.sum(), DRAWN)
+            return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
-            drawn = signflip.enumerated(total)
-            return np.concatenate([drawn, -drawn]) / count.sum()
-        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
+            sums = signflip.enumerated(total)
+            return np.concatenate([sums, -sums]) / n
+        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / n
 
     def each_difference(self) -> dict[str, list[Any]]:
         """The units and their differences in the headline, smallest first; empty if there are very
@@ -525,29 +557,28 @@ class Significance(shown.Shown, Study):
         """
         if self.many:
             return {"units": [], "values": []}
-        d = self.differences()
-        return {"units": list(d.index), "values": list(d)}
+        differences = self.differences()
+        return {"units": list(differences.index), "values": list(differences)}
 
     def distribution(self) -> Distribution:
         """The distribution of the headline's differences over units."""
-        total, count = self.summed(self.opponents, self.primary)
-        return Distribution.from_values(total / count)
+        differences = self.unit_differences(self.opponents, self.primary)
+        return Distribution.from_values(differences.means)
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each mean difference of the headline."""
         if self.many:
-            of = self.paired(self.primary, self.opponents)
-            from_mean = [replace(of, value=of.value - mean) for mean in means]
-            return np.array([self.asked_p(of.p_value, of.tails) for of in from_mean])
-        drawn = signflip.ranges(
-            *self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN
-        )
-        tied = signflip.HALF if self.mid_p else 1.0
-        mean = float(self.headline.iloc[0]["difference"])
+            observed = self.paired(self.primary, self.opponents)
+            from_mean = [replace(observed, value=observed.value - mean) for mean in means]
+            return np.array([self.asked_p(test.p_value, test.tails) for test in from_mean])
+        differences = self.unit_differences(self.opponents, self.primary)
+        ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
+        weight_of_ties = signflip.HALF if self.mid_p else 1.0
+        difference = float(self.headline.iloc[0]["difference"])
         p = np.empty(len(means))
-        for place, null in enumerate(means.tolist()):
-            two_sided = drawn.share(null, tied)
-            p[place] = self.asked_p(two_sided, Tails.symmetric(two_sided, mean - null))
+        for i, null in enumerate(means.tolist()):
+            two_sided = ranges.share(null, weight_of_ties)
+            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - null))
         return p
 
     @property
@@ -562,29 +593,36 @@ class Significance(shown.Shown, Study):
         """
         if not self.flips:
             return []
-        d, keep = self._apart(self.primary, self.opponents)
+        rows = self._row_differences(self.primary, self.opponents)
+        unit = None if self.unit is None else self.unit[rows.in_both]
+        plain_error = _error(rows.values, unit)
         columns = []
-        plain = _error(d, None if self.unit is None else self.unit[keep])
         for name, column in self.data.texts.items():
-            label = column[keep].astype(str)
-            values = np.unique(label).size
-            if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
-                columns.append((name, values, wider))
+            cluster = column[rows.in_both].astype(str)
+            n_clusters = np.unique(cluster).size
+            if plain_error > 0 and 1 < n_clusters < rows.values.size:
+                factor = _error(rows.values, cluster) / plain_error
+                if factor > WIDER:
+                    columns.append((name, n_clusters, factor))
         return columns
 
 
 def _over_looks(p: float, looks: int) -> float:
-    if np.isnan(p):
+    """The probability under the null that at least one of these planned analyses has a p this
+    small.
+    """
+    if np.isnan(p) or looks == 1:
         return p
-    if looks == 1 or not 1e-5 < p < 1:
-        # Bonferroni, where the integral has too few digits
-        return min(1.0, p * looks) if looks > 1 else p
-    return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
+    bonferroni = min(1.0, p * looks)
+    if not 1e-5 < p < 1:  # below, the integral has too few digits
+        return bonferroni
+    return float(min(bonferroni, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
 
 
-def _error(d: Floats, unit: np.ndarray | None) -> float:
-    """The standard error of the mean of d where whole units vary."""
-    return Spread.from_influence(by_unit(d - d.mean(), unit)).error / d.size
+def _error(differences: Floats, unit: np.ndarray | None) -> float:
+    """The standard error of the mean of these differences where whole units vary. unit: of each."""
+    spread = Spread.from_influence(by_unit(differences - differences.mean(), unit))
+    return spread.error / differences.size
 
 
 # Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed -------
@@ -639,8 +677,8 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
     with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
             draw(done)
-            total, count = study.summed(pair, chosen)
-            d = np.sort(total / count, kind="stable")
+            differences = study.unit_differences(pair, chosen)
+            d = np.sort(differences.means, kind="stable")
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
             tails_of_bootstrap = by_t.tails
@@ -817,20 +855,23 @@ def other_means(study: Significance) -> tuple[float, float] | None:
 
     None if the two are equal.
     """
-    values = [study.estimate(study.primary, name).value for name in study.opponents]
+    first, second = (study.estimate(study.primary, name).value for name in study.opponents)
     of_differences = study.distribution().mean
-    between_values = values[0] - values[1]
-    apart = abs(of_differences - between_values)
-    return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
+    rounding = CLOSE * max(abs(first), abs(second))
+    if abs(of_differences - (first - second)) > rounding:
+        return of_differences, first - second
+    return None
 
 
 def undefined(study: Significance) -> dict[str, int]:
     """The number of rows without a value, by system and metric, without zeros."""
-    several = ((chosen, name) for chosen in study.settings.metrics for name in study.order)
-    lacking = {
-        f"{name} {chosen.label}": ~study.values(chosen, name).defined for chosen, name in several
-    }
-    return {name: int(rows.sum()) for name, rows in lacking.items() if rows.any()}
+    lacking = {}
+    for chosen in study.settings.metrics:
+        for name in study.order:
+            n = int((~study.values(chosen, name).defined).sum())
+            if n:
+                lacking[f"{name} {chosen.label}"] = n
+    return lacking
 
 
 def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
@@ -839,42 +880,39 @@ def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
     """
     pairs = effects(study)
     pairs = pairs[pairs["metric"] == study.primary.label]
-    pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
-    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs[
-        "of"
-    ].nunique() == 1
+    units = pairs["wins"] + pairs["ties"] + pairs["losses"]
+    often_equal = (pairs["ties"] > TIED * units) & (units > 0)
+    return pairs.assign(of=units)[often_equal], units.nunique() == 1
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How many other tests disagree with the reported one: the t-test (`apart`), and each rank test
-    (`otherwise`).
+class Disagreements:
+    """Where other tests disagree with the reported one on significance, before Holm's correction.
+
+    by_t: the comparisons of the t-test that do, of `n_compared_with_t` whose p are known. by_rank:
+    how many comparisons of each rank test do, of `n`; without zeros.
     """
 
-    compared: int
-    apart: pd.DataFrame
-    otherwise: dict[str, int]
-    every: int
+    n_compared_with_t: int
+    by_t: pd.DataFrame
+    by_rank: dict[str, int]
+    n: int
 
 
-def agreement(study: Significance) -> Agreement | None:
-    """The other tests compared with the deciding one, before Holm's correction; None if there are
-    none.
-    """
+def disagreements(study: Significance) -> Disagreements | None:
+    """The other tests compared with the deciding one; None if there are none."""
     tests = other_tests(study)
     if not len(tests):
         return None
     joined = study.comparisons.merge(tests, on=["metric", "first", "second"])
-    joined = joined.assign(
-        **{name: study.over_looks(joined[name].to_numpy(float)) for name in ("t", *RANKED)}
-    )
-    known = joined.dropna(subset=["p", "t"])
-    apart = known[(known["p"] < alpha(study)) != (known["t"] < alpha(study))]
-    other = {
-        name: int(((joined[name] < alpha(study)) != (joined["p"] < alpha(study))).sum())
-        for name in RANKED
-    }
-    return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(joined))
+    for name in ("t", *RANKED):
+        joined[name] = study.over_looks(joined[name].to_numpy(float))
+    is_significant = joined["p"] < alpha(study)
+    disagree = {name: (joined[name] < alpha(study)) != is_significant for name in ("t", *RANKED)}
+    is_known = joined["p"].notna() & joined["t"].notna()
+    by_rank = {name: int(disagree[name].sum()) for name in RANKED if disagree[name].any()}
+    by_t = joined[is_known & disagree["t"]]
+    return Disagreements(int(is_known.sum()), by_t, by_rank, len(joined))
 
 
 class MarginTests(NamedTuple):

@@ -42,7 +42,8 @@ def check(p: float, warning: float, broken: float, words: str, reason: str) -> C
     """
     if p < broken:
         return Check(p, words, SEVERE, reason)
-    return Check(p, words, WARNING if p < warning else NOTE, "")
+    severity = WARNING if p < warning else NOTE
+    return Check(p, words, severity, obstacle="")
 
 
 def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | None) -> Check:
@@ -84,12 +85,17 @@ def balance(column: str, values: Mapping[str, Floats]) -> Check:
     """
     from scipy.special import betainc
 
-    arms = {arm: centred(own) for arm, own in values.items()}
-    _, spread = centred(np.concatenate([*values.values()]))
-    inside = sum(own @ own for _, own in arms.values())
-    between = len(arms) - 1  # degrees of freedom
-    within = len(spread) - len(arms)
-    p = float(betainc(within / 2, between / 2, ratio(inside, spread @ spread)))
-    means = " and ".join(f"{mean:,.5g} in {arm}" for arm, (mean, _) in arms.items())
+    arms = {arm: centred(values_of_arm) for arm, values_of_arm in values.items()}
+    deviations = centred(np.concatenate([*values.values()])).deviations
+    total_squares = deviations @ deviations
+    squares_in_arms = sum(arm.deviations @ arm.deviations for arm in arms.values())
+    freedom_of_means = len(arms) - 1
+    freedom_in_arms = len(deviations) - len(arms)
+    # a large F is a small share of the squares in the arms, which has a beta distribution
+    share = ratio(squares_in_arms, total_squares)
+    p = float(betainc(freedom_in_arms / 2, freedom_of_means / 2, share))
+    means = " and ".join(
+        f"{values_of_arm.mean:,.5g} in {arm}" for arm, values_of_arm in arms.items()
+    )
     reason = obstacle("covariate", column=column, means=means, p=p_value(p))
     return check(p, UNBALANCED, BROKEN_WITHOUT_PLAN, means, reason)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,95 +21,114 @@ from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.studies.study import Row, framed
 
-SHARES = (0.1, 0.2, 0.4, 0.7)
-APPARENT, CURVE = "on its own rows", "learning curve"
+SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows, on the learning curve
+APPARENT = "on its own rows"
+CURVE = "learning curve"
+ALL_TRAINING_ROWS = "1.0"  # the last point of the curve
 NESTED = "nested cross-validation"
 HALVES = "holdouts in halves"
 IN_HALF = 15  # holdouts in each half, as many as Nadeau and Bengio draw
 TESTED_SHARE = 0.3  # of all rows, by each holdout
-TESTED, TRAINED = "on test rows", "on its training rows"
+TESTED = "on test rows"
+TRAINED = "on its training rows"
 
 
-Side = tuple[str, Ints, Ints]  # the name of a fold, its test rows and its training rows
+class FoldRows(NamedTuple):
+    """The rows of a fold, by number. name: of the fold."""
+
+    name: str
+    test: Ints
+    train: Ints
 
 
 # The map: where along time, groups or rows each fold tests and where it trains --------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
-    """The number of rows in each bin, and their lowest and highest position."""
+class BinnedRows:
+    """The number of some rows in each bin, and their lowest and highest position; these are
+    infinite in an empty bin.
+    """
 
     count: Ints
     low: Floats
     high: Floats
 
 
-def of_places(part: Ints, place: Floats, bins: int) -> Bins:
-    """The bins of rows. part: the bin of each row."""
+def _binned(bin_of_row: Ints, place: Floats, bins: int) -> BinnedRows:
+    """The bins of some rows. place: the position of each row. bins: their number."""
     low = np.full(bins, np.inf)
     high = np.full(bins, -np.inf)
-    np.minimum.at(low, part, place)
-    np.maximum.at(high, part, place)
-    return Bins(np.bincount(part, minlength=bins), low, high)
+    np.minimum.at(low, bin_of_row, place)
+    np.maximum.at(high, bin_of_row, place)
+    return BinnedRows(np.bincount(bin_of_row, minlength=bins), low, high)
 
 
 def places(
     rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
 ) -> Floats:
     """The place of each row: its time, the position of its group in the order of testing folds, or
-    its number.
+    its number. rows: their number. tests: the test rows of each fold.
     """
     if time is not None:
         return time
     if group is None:
         return np.arange(rows, dtype=float)
-    first = np.full(rows, len(tests))
-    for i, test in reversed(list(enumerate(tests))):
-        first[test] = i
-    code, names = codes(group)
-    tested = np.full(names.size, len(tests))
-    np.minimum.at(tested, code, first)
-    rank = np.empty(names.size)
-    rank[np.lexsort((np.arange(names.size), tested))] = np.arange(names.size)
-    return rank[code]
+    testing_fold = np.full(rows, len(tests))  # of each row the first that tests it
+    for fold, test in reversed(list(enumerate(tests))):
+        testing_fold[test] = fold
+    group_of_row, names = codes(group)
+    fold_of_group = np.full(names.size, len(tests))
+    np.minimum.at(fold_of_group, group_of_row, testing_fold)
+    order = np.argsort(fold_of_group, kind="stable")
+    place_of_group = np.empty(names.size)
+    place_of_group[order] = np.arange(names.size)
+    return place_of_group[group_of_row]
 
 
-def stretches(place: Floats, sides: Iterable[Side], most: int, *, axis: str) -> pd.DataFrame:
-    """Neighbouring bins of one kind, at most `most` and no more than places: fold, kind, start,
-    width.
+def stretches(
+    place: Floats, folds: Iterable[FoldRows], max_bins: int, *, axis: str
+) -> pd.DataFrame:
+    """Neighbouring bins of one kind, at most `max_bins` and no more than places: fold, kind, start,
+    width. place: of each row. axis: what the places are, "time", "group" or "row".
     """
-    last = place.max() + (0 if axis == "time" else 1)
-    edges = np.linspace(place.min(), last, min(most, np.unique(place).size) + 1)
+    end = place.max()
+    if axis != "time":
+        end += 1  # the last group or row has a width too
+    edges = np.linspace(place.min(), end, min(max_bins, np.unique(place).size) + 1)
     bins = len(edges) - 1
-    part = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
-    exact = place if axis != "row" else part.astype(float)  # rows of a table have no order to keep
+    bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
+    if axis == "row":  # rows of a table have no order within a bin
+        place = bin_of_row.astype(float)
     drawn = []
-    for name, *rows in sides:
-        kind = _kinds(*(of_places(part[side], exact[side], bins) for side in rows))
-        cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
-        ends = np.append(cuts[1:], bins)
-        drawn += [
-            (name, kind[a], edges[a], edges[b] - edges[a])
-            for a, b in zip(cuts, ends, strict=True)
-            if kind[a]
-        ]
+    for fold in folds:
+        test = _binned(bin_of_row[fold.test], place[fold.test], bins)
+        train = _binned(bin_of_row[fold.train], place[fold.train], bins)
+        kind = _kinds(test, train)
+        starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
+        ends = np.append(starts[1:], bins)
+        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
+            if kind[a]:
+                drawn.append((fold.name, kind[a], edges[a], edges[b] - edges[a]))
     return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
 
 
-def _kinds(test: Bins, train: Bins) -> np.ndarray:
+def _kinds(test: BinnedRows, train: BinnedRows) -> np.ndarray:
     """What each bin holds; both only where test and training rows lie between each other, else what
-    it has more of.
+    it has more of; "" for an empty bin.
     """
-    # else the bin is only too wide to part them
-    mixed = (train.high >= test.low) & (test.high >= train.low)
-    tests = test.count > 0
-    trains = train.count > 0
-    more = np.where(test.count >= train.count, "test", "training")
-    return np.where(
-        tests & trains,
-        np.where(mixed, "both", more),
-        np.select([tests, trains], ["test", "training"], ""),
+    has_test = test.count > 0
+    has_train = train.count > 0
+    # where they do not, the bin is only too wide to part them
+    are_mixed = (train.high >= test.low) & (test.high >= train.low)
+    return np.select(
+        [
+            ~has_test & ~has_train,
+            has_test & has_train & are_mixed,
+            test.count >= train.count,
+        ],
+        ["", "both", "test"],
+        "training",
     )
 
 
@@ -147,12 +167,11 @@ class Resplits:
         """
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
-        single = next((name for name in varying if name.startswith("one holdout")), "")
-        return single, {
-            name: float(spread[single] / spread[name])
-            for name in varying
-            if single and "-fold" in name
-        }
+        for single in varying:
+            if single.startswith("one holdout"):
+                folded = [name for name in varying if "-fold" in name]
+                return single, {name: float(spread[single] / spread[name]) for name in folded}
+        return "", {}
 
 
 # Jobs
@@ -185,10 +204,10 @@ def nested_jobs(setting: Setting, way: Way, system: str) -> list[Job]:
     """
     jobs = list[Job]()
     for draw in _draws(way):
-        for (first, one), (second, other) in combinations(draw, 2):
-            both = np.intersect1d(first, second, assume_unique=True)
-            tested = np.concatenate([one, other])
-            jobs.append(Job(system, both, tested, f"{NESTED} {len(jobs) + 1}"))
+        for first, second in combinations(draw, 2):
+            train = np.intersect1d(first.train, second.train, assume_unique=True)
+            test = np.concatenate([first.test, second.test])
+            jobs.append(Job(system, train, test, f"{NESTED} {len(jobs) + 1}"))
     return jobs
 
 
@@ -198,169 +217,212 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
     """
     n = len(setting.examples)
     label = setting.strata
+    seed = setting.seed
+    repeats = setting.limits.repeats
     jobs = list[Job]()
     try:
-        halves = splits.holdout(
-            n, seed=setting.seed + 1, share=0.5, repeats=setting.limits.repeats, label=label
-        )
+        halves = splits.holdout(n, seed=seed + 1, share=0.5, repeats=repeats, label=label)
         for pair in halves.pairs:
             for half in pair:
-                drawn = splits.holdout(
+                label_of_half = None if label is None else label[half]
+                holdouts = splits.holdout(
                     half.size,
-                    seed=setting.seed,
+                    seed=seed,
                     share=2 * TESTED_SHARE,
                     repeats=IN_HALF,
-                    label=None if label is None else label[half],
+                    label=label_of_half,
                 )
-                jobs += [
-                    Job(system, half[train], half[test], HALVES) for train, test in drawn.pairs
-                ]
+                for train, test in holdouts.pairs:
+                    jobs.append(Job(system, half[train], half[test], HALVES))
     except InputError:
         return []
     return jobs
 
 
-def _draws(way: Way) -> list[Sequence[tuple[Ints, Ints]]]:
-    """The pairs of training and test rows of each draw of a way of k folds."""
-    pairs = list(way.folds.pairs)
-    return [pairs[i : i + way.folds_per_value] for i in range(0, len(pairs), way.folds_per_value)]
+class RowSplit(NamedTuple):
+    """The training and the test rows of a fold, by number."""
+
+    train: Ints
+    test: Ints
+
+
+def _draws(way: Way) -> list[list[RowSplit]]:
+    """The folds of each draw of a way of k folds."""
+    folds = [RowSplit(train, test) for train, test in way.folds.pairs]
+    k = way.folds_per_value
+    return [folds[start : start + k] for start in range(0, len(folds), k)]
 
 
 # What came of them
 
 
-Fits = Mapping[str, list[tuple[Job, Fit]]]  # by the name of their part, as far as there are any
+class FitsOfPart(NamedTuple):
+    """The jobs of a part of all fits, such as a way of splitting, and the fits that were made: of
+    the first jobs, one each.
+    """
+
+    jobs: Sequence[Job]
+    fits: Sequence[Fit]
+
+    @property
+    def tests(self) -> list[Rows]:
+        """The predictions for the test rows of each fit."""
+        return [fit.test for fit in self.fits]
 
 
-def _points(way: Way, metric: MetricAtK, fits: Fits) -> list[tuple[str, float]]:
-    """One estimate for as many complete groups of fits as were made."""
-    tests = [fit.test for _, fit in fits[way.name]]
-    whole = [
-        tests[i : i + way.folds_per_value]
-        for i in range(0, len(tests) - way.folds_per_value + 1, way.folds_per_value)
+NO_FITS = FitsOfPart((), ())
+Fits = Mapping[str, FitsOfPart]  # by the name of the part
+
+
+def _estimates(way: Way, metric: MetricAtK, fits: Fits) -> list[float]:
+    """The estimates of a way of splitting for which all fits were made."""
+    tests = fits[way.name].tests
+    size = way.folds_per_value
+    values = [
+        metric.value(Rows.join(tests[start : start + size]))
+        for start in range(0, len(tests) - size + 1, size)
     ]
-    values = np.array([metric.value(Rows.join(some)) for some in whole])
-    estimates = values.size // way.values_per_estimate
-    complete = values[: estimates * way.values_per_estimate].reshape(-1, way.values_per_estimate)
-    return [(way.name, float(value)) for value in complete.mean(axis=1)]
+    per_estimate = way.values_per_estimate
+    complete = len(values) // per_estimate * per_estimate
+    return np.array(values[:complete]).reshape(-1, per_estimate).mean(axis=1).tolist()
 
 
 def _nested(way: Way, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
-    """The values around each fold of those draws of n rows whose fits were all made."""
+    """The values around each fold of those draws of n rows whose fits were all made; None if there
+    are none, or a fold has fewer than two values.
+    """
     k = way.folds_per_value
-    of_folds = [_values(metric, fit.test) for _, fit in fits[way.name]]
-    of_pairs = [_values(metric, fit.test) for _, fit in fits[NESTED]]
     pairs = list(combinations(range(k), 2))
+    of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
+    of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
     folds = []
     for draw in range(min(len(of_folds) // k, len(of_pairs) // len(pairs))):
         outer = of_folds[draw * k : (draw + 1) * k]
         inner: list[list[Floats]] = [[] for _ in range(k)]
-        for number, (one, other) in enumerate(pairs, draw * len(pairs)):
-            first, second = np.split(of_pairs[number], [outer[one].size])
-            inner[one].append(second)
-            inner[other].append(first)
-        folds += [
-            NestedFold(defined(values), defined(np.concatenate(rest)))
-            for values, rest in zip(outer, inner, strict=True)
-        ]
-    few = any(fold.outer.size < 2 for fold in folds)
-    return NestedDraws(folds, k, n) if folds and not few else None
+        of_pairs_of_draw = of_pairs[draw * len(pairs) : (draw + 1) * len(pairs)]
+        for (first, second), values in zip(pairs, of_pairs_of_draw, strict=True):
+            # a fit without two folds was tested on both; around a fold are the values of the others
+            of_first, of_second = np.split(values, [outer[first].size])
+            inner[first].append(of_second)
+            inner[second].append(of_first)
+        for values, around in zip(outer, inner, strict=True):
+            folds.append(NestedFold(defined(values), defined(np.concatenate(around))))
+    if not folds or any(fold.outer.size < 2 for fold in folds):
+        return None
+    return NestedDraws(folds, k, n)
 
 
 def _halves(metric: MetricAtK, fits: Fits) -> tuple[Floats, Floats]:
     """The mean over the holdouts of each half, for each split into halves that was fitted in
     full.
     """
-    values = np.array([metric.value(fit.test) for _, fit in fits.get(HALVES, ())])
-    complete = values[: values.size // (2 * IN_HALF) * 2 * IN_HALF].reshape(-1, 2, IN_HALF)
-    means = complete.mean(axis=2)
+    values = np.array([metric.value(test) for test in fits.get(HALVES, NO_FITS).tests])
+    complete = values.size // (2 * IN_HALF) * 2 * IN_HALF
+    means = values[:complete].reshape(-1, 2, IN_HALF).mean(axis=2)
     means = means[~np.isnan(means).any(axis=1)]
     return means[:, 0], means[:, 1]
 
 
-def _values(metric: MetricAtK, rows: Rows) -> Floats:
+def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
     """The value of each row, whose mean is the metric; NaN where a row does not count."""
     return metric.sums(rows).per_unit
 
 
 @framed
-def _summary(points: pd.DataFrame, chosen: list[Way], fits: Fits) -> Iterator[Row]:
-    for way in chosen:
+def _summary(points: pd.DataFrame, ways: Sequence[Way], fits: Fits) -> Iterator[Row]:
+    """How the estimates of each way of splitting vary; NaN without any. points: see `Resplits`."""
+    for way in ways:
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
-        spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
-        lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
-        size = {
-            "mean": float(ratio(values.sum(), values.size)),
-            "sd": spread,
-            "lowest": lowest,
-            "highest": highest,
-        }
-        yield {"way": way.name, "fits": len(fits[way.name]), "estimates": values.size} | size
+        row = {"way": way.name, "fits": len(fits[way.name].fits), "estimates": values.size}
+        row |= dict.fromkeys(["mean", "sd", "lowest", "highest"], np.nan)
+        if values.size:
+            row |= {"mean": float(values.sum() / values.size)}
+            row |= {"lowest": values.min(), "highest": values.max()}
+        if values.size > 1:
+            row["sd"] = float(values.std(ddof=1))
+        yield row
 
 
 def _curve(
-    setting: Setting, metric: MetricAtK, pairs: list[tuple[Job, Fit]], own: list[Fit]
+    setting: Setting, metric: MetricAtK, smaller: FitsOfPart, fold_fits: Sequence[Fit]
 ) -> pd.DataFrame:
-    """Mean over the folds by the number of training rows, from the lowest to the highest fold as
-    band.
+    """The learning curve: the mean over the folds by the number of training rows, on test and on
+    training rows, with the lowest and the highest fold as band.
+
+    smaller: the fits on parts of the training rows of each fold. fold_fits: those on all of them.
     """
-    full = [
-        (str(1.0), train.size, fit)
-        for (train, _), fit in zip(setting.folds.pairs, own, strict=True)
-    ]
-    every = [(job.place, job.train.size, fit) for job, fit in pairs] + full
-    rows = []
-    for place in dict.fromkeys(place for place, _, _ in every):
-        some = [(size, fit) for name, size, fit in every if name == place]
-        for name in (TESTED, TRAINED):
-            sides = [fit.test if name == TESTED else fit.train for _, fit in some]
-            values = np.array([metric.value(side) for side in sides if side is not None])
-            values = values[~np.isnan(values)]
+    fits_of_share: dict[str, list[Fit]] = {}
+    rows_of_share: dict[str, list[int]] = {}
+    for job, fit in zip(smaller.jobs, smaller.fits, strict=False):
+        fits_of_share.setdefault(job.place, []).append(fit)
+        rows_of_share.setdefault(job.place, []).append(job.train.size)
+    fits_of_share[ALL_TRAINING_ROWS] = list(fold_fits)
+    rows_of_share[ALL_TRAINING_ROWS] = [train.size for train, _ in setting.folds.pairs]
+    curve = []
+    for share, fits in fits_of_share.items():
+        trained = [fit.train for fit in fits if fit.train is not None]
+        for name, tables in ((TESTED, [fit.test for fit in fits]), (TRAINED, trained)):
+            values = defined(np.array([metric.value(rows) for rows in tables]))
             if values.size:
-                size = {"rows": round(np.mean([size for size, _ in some])), "n": values.size}
-                band = {"value": values.mean(), "low": values.min(), "high": values.max()}
-                rows.append({"system": name} | size | band)
-    return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
+                curve.append(
+                    {
+                        "system": name,
+                        "rows": round(np.mean(rows_of_share[share])),
+                        "n": values.size,
+                        "value": values.mean(),
+                        "low": values.min(),
+                        "high": values.max(),
+                    }
+                )
+    return pd.DataFrame(curve).sort_values(["system", "rows"], kind="stable")
 
 
 def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the
-    samples without it.
+    samples without it; None if no sample was fitted, or not the table on its own rows.
     """
-    samples = fits.get(OUT_OF_BAG)
-    on_its_own = fits[APPARENT]
-    if not samples or not on_its_own:
+    samples = fits.get(OUT_OF_BAG, NO_FITS)
+    all_rows = fits[APPARENT].tests
+    if not samples.fits or not all_rows:
         return None
     wrong = np.zeros(len(setting.examples))
     tested = np.zeros(len(setting.examples))
-    for job, fit in samples:
-        wrong[job.test] += fit.test.predicted != fit.test.actual
+    for job, test in zip(samples.jobs, samples.tests, strict=False):
+        wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
-    all_rows = on_its_own[0][1].test
-    apparent = float((all_rows.predicted != all_rows.actual).mean())
-    oob = float(np.nanmean(ratio(wrong, tested)))
-    gamma = fitting.no_information(setting.examples.label, all_rows.predicted)
-    plus = fitting.error_632_plus(apparent, oob, gamma)
-    return fitting.Bootstrap(apparent, oob, gamma, fitting.error_632(apparent, oob), plus)
+    apparent = float((all_rows[0].predicted != all_rows[0].actual).mean())
+    out_of_bag = float(np.nanmean(ratio(wrong, tested)))
+    no_information = fitting.no_information(setting.examples.label, all_rows[0].predicted)
+    return fitting.Bootstrap(
+        apparent,
+        out_of_bag,
+        no_information,
+        fitting.error_632(apparent, out_of_bag),
+        fitting.error_632_plus(apparent, out_of_bag, no_information),
+    )
 
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
-    """Every system on the chosen folds, without a time limit."""
+    """The fits of every system on the chosen folds, without a time limit."""
     folds = list(zip(setting.folds.labels, setting.folds.pairs, strict=True))
     jobs = [
         Job(system, train, test, f"fold {name}", on_train=True)
         for system in systems
         for name, (train, test) in folds
     ]
-    done = fitting.run(
+    fits = iter(_fit_all(setting, learner, jobs))
+    return {system: list(islice(fits, len(folds))) for system in systems}
+
+
+def _fit_all(setting: Setting, learner: Learner, jobs: Sequence[Job]) -> list[Fit]:
+    """Make the fits of all jobs, without a time limit."""
+    return fitting.run(
         learner,
         jobs,
         required=len(jobs),
         seconds=np.inf,
         second_process=setting.limits.second_process,
     )
-    count = len(folds)
-    return {name: done[i * count : (i + 1) * count] for i, name in enumerate(systems)}
 
 
 def fit_others(
@@ -368,106 +430,148 @@ def fit_others(
     learner: Learner,
     metric: MetricAtK,
     system: str,
-    own: list[Fit],
+    fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
     """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
     come first.
 
-    own: its fits of the chosen folds.
+    fold_fits: its fits on the chosen folds.
     """
-    chosen, missing = setting.ways()
-    every = np.arange(len(setting.examples))
-    parts = {APPARENT: [Job(system, every, every, APPARENT)], CURVE: curve_jobs(setting, system)}
-    of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
-    nesting = next((way for way in chosen if _can_nest(setting, way, metric)), None)
-    if nesting is not None:
-        of_ways[NESTED] = nested_jobs(setting, nesting, system)
-    single = next((way for way in chosen if way.name == ONE_HOLDOUT), None)
-    if single is not None and (in_halves := half_jobs(setting, system)):
-        of_ways[HALVES] = in_halves
-    parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
-    jobs = [job for some in parts.values() for job in some]
-    done = iter(
-        fitting.run(
-            learner, jobs, required=0, seconds=seconds, second_process=setting.limits.second_process
-        )
-    )
-    fits = {
-        name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()
-    }
-    cut = ((name, len(fits[name]), len(some)) for name, some in parts.items())
-    unfitted = [Unfitted(name, made, wanted) for name, made, wanted in cut if made < wanted]
-    points = pd.DataFrame(
-        [row for way in chosen for row in _points(way, metric, fits)], columns=["way", "value"]
-    )
-    repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
-    folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
-    folds = [fit for _, fit in fits.get(folded, ())] or own
-    nested = None if nesting is None else _nested(nesting, metric, fits, len(every))
-    ignoring = [fit.test for _, fit in fits.get(setting.blind, ())]
-    every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
-    warned = Counter(text for fit in every_fit for text in set(fit.warned))
+    ways, impossible = setting.ways()
+    n = len(setting.examples)
+    nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)
+    jobs = _jobs_of_parts(setting, ways, nesting, system)
+    fits = _fits_in_time(setting, learner, jobs, seconds)
+    estimates = [(way.name, value) for way in ways for value in _estimates(way, metric, fits)]
+    points = pd.DataFrame(estimates, columns=["way", "value"])
+    ignoring = fits.get(setting.blind, NO_FITS).tests
+    holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
+    warned = Counter[str]()
+    for fit in fold_fits:
+        warned.update(set(fit.warned))
+    unfitted = list(impossible)
+    for name, part in fits.items():
+        for fit in part.fits:
+            warned.update(set(fit.warned))
+        if len(part.fits) < len(part.jobs):
+            unfitted.append(Unfitted(name, len(part.fits), len(part.jobs)))
     return Resplits(
         points=points,
-        summary=_summary(points, chosen, fits),
-        folds=np.array([metric.value(fit.test) for fit in folds]),
-        curve=_curve(setting, metric, fits[CURVE], own),
+        summary=_summary(points, ways, fits),
+        folds=np.array(
+            [metric.value(test) for test in _repeated_folds(setting, ways, fits, fold_fits)]
+        ),
+        curve=_curve(setting, metric, fits[CURVE], fold_fits),
         ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
         bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
-        nested=nested,
-        holdouts=np.array([metric.value(fit.test) for _, fit in fits.get(ONE_HOLDOUT, ())]),
+        nested=None if nesting is None else _nested(nesting, metric, fits, n),
+        holdouts=np.array([metric.value(test) for test in holdouts]),
         halves=_halves(metric, fits),
-        unfitted=(*missing, *unfitted),
+        unfitted=tuple(unfitted),
         warned=dict(sorted(warned.items())),
     )
+
+
+def _jobs_of_parts(
+    setting: Setting, ways: Sequence[Way], nesting: Way | None, system: str
+) -> dict[str, list[Job]]:
+    """The jobs of each part, in the order in which they are fitted. nesting: the way whose folds
+    are left out two at a time; None for none.
+    """
+    jobs = {way.name: jobs_of(way.folds, system, way.name) for way in ways}
+    if nesting is not None:
+        jobs[NESTED] = nested_jobs(setting, nesting, system)
+    if ONE_HOLDOUT in jobs:
+        in_halves = half_jobs(setting, system)
+        if in_halves:
+            jobs[HALVES] = in_halves
+    all_rows = np.arange(len(setting.examples))
+    first = {
+        APPARENT: [Job(system, all_rows, all_rows, APPARENT)],
+        CURVE: curve_jobs(setting, system),
+    }
+    fewest_first = sorted(jobs, key=lambda name: len(jobs[name]))
+    return first | {name: jobs[name] for name in fewest_first}
+
+
+def _fits_in_time(
+    setting: Setting, learner: Learner, jobs: Mapping[str, Sequence[Job]], seconds: float
+) -> dict[str, FitsOfPart]:
+    """The fits of each part that could be made within the time, part by part. jobs: of each."""
+    made = fitting.run(
+        learner,
+        [job for of_part in jobs.values() for job in of_part],
+        required=0,
+        seconds=seconds,
+        second_process=setting.limits.second_process,
+    )
+    fits = iter(made)
+    return {
+        name: FitsOfPart(of_part, list(islice(fits, len(of_part))))
+        for name, of_part in jobs.items()
+    }
+
+
+def _repeated_folds(
+    setting: Setting, ways: Sequence[Way], fits: Fits, fold_fits: Sequence[Fit]
+) -> list[Rows]:
+    """The test rows of each fold of the repeated k-fold; of the chosen folds if it was not
+    fitted.
+    """
+    if setting.examples.fold is None:
+        n_folds = setting.limits.repeats * setting.k
+        for way in ways:
+            if len(way.folds.pairs) == n_folds:
+                return fits[way.name].tests or [fit.test for fit in fold_fits]
+    return [fit.test for fit in fold_fits]
 
 
 def _can_nest(setting: Setting, way: Way, metric: MetricAtK) -> bool:
     """True for k folds of independent rows, three or more of at least two rows each, and a mean
     over rows, where models without two folds can be fitted.
     """
-    if (
-        way.name != f"{setting.k}-fold"
-        or way.folds_per_value < 3
-        or not metric.metric.kind.mean_over_rows
-    ):
+    is_k_fold = way.name == f"{setting.k}-fold" and way.folds_per_value >= 3
+    if not is_k_fold or not metric.metric.kind.mean_over_rows:
         return False
-    draws = _draws(way)
-    least = min(test.size for _, test in way.folds.pairs)
-    sides = (
-        np.intersect1d(one[0], other[0], assume_unique=True)
-        for draw in draws
-        for one, other in combinations(draw, 2)
-    )
-    return least > 1 and all(map(setting.can_learn_from, sides))
+    for draw in _draws(way):
+        if min(fold.test.size for fold in draw) < 2:
+            return False
+        for first, second in combinations(draw, 2):
+            train = np.intersect1d(first.train, second.train, assume_unique=True)
+            if not setting.can_learn_from(train):
+                return False
+    return True
 
 
 # A selection of columns, inside the folds and outside
 
 
-def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
-    """The fits of the folds with as many columns selected anew: from all rows, and in each fold
-    from its training rows.
-
-    The learner's features are the candidates. Both selections use `optimism.strongest`, so that
-    they differ only in the rows that they see.
+class Reselected(NamedTuple):
+    """The fits of the folds with columns selected from all rows (outside), and in each fold from
+    its training rows (inside).
     """
-    e, table = setting.examples, learner.features
-    assert e.features is not None
-    size = e.features.shape[1]
+
+    outside: list[Fit]
+    inside: list[Fit]
+
+
+def reselected(setting: Setting, learner: Learner, system: str) -> Reselected:
+    """The fits of the folds with as many columns selected anew.
+
+    The learner's features are the candidates. Both selections use `fitting.strongest`, so that they
+    differ only in the rows that they see.
+    """
+    examples = setting.examples
+    candidates = learner.features
+    assert examples.features is not None
+    size = examples.features.shape[1]
+    outside = fitting.strongest(candidates, examples.label, size, examples.kind)
     jobs = list[Job]()
-    outside = fitting.strongest(table, e.label, size, e.kind)
     for train, test in setting.folds.pairs:
         rows = np.unique(train)
-        inside = fitting.strongest(table.iloc[rows], e.label[rows], size, e.kind)
+        inside = fitting.strongest(candidates.iloc[rows], examples.label[rows], size, examples.kind)
         name = "a fold with columns selected anew"
         jobs += [Job(system, train, test, name, columns=selected) for selected in (outside, inside)]
-    fits = fitting.run(
-        learner,
-        jobs,
-        required=len(jobs),
-        seconds=np.inf,
-        second_process=setting.limits.second_process,
-    )
-    return fits[::2], fits[1::2]
+    fits = _fit_all(setting, learner, jobs)
+    return Reselected(outside=fits[::2], inside=fits[1::2])

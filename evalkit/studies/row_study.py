@@ -230,19 +230,19 @@ class RowStudy(Shown, Study):
         named = "id" in self.account.columns
         return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
-    def _read_again(self, table: Blocks) -> Iterator[units.Block]:
+    def _read_again(self, table: Blocks) -> Iterator[units.FileBlock]:
         """The rows of each block for the file of units."""
         for block in table.again(len(self.account)):
             slices = {}
             first = 1  # slices of all columns are numbered from 1, all rows are 0
             for (column, labels), number in zip(table.slices.items(), block.slices, strict=True):
-                slices[column] = (labels, number - first)
+                slices[column] = units.CodedSlices(labels, number - first)
                 first += len(labels)
             rows = {
                 name: replace(self.rows_in(block, i), unit=None)
                 for i, name in enumerate(self.systems)
             }
-            listed = units.Listed(block.texts, block.units, slices)
+            listed = units.UnitNames(block.texts, block.units, slices)
             yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities

@@ -7,7 +7,7 @@ say.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ from evalkit.system import cached
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
 LISTS = {name: ranking.SAMPLE[name] for name in ("preds", "qrels")}
-SAMPLE: dict[str, Any] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
+SAMPLE: dict[str, object] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 
 @commands.advising
@@ -61,17 +61,19 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
-    p = p.with_defaults(SAMPLE) if p.preds is None else p
-    with unit_kinds.opened(p, limits.reading) as given:
-        data, metrics = (
-            of_lists(given.table.parts, p)
-            if given.name == "ranking"
-            else given.values(limits.reading)
-        )
+    if p.preds is None:
+        p = p.with_defaults(SAMPLE)
+    data: UnitValues | Trials
+    with unit_kinds.opened(p, limits.reading) as unit_input:
+        if unit_input.name == "ranking":
+            data, metrics = of_lists(unit_input.table.parts, p)
+        else:
+            data, metrics = unit_input.values(limits.reading)
     if isinstance(data, Trials):
         return Shares.of(data, p)
-    kind = judges.JudgedOutputs if data.labels else Significance
-    return kind.of(data, metrics, p, limits)
+    if data.labels:
+        return judges.JudgedOutputs.of(data, metrics, p, limits)
+    return Significance.of(data, metrics, p, limits)
 
 
 read = reports.reader(reports.SignificanceParameters)(study_of)
@@ -80,23 +82,26 @@ read = reports.reader(reports.SignificanceParameters)(study_of)
 # Kinds of input -----------------------------------------------------------------------------------
 
 
+LIST_PARAMETERS = (
+    "columns",
+    "systems",
+    "metrics",
+    "unit",
+    "ranks",
+    "header",
+    "memory",
+    "threads",
+    "spill",
+)
+
+
 def of_lists(
     parts: Sequence[InputPart], p: reports.SignificanceParameters
 ) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
     """The values per query of ranked lists, and their metrics."""
-    asked = (
-        "columns",
-        "systems",
-        "metrics",
-        "unit",
-        "ranks",
-        "header",
-        "memory",
-        "threads",
-        "spill",
-    )
-    lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
-    runs, metrics = lists.runs, lists.settings.metrics
+    parameters = {name: getattr(p, name) for name in LIST_PARAMETERS}
+    lists = ranking.read(list(parts), p.qrels, **parameters)
+    runs = lists.runs
     data = UnitValues(
         runs.query,
         name=p.unit or runs.columns.get("query", "query"),
@@ -105,7 +110,9 @@ def of_lists(
         sources=runs.sources,
         accounts=runs.accounts,
     )
-    return data if lists.unit is None else data.in_clusters(lists.unit), metrics
+    if lists.unit is not None:
+        data = data.in_clusters(lists.unit)
+    return data, lists.settings.metrics
 
 
 # Successes of trials ------------------------------------------------------------------------------
@@ -113,14 +120,14 @@ def of_lists(
 
 @dataclass(frozen=True)
 class NullShares:
-    """The null distribution of successes: k, its probability, whether p includes it; the observed
-    k; the step of k.
+    """The null distribution of numbers of successes k: the probability of each, and whether p is
+    the sum of it with others. observed: the observed k. step: from each k to the next.
     """
 
     k: Floats
     probability: Floats
-    added: Bools
-    seen: int
+    in_p: Bools
+    observed: int
     step: int
 
 
@@ -143,10 +150,9 @@ class Shares(Shown, Study):
         """The study of a table. Raises ParameterError for parameters that do not go together, or an
         unknown metric.
         """
-        null = p.null
-        if null is not None and p.baseline:
-            every = "with null every system is compared with the null share"
-            raise ParameterError(f"baseline: {every}; set only one of the two")
+        if p.null is not None and p.baseline:
+            rule = "with null every system is compared with the null share"
+            raise ParameterError(f"baseline: {rule}; set only one of the two")
         lower = [SHARE if name == "successes" else name for name in p.lower_is_better]
         p = replace(p, lower_is_better=tuple(lower))
         metric = replace(
@@ -156,17 +162,13 @@ class Shares(Shown, Study):
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
         )
-        systems = data.systems + ((cls.label(null),) if null is not None else ())
-        p = replace(p, baseline=cls.label(null) if null else p.baseline)
-        return cls(
-            study.settings(p, [MetricAtK(metric)]).checked(systems),
-            systems,
-            {},
-            p,
-            data.sources,
-            data,
-            null,
-        )
+        systems = data.systems
+        if p.null is not None:
+            systems = (*systems, cls.label(p.null))
+        if p.null:
+            p = replace(p, baseline=cls.label(p.null))
+        settings = study.settings(p, [MetricAtK(metric)]).checked(systems)
+        return cls(settings, systems, {}, p, data.sources, data, p.null)
 
     @staticmethod
     def label(null: float | None) -> str:
@@ -186,8 +188,8 @@ class Shares(Shown, Study):
 
     def counts(self, system: str) -> tuple[int, int]:
         """Successes and trials of a system."""
-        i = self.data.systems.index(system)
-        return int(self.data.successes[i]), int(self.data.trials[i])
+        row = self.data.systems.index(system)
+        return int(self.data.successes[row]), int(self.data.trials[row])
 
     def measure(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
@@ -196,18 +198,16 @@ class Shares(Shown, Study):
         if system in self.data.systems:
             return statistic.SuccessShare(chosen, *self.counts(system))
         assert self.null is not None
-        most = int(self.data.trials.max())
-        level = self.settings.level
-        return statistic.KnownValue(
-            chosen, intervals.Estimate(self.null, np.nan, np.nan, level, most, methods.GIVEN)
-        )
+        n = int(self.data.trials.max())
+        share = intervals.Estimate(self.null, np.nan, np.nan, self.settings.level, n, methods.GIVEN)
+        return statistic.KnownValue(chosen, share)
 
     def units_held(self) -> units.Units:
         """Successes and trials of each system; for the null share its value."""
-        blocks = [
-            units.known(name, self.primary, *map(float, self.counts(name)))
-            for name in self.data.systems
-        ]
+        blocks = []
+        for name in self.data.systems:
+            successes, trials = self.counts(name)
+            blocks.append(units.known(name, self.primary, float(successes), float(trials)))
         if self.null is not None:
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
@@ -228,18 +228,25 @@ class Shares(Shown, Study):
         some in equal steps from the observed one.
         """
         assert self.null is not None
-        seen, n = self.counts(self.opponents[0])
+        observed, n = self.counts(self.opponents[0])
         if n > proportions.MAX_EXACT_TRIALS:
             return None
         low, high = proportions.likely(n, self.null)
-        step = -(-(high - low + 1) // DRAWN)
-        k = np.union1d(np.arange(low + (seen - low) % step, high + 1, step), [seen]).astype(float)
+        step = -(-(high - low + 1) // DRAWN)  # rounded up
+        first = low + (observed - low) % step
+        k = np.union1d(np.arange(first, high + 1, step), [observed]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
-        either = probability <= probability[k == seen] * (1 + 1e-7)
-        added = {"greater": k >= seen, "less": k <= seen}.get(self.p.alternative, either)
-        return NullShares(
-            k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1
-        )
+        if self.p.alternative == "greater":
+            in_p = k >= observed
+        elif self.p.alternative == "less":
+            in_p = k <= observed
+        else:
+            # equal probabilities of both tails may differ by rounding
+            in_p = probability <= probability[k == observed] * (1 + 1e-7)
+        drawn_step = 1
+        if len(k) > 1:
+            drawn_step = int(np.median(np.diff(k)))
+        return NullShares(k, probability, np.asarray(in_p), observed, drawn_step)
 
     @property
     def trials(self) -> int:
@@ -249,21 +256,19 @@ class Shares(Shown, Study):
     @property
     def small(self) -> list[str]:
         """The systems with few trials."""
-        return [
-            name
-            for name, n in zip(self.data.systems, self.data.trials, strict=True)
-            if n < diagnostics.FEW
-        ]
+        trials = zip(self.data.systems, self.data.trials, strict=True)
+        return [name for name, n in trials if n < diagnostics.FEW]
 
     @property
     def two_answers(self) -> pd.DataFrame:
         """The comparisons whose test and interval disagree on significance; each uses the method
         that suits it best.
         """
-        if not len(self.comparisons):
-            return self.comparisons
-        outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
-        return self.comparisons[(self.comparisons["p"] < diagnostics.alpha(self)) != outside]
+        comparisons = self.comparisons
+        if not len(comparisons):
+            return comparisons
+        excludes_0 = (comparisons["low"] > 0) | (comparisons["high"] < 0)
+        return comparisons[(comparisons["p"] < diagnostics.alpha(self)) != excludes_0]
 
     @property
     def most_exact(self) -> int:
@@ -273,11 +278,12 @@ class Shares(Shown, Study):
     @property
     def beyond_exact(self) -> list[str]:
         """The comparisons with so many trials that the score test replaces the exact one."""
-        many = {
-            pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems)
-            for pair in self.pairs
-        }
-        return [" − ".join(pair) for pair, n in many.items() if n > proportions.MAX_EXACT_TRIALS]
+        trials = dict(zip(self.data.systems, self.data.trials.tolist(), strict=True))
+        return [
+            f"{first} − {second}"
+            for first, second in self.pairs
+            if trials.get(first, 0) + trials.get(second, 0) > proportions.MAX_EXACT_TRIALS
+        ]
 
 
 # Evaluations --------------------------------------------------------------------------------------
@@ -287,7 +293,8 @@ def question(study: Significance) -> str:
     """What has a value of its own, as a noun: the unit, or what lies in it where that is a
     cluster.
     """
-    return unit_noun(study.data.columns.get("unit", study.unit_name).rpartition(" ")[2], "unit")
+    column = study.data.columns.get("unit", study.unit_name)
+    return unit_noun(column.rpartition(" ")[2], "unit")
 
 
 def drawn(study: Significance) -> str:
@@ -296,9 +303,12 @@ def drawn(study: Significance) -> str:
     It is the primary metric, or the one that the primary metric is computed from.
     """
     metric = study.primary.label
-    metric = metric if (metric, study.systems[0]) in study.data.draws else study.data.source
-    several = any(of.several for (name, _), of in study.data.draws.items() if name == metric)
-    return metric if several else ""
+    if (metric, study.systems[0]) not in study.data.draws:
+        metric = study.data.source
+    for (label, _), draws in study.data.draws.items():
+        if label == metric and draws.several:
+            return metric
+    return ""
 
 
 @cached
@@ -310,56 +320,65 @@ def variation(study: Significance) -> Iterator[Row]:
     `error` is the standard error of the mean; then that of twice as many units (or clusters), of
     twice as many draws of each, and of endless draws.
     """
-    if not (metric := drawn(study)):
+    metric = drawn(study)
+    if not metric:
         return
-    every = {name: study.data.draws[metric, name] for name in study.order}
-    for name, of in every.items():
-        yield {"what": name} | _variation(study, of.mean, [of])
+    draws = {name: study.data.draws[metric, name] for name in study.order}
+    for name, of_system in draws.items():
+        yield {"what": name} | _variation(study, of_system.mean, [of_system])
     if len(study.headline):
-        first, second = (every[name] for name in study.opponents)
-        yield {"what": " − ".join(study.opponents)} | _variation(
-            study, first.mean - second.mean, [first, second]
-        )
+        first, second = (draws[name] for name in study.opponents)
+        difference = first.mean - second.mean
+        what = " − ".join(study.opponents)
+        yield {"what": what} | _variation(study, difference, [first, second])
 
 
-def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[str, Any]:
-    """The row of values of units; what they vary by within a unit is that of the draws of all of
-    these.
+def _variation(study: Significance, values: Floats, draws: list[Draws]) -> Row:
+    """The row of values of units, which are means of the draws of a system, or differences of those
+    of two systems.
     """
-    keep = np.flatnonzero(~np.isnan(values))
-    by_draws = float(sum(of.noise[keep].mean() for of in draws))
-    square = mean_by(values, cluster=study.unit).error ** 2
-    rest = by_draws / len(keep)
-    between = values[keep].var(ddof=1) - by_draws if len(keep) > 1 else np.nan
-    squares = {
-        "between": np.maximum(between, 0.0),
-        "within": sum(of.pooled for of in draws),
-        "error": square,
-        "twice_units": square / 2,
-        "twice_draws": max(square - rest / 2, square / 2),
-        "endless_draws": max(square - rest, 0.0),
+    known = np.flatnonzero(~np.isnan(values))
+    n = len(known)
+    mean_noise = float(sum(of_system.noise[known].mean() for of_system in draws))
+    variance = mean_by(values, cluster=study.unit).error ** 2
+    by_draws = mean_noise / n  # the part of this variance that more draws reduce
+    between = np.nan
+    if n > 1:
+        between = np.maximum(values[known].var(ddof=1) - mean_noise, 0.0)
+    variances = {
+        "between": between,
+        "within": sum(of_system.pooled for of_system in draws),
+        "error": variance,
+        "twice_units": variance / 2,
+        "twice_draws": max(variance - by_draws / 2, variance / 2),
+        "endless_draws": max(variance - by_draws, 0.0),
     }
-    row = {
-        "units": len(keep),
-        "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
-    }
-    return row | {name: float(np.sqrt(value)) for name, value in squares.items()}
+    # the harmonic mean, as a variance is divided by the number of draws
+    draws_per_unit = [ratio(n, (1 / of_system.count[known]).sum()) for of_system in draws]
+    deviations = {name: float(np.sqrt(value)) for name, value in variances.items()}
+    return {"units": n, "draws": float(np.mean(draws_per_unit))} | deviations
 
 
 # What a claim covers ------------------------------------------------------------------------------
 
-POOLED, MACRO = "pooled", "macro"
+POOLED = "pooled"
+MACRO = "macro"
 
 
 def coverage(study: Significance) -> dict[str, np.ndarray | None]:
     """The claims that the input allows, the widest last, with the clusters that vary; one alone is
     no choice.
     """
-    claims: dict[str, np.ndarray | None] = dict.fromkeys([THESE, SUCH] if drawn(study) else [SUCH])
+    claims: dict[str, np.ndarray | None] = {}
+    if drawn(study):
+        claims[THESE] = None
+    claims[SUCH] = None
     if study.unit is not None and not study.data.by_task:
         claims[f"such {plural(study.unit_name, 2)}"] = study.unit
     tasks = study.unit if study.data.by_task else study.data.tasks
-    return claims if tasks is None else claims | {TASKS: tasks}
+    if tasks is not None:
+        claims[TASKS] = tasks
+    return claims
 
 
 @dataclass(frozen=True)
@@ -492,7 +511,8 @@ def single_tasks(study: Significance) -> int:
     if study.data.tasks is None:
         return 0
     known = study.values(study.primary, study.leader).defined
-    return int((np.unique(study.data.tasks[known], return_counts=True)[1] == 1).sum())
+    _, n_values = np.unique(study.data.tasks[known], return_counts=True)
+    return int((n_values == 1).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,20 +534,25 @@ class EvaluationClaim:
         """True if the page's own intervals and tests are of this claim."""
         if self.tasks is not None:
             return False
-        these = self.covers == THESE
         if study.p.claim == THESE:
-            return these
-        return self.cluster is study.unit and not these
+            return self.covers == THESE
+        return self.cluster is study.unit and self.covers != THESE
 
-    def mean(self, study: Significance, system: str, *less: str) -> ClaimedMean:
-        """The primary metric of a system, or of its difference from another one."""
-        names = (system, *less)
+    def mean(self, study: Significance, system: str) -> ClaimedMean:
+        """The primary metric of a system."""
         values = study.values(study.primary, system).per_unit
-        for name in less:
-            values = values - study.values(study.primary, name).per_unit
+        return self._mean_of(study, values, [system])
+
+    def difference(self, study: Significance, pair: SystemPair) -> ClaimedMean:
+        """The primary metric of the first of two systems less that of the second."""
+        first, second = (study.values(study.primary, name).per_unit for name in pair)
+        return self._mean_of(study, first - second, pair)
+
+    def _mean_of(self, study: Significance, values: Floats, systems: Sequence[str]) -> ClaimedMean:
+        """The mean of values of questions, which the draws of these systems make noisy."""
         noise = None
         if self.covers == THESE:
-            noise = np.sum([study.data.noise(study.primary, name) for name in names], axis=0)
+            noise = np.sum([study.data.noise(study.primary, name) for name in systems], axis=0)
         return mean_by(values, noise, cluster=self.cluster, tasks=self.tasks)
 
 
@@ -552,12 +577,14 @@ def claim_means(study: Significance) -> Iterator[Row]:
     """The primary metric of every system by what is claimed: pooled over questions, and macro, the
     mean of the means of tasks.
     """
-    level, ends = study.settings.level, study.primary.metric.ends
+    level = study.settings.level
+    ends = study.primary.metric.ends
     for claim in possible_claims(study):
         for name in study.order:
             mean = claim.mean(study, name)
-            row = claim.words | {"made": claim.made_by(study), "system": name}
-            yield row | _told("value", mean, mean.interval(level), ends) | {"units": mean.n}
+            place = claim.words | {"made": claim.made_by(study), "system": name}
+            limits = _limits_and_errors("value", mean, mean.interval(level), *ends)
+            yield place | limits | {"units": mean.n}
 
 
 @cached
@@ -574,48 +601,56 @@ def claims(study: Significance) -> Iterator[Row]:
 
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
-    level, ends = study.settings.level, study.primary.metric.ends
+    """The row of a claim in `claims`."""
+    level = study.settings.level
+    ends = study.primary.metric.ends  # the lowest and the highest possible value
     alternative = study.settings.alternative
     z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
-    apart = 0
-    unpaired = 0
-    alone = {name: claim.mean(study, name) for name in study.order}
-    for a, b in study.pairs:
-        d = claim.mean(study, a, b)
-        apart += bool(alternative.evidence(d.value) > z * d.error)
-        unpaired += bool(
-            alternative.evidence(alone[a].value - alone[b].value)
-            > z * float(np.hypot(alone[a].error, alone[b].error))
-        )
+    means = {name: claim.mean(study, name) for name in study.order}
+    n_different = 0
+    n_different_unpaired = 0
+    for pair in study.pairs:
+        first, second = (means[name] for name in pair)
+        paired = claim.difference(study, pair)
+        unpaired_error = float(np.hypot(first.error, second.error))
+        unpaired_evidence = alternative.evidence(first.value - second.value)
+        n_different += bool(alternative.evidence(paired.value) > z * paired.error)
+        n_different_unpaired += bool(unpaired_evidence > z * unpaired_error)
     row = claim.words | {"made": claim.made_by(study), "system": study.leader}
-    leader = alone[study.leader]
-    row |= _told("value", leader, leader.interval(level), ends) | {"units": leader.n}
-    d = ClaimedMean(np.nan, np.nan, 0, np.inf, claim.covers)
+    leader = means[study.leader]
+    row |= _limits_and_errors("value", leader, leader.interval(level), *ends)
+    row["units"] = leader.n
+    difference = ClaimedMean(np.nan, np.nan, 0, np.inf, claim.covers)
     if len(study.headline):
-        d = claim.mean(study, *study.opponents)
+        difference = claim.difference(study, study.opponents)
+    two_sided = difference.comparison(
+        level=alternative.two_sided_level(level), unit=study.unit_name
+    )
+    comparison = two_sided.answering(alternative, level=level)
     widest = ends[1] - ends[0]
-    c = d.comparison(level=alternative.two_sided_level(level), unit=study.unit_name)
-    c = c.answering(alternative, level=level)
-    row |= _told("difference", d, c.difference, (-widest, widest)) | {"p": c.p_value}
-    return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
+    row |= _limits_and_errors("difference", difference, comparison.difference, -widest, widest)
+    counts = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
+    return row | {"p": comparison.p_value} | counts
 
 
-def _told(name: str, mean: ClaimedMean, e: intervals.Estimate, ends: tuple[float, float]) -> Row:
-    """A mean by this name with its limits `e`, within ends, and its standard errors, as columns of
-    a frame.
+def _limits_and_errors(
+    name: str, mean: ClaimedMean, interval: intervals.Estimate, lowest: float, highest: float
+) -> Row:
+    """The columns of a mean: its value by this name, its limits cut to the lowest and the highest
+    possible value, and its standard error with and without the correction for few clusters.
     """
-    told = {
-        "low": np.maximum(e.low, ends[0]),
-        "high": np.minimum(e.high, ends[1]),
-        "error": mean.error,
-        "cr0": mean.uncorrected,
+    return {
+        name: interval.value,
+        f"{name}_low": float(np.maximum(interval.low, lowest)),
+        f"{name}_high": float(np.minimum(interval.high, highest)),
+        f"{name}_error": float(mean.error),
+        f"{name}_cr0": float(mean.uncorrected),
     }
-    return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
 # What logs state ----------------------------------------------------------------------------------
 
-EQUAL = 1e-6  # of two numbers, one of which may have been printed
+EQUAL = 1e-6  # by how much two equal numbers differ, one of which may have been printed
 
 
 @cached
@@ -625,68 +660,71 @@ def logged(study: Significance) -> Iterator[Row]:
     differ.
     """
     for (system, task, metric), stated in study.data.stated.items():
-        if (draws := study.data.draws.get((metric, system))) is not None:
-            member = slice(None) if study.data.tasks is None else study.data.tasks == task
-            means = row_means(draws, member)
-            row = {
-                "system": system,
-                "task": task,
-                "metric": metric,
-                "stated": stated.mean,
-                "mean": means.mean,
-                "stated_error": stated.error,
-                "error": means.error,
-                "questions": int((draws.count[member] > 0).sum()),
-            }
-            why = _why(stated, row, means.error_of_draws)
-            yield row | {"stated_questions": stated.questions, "why": why}
+        draws = study.data.draws.get((metric, system))
+        if draws is None:
+            continue
+        in_task = np.ones(len(draws), bool)
+        if study.data.tasks is not None:
+            in_task = study.data.tasks == task
+        means = row_means(draws, in_task)
+        yield {
+            "system": system,
+            "task": task,
+            "metric": metric,
+            "stated": stated.mean,
+            "mean": means.mean,
+            "stated_error": stated.error,
+            "error": means.error,
+            "questions": means.questions,
+            "stated_questions": stated.questions,
+            "why": _why(stated, means),
+        }
 
 
 class RowMeans(NamedTuple):
-    """The mean over questions and its standard error; error_of_draws: the standard error if each
-    draw were a question.
+    """The number of questions with a draw, the mean over them and its standard error;
+    error_of_draws: the standard error if each draw were a question.
     """
 
+    questions: int
     mean: float
     error: float
     error_of_draws: float
 
 
-def row_means(draws: Draws, member: Any) -> RowMeans:
+def row_means(draws: Draws, member: Bools) -> RowMeans:
     """What the rows of a log say of its mean. member: which questions count."""
-    count = draws.count[member]
-    mean = draws.mean[member]
-    keep = count > 0
-    count = count[keep]
-    mean = mean[keep]
-    within = np.nan_to_num(draws.variance[member][keep])
-    total = count.sum()
-    squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
-    error_of_draws = float(np.sqrt(ratio(squares, (total - 1) * total)))
-    return RowMeans(float(mean.mean()), standard_error(mean - mean.mean()), error_of_draws)
-
-
-def _why(stated: logs.Stated, row: Row, error_of_draws: float) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" if they are.
-
-    error_of_draws: the standard error if each draw were a question.
-    """
-    held = row["questions"]
-    error = row["error"]
-    same = abs(stated.mean - row["mean"]) <= EQUAL
-    reasons = (
-        (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),
-        (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
-        (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
-        (not same, "the log's mean differs from that of its scores"),
-        (
-            abs(stated.error - error_of_draws) <= EQUAL,
-            "its standard error counts each draw as a question",
-        ),
-        (
-            abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL,
-            "its standard error divides by n, not by n − 1",
-        ),
+    keep = member & (draws.count > 0)
+    count = draws.count[keep]
+    mean = draws.mean[keep]
+    within = np.nan_to_num(draws.variance[keep])
+    n_draws = count.sum()
+    mean_of_draws = ratio(count @ mean, n_draws)
+    squares = (count - 1) @ within + count @ (mean - mean_of_draws) ** 2
+    return RowMeans(
+        questions=len(mean),
+        mean=float(mean.mean()),
+        error=standard_error(mean - mean.mean()),
+        error_of_draws=float(np.sqrt(ratio(squares, (n_draws - 1) * n_draws))),
     )
-    other = "its standard error is another one, of clusters or a bootstrap"
-    return next((text for holds, text in reasons if holds), other)
+
+
+def _why(stated: logs.Stated, rows: RowMeans) -> str:
+    """Why a log's mean or standard error is not that of its rows; "" if they are, also where either
+    error is not known.
+    """
+    n = rows.questions
+    has_same_mean = abs(stated.mean - rows.mean) <= EQUAL
+    if stated.questions > n:
+        return f"the rows are of {n:,} of {stated.questions:,} questions"
+    if has_same_mean and not abs(stated.error - rows.error) > EQUAL:
+        return ""
+    if stated.reducer != "mean":
+        return f"the log takes the {stated.reducer}, not the mean"
+    if not has_same_mean:
+        return "the log's mean differs from that of its scores"
+    if abs(stated.error - rows.error_of_draws) <= EQUAL:
+        return "its standard error counts each draw as a question"
+    if abs(stated.error - rows.error * np.sqrt(1 - 1 / n)) <= EQUAL:
+        return "its standard error divides by n, not by n − 1"
+    return "its standard error is another one, of clusters or a bootstrap"

@@ -33,7 +33,7 @@ from evalkit.statistics import inference, intervals, methods, significance, stat
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.studies import groups, policy, units, weak_slices, winners
 from evalkit.studies.groups import GroupedMetric
-from evalkit.studies.units import Listed, Units
+from evalkit.studies.units import UnitNames, Units
 from evalkit.system import cached, progress
 
 Member = Bools | slice | int  # of sums a number of a slice
@@ -860,9 +860,9 @@ class Study(ABC):
             raise InputError("units: left out by units=False; read the report without it")
         return units.held(self.report, {"": self})
 
-    def listed(self, id: np.ndarray) -> Listed:
+    def listed(self, id: np.ndarray) -> UnitNames:
         """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
-        return Listed.of(
+        return UnitNames.with_slices(
             id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices
         )
 

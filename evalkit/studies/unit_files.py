@@ -8,11 +8,12 @@ and ratios have their terms in the file; all other metrics are computed from the
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -40,11 +41,16 @@ from evalkit.statistics.statistic import (
     Layout,
     RepeatedUnitStatistic,
     RowStatistic,
+    Statistic,
     SuccessShare,
     UnitStatistic,
 )
 from evalkit.studies import diagnostics, groups, study, units
 from evalkit.studies.randomisation import sample_ratio
+
+Metadata = Mapping[str, Any]  # what the file says of a metric, as JSON
+Parameters = Mapping[str, Any]  # of a report
+NO_NAME = -1  # the code of a row that is empty in a column of names
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +58,8 @@ class UnitFile:
     """The contents of a file of units. about: its metadata.
 
     words: the distinct values of each text column; code: the number of each row's value among them,
-    -1 without one. unit, row: the numbers of each row's unit and id among those of all files that
-    were read together.
+    `NO_NAME` without one. unit, row: the number of each row's unit (its cluster, else its id), and
+    of its id, among those of all files that were read together.
     """
 
     path: Path
@@ -65,7 +71,7 @@ class UnitFile:
     row: Ints
 
     @cached_property
-    def number(self) -> dict[str, Floats]:
+    def numeric(self) -> dict[str, Floats]:
         """The numeric columns, NaN if empty."""
         floating = [field.name for field in self.table.schema if pa.types.is_floating(field.type)]
         return {name: self.table[name].to_numpy() for name in floating}
@@ -76,12 +82,12 @@ class UnitFile:
         return pc.is_valid(self.table["cluster"]).to_numpy()
 
     @cached_property
-    def metrics(self) -> dict[str, Mapping[str, Any]]:
+    def metrics(self) -> dict[str, Metadata]:
         """The metadata of each metric, by label; of two tables the first that has it counts."""
-        every: dict[str, Mapping[str, Any]] = {}
-        for of in self.about["metrics"]:
-            every.setdefault(of["metric"], of)
-        return every
+        by_label: dict[str, Metadata] = {}
+        for metadata in self.about["metrics"]:
+            by_label.setdefault(metadata["metric"], metadata)
+        return by_label
 
     @property
     def segments(self) -> dict[str, str]:
@@ -90,14 +96,14 @@ class UnitFile:
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Parameters:
         """The parameters of the report."""
-        parameters: Mapping[str, Any] = self.about.get("parameters", {})
+        parameters: Parameters = self.about.get("parameters", {})
         return parameters
 
-    def chosen(self, label: str) -> MetricAtK:
+    def metric_at_k(self, label: str) -> MetricAtK:
         """The metric of this label."""
-        return chosen(self.metrics[label], self.parameters)
+        return described_metric(self.metrics[label], self.parameters)
 
     def in_table_of(self, label: str) -> Bools:
         """A mask: the rows of the table that a metric is of."""
@@ -112,148 +118,221 @@ class UnitFile:
 
     def systems_of(self, label: str) -> list[str]:
         """The systems of the table that a metric is of."""
-        there = {*self.code["system"][self.in_table_of(label)].tolist()}
-        return [name for number, name in enumerate(self.words["system"]) if number in there]
+        numbers = {*self.code["system"][self.in_table_of(label)].tolist()}
+        return [name for number, name in enumerate(self.words["system"]) if number in numbers]
 
     def broken_design(self, label: str) -> str:
         """Why no result of the table of a metric counts; "" if results count."""
-        metric = self.metrics[label]
-        if metric["structure"] != "users":
+        metadata = self.metrics[label]
+        if metadata["structure"] != "users":
             return ""
-        sides = filter(None, [self.side(label, name) for name in self.systems_of(label)])
-        sizes = {side.system: side.size for side in sides}
+        stored = [self.stored_metric(label, name) for name in self.systems_of(label)]
+        sizes = {metric.system: metric.size for metric in stored if metric is not None}
         shares = SHARES.read("shares", self.parameters.get("shares"))
-        stated = self.about.get("broken_design", {}).get(metric["table"], "")
+        stated = self.about.get("broken_design", {}).get(metadata["table"], "")
         return sample_ratio(sizes, shares).obstacle or stated
 
-    def side(self, label: str, system: str) -> Side | None:
-        """A metric of a system; None if the file does not have it."""
-        own = self.in_table_of(label) & self.has("system", system)
-        if (terms := np.flatnonzero(own & self.has("metric", label))).size:
-            sums = _simple(self.number["numerator"][terms], self.number["denominator"][terms])
-            return Side(self, system, terms, sums, self.chosen(label))
-        return self.of_rows(label, system)
+    def stored_metric(self, label: str, system: str) -> StoredMetric | None:
+        """A metric of a system, from its terms if the file has them, else from the rows; None if it
+        has neither.
+        """
+        of_system = self.in_table_of(label) & self.has("system", system)
+        places = np.flatnonzero(of_system & self.has("metric", label))
+        if not places.size:
+            return self.stored_rows(label, system)
+        terms = _without_ones(
+            self.numeric["numerator"][places], self.numeric["denominator"][places]
+        )
+        return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
-    def of_rows(self, label: str, system: str) -> Side | None:
+    def stored_rows(self, label: str, system: str) -> StoredRows | None:
         """A metric computed from the rows, which the file has if a metric needs them; None if it
         has none, or not what the metric is computed from.
         """
-        metric = self.chosen(label)
-        own = self.in_table_of(label) & self.has("system", system)
-        rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
-        if not rows.size or metric.metric.structure not in lookup.TABLES:
+        metric = self.metric_at_k(label)
+        of_system = self.in_table_of(label) & self.has("system", system)
+        has_rows = self.has("metric", None) & ~np.isnan(self.numeric["actual"])
+        places = np.flatnonzero(of_system & has_rows)
+        if not places.size or metric.metric.structure not in lookup.TABLES:
             return None
-        if metric.uses_decisions and np.isnan(self.number["predicted"][rows]).all():
+        if metric.uses_decisions and np.isnan(self.numeric["predicted"][places]).all():
             return None
-        at, observed = self._observed(rows, self.metrics[label]["structure"])
-        order = np.argsort(self.row[at], kind="stable")
-        return Side(self, system, at[order], observed.take(order), metric)
+        return self._stored_rows(metric, system, places, self.metrics[label]["structure"])
+
+    def rows_else_terms(self, label: str, system: str) -> StoredMetric | None:
+        """A metric of a system, from the rows if it can be computed from them, else its terms."""
+        return self.stored_rows(label, system) or self.stored_metric(label, system)
 
     def has(self, column: str, word: str | None) -> Bools:
         """A mask: the rows with this value in a column; None: the rows that are empty there."""
-        words = self.words[column]
-        return self.code[column] == (
-            words.index(word) if word in words else -1 if word is None else -2
-        )
+        code = self.code[column]
+        if word is None:
+            return code == NO_NAME
+        if word not in self.words[column]:
+            return np.zeros(code.size, bool)
+        return code == self.words[column].index(word)
 
     def lists(self, system: str) -> dict[int, list[str]]:
-        """The first items of each row's list, for a system; empty if the file has none."""
+        """The first items of each list of a system, by the number of its id; empty if the file has
+        none.
+        """
         if "items" not in self.table.column_names:
             return {}
-        rows = np.flatnonzero(
-            self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy()
-        )
-        items = self.table["items"].take(pa.array(rows)).to_pylist()
-        return {int(row): text.split("\n") for row, text in zip(self.row[rows], items, strict=True)}
+        has_items = pc.is_valid(self.table["items"]).to_numpy()
+        places = np.flatnonzero(self.has("system", system) & has_items)
+        items = self.table["items"].take(pa.array(places)).to_pylist()
+        ids = self.row[places].tolist()
+        return {id: text.split("\n") for id, text in zip(ids, items, strict=True)}
 
-    def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
-        """The rows of a system as the catalogue takes them, and where in the file each begins."""
-        label = self.code["class"][rows]
-        known = {name: side[rows] for name, side in self.number.items()}
-        given: dict[str, Any] = {
-            name: side for name, side in known.items() if not np.isnan(side).all()
-        }
-        actual, score, said, weight = map(given.get, ("actual", "score", "predicted", "weight"))
-        classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
-        pick: Callable[[Any], Any] = np.asarray
-        if label[0] < 0:
-            first = np.arange(rows.size)
-            if structure != "forecasts":
-                pick = partial(np.asarray, dtype=np.int64)
-        elif score is None:  # the classes that are actual or predicted
-            first = np.flatnonzero(actual == 1)
-            actual = label[first]
-            said = label[said == 1]
+    def _stored_rows(
+        self, metric: MetricAtK, system: str, places: Ints, structure: str
+    ) -> StoredRows:
+        """The rows of a system in the order of their ids. places: where the file has them, which
+        is once per row, or once per row and class or label.
+        """
+        columns = {name: column[places] for name, column in self.numeric.items()}
+        columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
+        label = self.code["class"][places]
+        classes = len(self.words["class"])
+        if label[0] == NO_NAME:
+            outcomes = _single_outcomes(columns, structure)
+        elif "score" not in columns:
+            outcomes = _predicted_classes(columns, label)
+        elif structure == "labels":
+            classes = len(np.unique(label))
+            outcomes = _scored_labels(columns, classes)
         else:
-            first = np.arange(0, rows.size, classes)
-            actual, score, said = (
-                None if side is None else side.reshape(-1, classes)
-                for side in (actual, score, said)
-            )
-            pick = partial(np.equal, 1) if structure == "labels" else partial(np.argmax, axis=1)
-        at = rows[first]
-        several = self.clustered[at].any() or np.unique(self.unit[at]).size < at.size
-        return at, Rows(
-            pick(actual),
-            score,
-            weight=None if weight is None else weight[first],
-            unit=self.unit[at] if several else None,
-            decision=None if said is None else pick(said),
+            outcomes = _scored_classes(columns, classes)
+        places = places[outcomes.first]
+        repeated = np.unique(self.unit[places]).size < places.size
+        weight = columns.get("weight")
+        rows = Rows(
+            outcomes.actual,
+            outcomes.score,
+            weight=None if weight is None else weight[outcomes.first],
+            unit=self.unit[places] if repeated or self.clustered[places].any() else None,
+            decision=outcomes.predicted,
             classes=max(classes, 2),
         )
+        order = np.argsort(self.row[places], kind="stable")
+        return StoredRows(self, system, places[order], metric, rows.take(order))
 
 
-def _simple(top: Floats, bottom: Floats) -> Sums:
-    """The terms, without denominators where each that has a value counts once."""
-    return Sums(top, None if (bottom[~np.isnan(top)] == 1).all() else bottom)
+class StoredOutcomes(NamedTuple):
+    """What is true of some rows, and what a system predicts, as in `Rows`.
+
+    first: where each row begins in the columns that they were read from.
+    """
+
+    first: Ints
+    actual: np.ndarray
+    score: Floats | None
+    predicted: np.ndarray | None
 
 
-def chosen(of: Mapping[str, Any], parameters: Mapping[str, Any]) -> MetricAtK:
+def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOutcomes:
+    """The outcomes of a table with one row per row: forecasts, or labels 0 and 1."""
+    outcome_type = np.float64 if structure == "forecasts" else np.int64
+    actual = columns["actual"].astype(outcome_type)
+    predicted = columns.get("predicted")
+    if predicted is not None:
+        predicted = predicted.astype(outcome_type)
+    return StoredOutcomes(np.arange(actual.size), actual, columns.get("score"), predicted)
+
+
+def _predicted_classes(columns: Mapping[str, Floats], label: Ints) -> StoredOutcomes:
+    """The outcomes of rows without scores, for which the file has the classes that are actual or
+    predicted. label: the class.
+    """
+    is_actual = columns["actual"] == 1
+    predicted = None
+    if "predicted" in columns:
+        predicted = label[columns["predicted"] == 1]
+    return StoredOutcomes(np.flatnonzero(is_actual), label[is_actual], None, predicted)
+
+
+def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcomes:
+    """The outcomes of rows for which the file has every class in turn, 1 for the actual one."""
+    labels = _scored_labels(columns, classes)
+    predicted = labels.predicted
+    if predicted is not None:
+        predicted = predicted.argmax(axis=1)
+    return labels._replace(actual=labels.actual.argmax(axis=1), predicted=predicted)
+
+
+def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes:
+    """The outcomes of rows for which the file has every label in turn, 1 for each true one."""
+    tables = {name: column.reshape(-1, labels) for name, column in columns.items()}
+    predicted = None
+    if "predicted" in tables:
+        predicted = tables["predicted"] == 1
+    first = np.arange(0, columns["actual"].size, labels)
+    return StoredOutcomes(first, tables["actual"] == 1, tables["score"], predicted)
+
+
+def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
+    """The terms, without denominators if that of every defined numerator is 1."""
+    if (denominator[~np.isnan(numerator)] == 1).all():
+        return Sums(numerator, None)
+    return Sums(numerator, denominator)
+
+
+def described_metric(metadata: Metadata, parameters: Parameters) -> MetricAtK:
     """The metric that a file describes: one of the catalogue, or one known by name alone.
 
     parameters: those of its report.
     """
     try:
-        if of["structure"] in lookup.TABLES:
-            return lookup.find_metric(of["metric"], of["structure"])
+        if metadata["structure"] in lookup.TABLES:
+            return lookup.find_metric(metadata["metric"], metadata["structure"])
     except ParameterError:  # of another version
         pass
-    best = lookup.recorded(of, of["metric"], parameters)
-    named = lookup.named(of["metric"], best)
-    return MetricAtK(replace(named, low=_end(of, "low", -np.inf), high=_end(of, "high", np.inf)))
+    best = lookup.recorded(metadata, metadata["metric"], parameters)
+    low = _extreme(metadata, "low", -np.inf)
+    high = _extreme(metadata, "high", np.inf)
+    return MetricAtK(replace(lookup.named(metadata["metric"], best), low=low, high=high))
 
 
-def _end(of: Mapping[str, Any], name: str, infinite: float) -> float:
-    """The smallest or largest value of a metric; the file has null for an infinite one."""
-    end = of.get(name)
-    return infinite if end is None else float(end)
+def _extreme(metadata: Metadata, name: str, infinite: float) -> float:
+    """The lowest or highest value of a metric; the file has null for an infinite one."""
+    value = metadata.get(name)
+    return infinite if value is None else float(value)
 
 
-def read(paths: Sequence[Path]) -> tuple[list[UnitFile], pa.Array]:
-    """The files, and the names of all units. Raises InputError for a file that is no file of
-    units.
-    """
+class ReadUnits(NamedTuple):
+    """Files of units that were read together, and the names of all their units by number."""
+
+    files: list[UnitFile]
+    names: pa.Array
+
+
+def read(paths: Sequence[Path]) -> ReadUnits:
+    """The files. Raises InputError for a file that is no file of units."""
     tables = [_table(path) for path in paths]
     owners = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
-    columns = [*owners, *(table["unit"] for table in tables)]
+    ids = [table["unit"] for table in tables]
+    columns = [*owners, *ids]
     chunks = [chunk for column in columns for chunk in column.chunks]
-    every = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    numbers = np.split(every.indices.fill_null(-1).to_numpy(), ends)
-    files = zip(paths, tables, numbers[: len(tables)], numbers[len(tables) :], strict=True)
-    return [_file(*of) for of in files], every.dictionary
+    names = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+    column_ends = np.cumsum([len(column) for column in columns])
+    numbers = np.split(names.indices.fill_null(NO_NAME).to_numpy(), column_ends[:-1])
+    units_of_files = numbers[: len(tables)]
+    ids_of_files = numbers[len(tables) :]
+    files = map(_file, paths, tables, units_of_files, ids_of_files)
+    return ReadUnits(list(files), names.dictionary)
 
 
 def _table(path: Path) -> pa.Table:
+    """The table of a file; raises InputError if the file does not hold units."""
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}"
-        ) from None
-    if json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}")).get("schema") != units.FORM:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: cannot be read as Parquet: {reason}") from None
+    about = json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}"))
+    if about.get("schema") != units.FORM:
         raise InputError(
             f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file"
         )
@@ -261,153 +340,303 @@ def _table(path: Path) -> pa.Table:
 
 
 def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
+    """The file whose table was read. unit, row: as in `UnitFile`."""
     texts = {
         name: table[name].chunk(0)
         for name in table.column_names
         if pa.types.is_dictionary(table[name].type)
     }
+    about = json.loads(table.schema.metadata[b"evalkit"])
     words = {name: column.dictionary.to_pylist() for name, column in texts.items()}
-    code = {name: column.indices.fill_null(-1).to_numpy() for name, column in texts.items()}
-    return UnitFile(
-        path, table, json.loads(table.schema.metadata[b"evalkit"]), words, code, unit, row
-    )
+    code = {name: column.indices.fill_null(NO_NAME).to_numpy() for name, column in texts.items()}
+    return UnitFile(path, table, about, words, code, unit, row)
 
 
-# A metric in one file, and in two -----------------------------------------------------------------
+# A metric in one file -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """A metric of a system in one file.
+class StoredMetric(ABC):
+    """A metric of a system, with what a file stores of it.
 
-    at: the rows of the file; data: their terms, or actual values and predictions.
+    places: of its rows among those of the file.
     """
 
     file: UnitFile
     system: str
-    at: Ints
-    data: Any  # Sums or Rows
-    chosen: MetricAtK
+    places: Ints
+    metric_at_k: MetricAtK
 
     @property
-    def termed(self) -> bool:
-        """True if rows have terms, from whose sums the metric is computed."""
-        return isinstance(self.data, Sums)
+    @abstractmethod
+    def value(self) -> float:
+        """The value of the metric."""
+
+    @property
+    @abstractmethod
+    def units(self) -> Ints:
+        """The numbers of the units that have a value, in order."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> Floats:
+        """The influence of each of `units` on the metric."""
+
+    @property
+    @abstractmethod
+    def unit_values(self) -> Floats:
+        """The value of each of `units`; of rows the mean of their scores, NaN for several
+        classes.
+        """
+
+    @abstractmethod
+    def take(self, rows: Bools) -> Self:
+        """The metric on the rows of a mask."""
+
+    @abstractmethod
+    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
+        """The statistic for intervals and tests. design: the layout, of terms. mean: True if the
+        metric is compared as a mean of values of units, of terms.
+        """
+
+    @property
+    def size(self) -> int:
+        """The number of units with a value, or of trials if there are no units."""
+        return int(self.units.size)
+
+    @property
+    def averaged(self) -> bool:
+        """True if the metric is a mean of values of units."""
+        return False
 
     @cached_property
     def unit(self) -> Ints:
-        """The unit of each row."""
-        return self.file.unit[self.at]
+        """The number of each row's unit."""
+        return self.file.unit[self.places]
 
     @property
     def row(self) -> Ints:
-        """The number of each row among those of all files."""
-        return self.file.row[self.at]
+        """The number of each row's id."""
+        return self.file.row[self.places]
+
+    def on_units(self, numbers: Ints) -> Self:
+        """The metric on the rows of these units."""
+        return self.take(np.isin(self.unit, numbers))
+
+    def in_slice(self, part: StoredSlice) -> Self:
+        """The metric on the rows of a slice."""
+        return self.take(self.file.has(part.column, part.label)[self.places])
+
+
+class StoredSlice(NamedTuple):
+    """A slice by its column in the file of units, and the text in this column."""
+
+    column: str
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTerms(StoredMetric):
+    """A metric with the terms of each row, from whose sums it is computed."""
+
+    terms: Sums
 
     @cached_property
     def units(self) -> Ints:
-        """The units that have a value, in order."""
-        return np.unique(self.unit[self.data.defined] if self.termed else self.unit)
+        """The numbers of the units with a defined term, in order."""
+        return np.unique(self.unit[self.terms.defined])
 
     @property
-    def whole(self) -> bool:
+    def without_units(self) -> bool:
         """True if there are no units, only successes and trials."""
         return bool((self.unit < 0).all())
 
     @property
     def size(self) -> int:
-        """The number of units with a value, or of trials."""
-        return round(self.data.size.sum()) if self.whole and self.termed else self.units.size
+        """The number of units with a value, or of trials if there are no units."""
+        return round(self.terms.size.sum()) if self.without_units else int(self.units.size)
 
     @cached_property
     def value(self) -> float:
-        """The value of the metric."""
-        return float(self.data.value if self.termed else RowStatistic(self.chosen, self.data).value)
+        """The ratio of the sums of the terms."""
+        return float(self.terms.value)
 
-    def take(self, rows: Bools) -> Side:
-        """The metric on these rows."""
-        return replace(self, at=self.at[rows], data=self.data.take(rows))
+    def take(self, rows: Bools) -> Self:
+        """The metric on the rows of a mask."""
+        return replace(self, places=self.places[rows], terms=self.terms.take(rows))
 
     @cached_property
-    def sums(self) -> Sums:
-        """The terms of each unit with a value; a mean over units if each has one row of weight
-        1.
+    def unit_terms(self) -> Sums:
+        """The sums of the terms of each of `units`; without denominators if each unit has one row
+        of weight 1.
         """
-        terms = self.data.summed_by_unit(self.data.defined, self.unit)
-        return _simple(terms.numerator, terms.size)
+        sums = self.terms.summed_by_unit(self.terms.defined, self.unit)
+        return _without_ones(sums.numerator, sums.size)
 
     @property
     def averaged(self) -> bool:
-        """True if the metric is a mean of values of units."""
-        return self.termed and self.sums.denominator is None
+        """True if each unit has one row of weight 1: then it is the mean of their values."""
+        return self.unit_terms.denominator is None
 
-    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Any:
-        """The statistic for intervals and tests. design: of terms. mean: True if the units' values
-        are averaged.
+    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
+        """The statistic: a share of successes without units, else a mean or a ratio over units."""
+        numerator = self.unit_terms.numerator
+        denominator = self.unit_terms.size
+        if self.without_units:
+            metric = self._metric_of_kind(Proportion)
+            return SuccessShare(metric, round(numerator.sum()), self.size)
+        if not mean:
+            metric = self._metric_of_kind(Ratio)
+            return UnitStatistic(metric, Sums(numerator, denominator), design=design)
+        metric = self._metric_of_kind(PerUnit)
+        repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
+        if repeated and not self.file.clustered[self.places].any():
+            return RepeatedUnitStatistic(metric, Sums(numerator), design=design)
+        return UnitStatistic(metric, Sums(numerator), design=design)
+
+    def _metric_of_kind(self, kind: Callable[[Any], Kind]) -> MetricAtK:
+        """The metric as one of a kind, whose function is never called: its terms are known."""
+        metric = replace(self.metric_at_k.metric, kind=kind(lookup.absent), kind_at=None)
+        return MetricAtK(metric, self.metric_at_k.k)
+
+    @cached_property
+    def influence(self) -> Floats:
+        """The influence of each of `units` on the ratio: (numerator − value × denominator) / Σ
+        denominators.
         """
-        if not self.termed:
-            return RowStatistic(self.chosen, self.data)
-        top, bottom = self.sums.numerator, self.sums.size
-        kind: Kind = (Proportion if self.whole else PerUnit if mean else Ratio)(lookup.absent)
-        of = MetricAtK(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
-        if self.whole:
-            return SuccessShare(of, round(top.sum()), self.size)
-        repeated = self.file.metrics[self.chosen.label].get("repeated", False)
-        alone = mean and not self.file.clustered[self.at].any()
-        statistic = RepeatedUnitStatistic if repeated and alone else UnitStatistic
-        return statistic(of, Sums(top, None if mean else bottom), design=design)
+        residuals = self.unit_terms.numerator - self.value * self.unit_terms.size
+        return ratio(residuals, self.unit_terms.size.sum())
 
     @cached_property
-    def moved(self) -> Floats:
-        """The influence of each unit on the metric."""
-        if self.termed:
-            return ratio(self.sums.numerator - self.value * self.sums.size, self.sums.size.sum())
-        return by_unit(self.chosen.effects(self.data).influence, self.unit)
-
-    @cached_property
-    def each(self) -> Floats:
-        """The value of each unit, or the mean of its scores; NaN for several classes."""
-        if self.termed:
-            return self.sums.per_unit
-        score = self.data.score
-        one = score if score is not None and score.ndim == 1 else np.full(self.unit.size, np.nan)
-        return by_unit(one, self.unit) / by_unit(np.ones(one.size), self.unit)
+    def unit_values(self) -> Floats:
+        """The ratio of the terms of each of `units`."""
+        return self.unit_terms.per_unit
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
-    """A metric of a system in two reports. named: True if units of both pair, by their names or
-    because the files are identical. rows: the same metric computed from the rows, if both files
-    have them and it has terms.
+class StoredRows(StoredMetric):
+    """A metric with the actual value and prediction of each row."""
+
+    rows: Rows
+
+    @cached_property
+    def units(self) -> Ints:
+        """The numbers of the units that have rows, in order."""
+        return np.unique(self.unit)
+
+    @cached_property
+    def value(self) -> float:
+        """The metric of the rows."""
+        return RowStatistic(self.metric_at_k, self.rows).value
+
+    def take(self, rows: Bools) -> Self:
+        """The metric on the rows of a mask."""
+        return replace(self, places=self.places[rows], rows=self.rows.take(rows))
+
+    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> RowStatistic:
+        """The statistic of the rows; the layout follows from them, and no mean is asked for."""
+        return RowStatistic(self.metric_at_k, self.rows)
+
+    @cached_property
+    def influence(self) -> Floats:
+        """The influence of each of `units` on the metric: the sum of that of its rows."""
+        return by_unit(self.metric_at_k.effects(self.rows).influence, self.unit)
+
+    @cached_property
+    def unit_values(self) -> Floats:
+        """The mean score of each of `units`; NaN without scores or for several classes."""
+        score = self.rows.score
+        if score is None or score.ndim > 1:
+            return np.full(self.units.size, np.nan)
+        return by_unit(score, self.unit) / by_unit(np.ones(score.size), self.unit)
+
+
+# A metric in two files ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRows:
+    """The rows from which two reports compute a metric of a system. named: as in
+    `MatchedMetric`.
     """
 
-    old: Side
-    new: Side
+    old: StoredRows
+    new: StoredRows
     named: bool
-    rows: Joined | None = None
+
+    @cached_property
+    def on_common_units(self) -> MatchedRows:
+        """The rows of the units that both have."""
+        common = _common_units(self.old, self.new, named=self.named)
+        return MatchedRows(self.old.on_units(common), self.new.on_units(common), self.named)
+
+    def in_slice(self, part: StoredSlice) -> MatchedRows:
+        """The rows of a slice."""
+        return MatchedRows(self.old.in_slice(part), self.new.in_slice(part), self.named)
+
+    @cached_property
+    def are_same(self) -> bool:
+        """True if both reports have the same rows, with the same actual values and weights."""
+        old = self.old.rows
+        new = self.new.rows
+        return (
+            np.array_equal(self.old.row, self.new.row)
+            and np.array_equal(old.actual, new.actual)
+            and np.array_equal(old.weights, new.weights)
+            and old.classes == new.classes
+        )
+
+    @cached_property
+    def n_relabelled(self) -> int:
+        """The number of rows of both reports whose actual values differ."""
+        _, in_old, in_new = np.intersect1d(self.old.row, self.new.row, return_indices=True)
+        differ = self.old.rows.actual[in_old] != self.new.rows.actual[in_new]
+        if differ.ndim > 1:  # one column per label
+            differ = differ.any(axis=1)
+        return int(differ.sum())
+
+
+def _common_units(old: StoredMetric, new: StoredMetric, *, named: bool) -> Ints:
+    """The numbers of the units that have a value in both; none without names."""
+    both = np.intersect1d(old.units, new.units)
+    return both[both >= 0] if named else both[:0]
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedMetric:
+    """A metric of a system in two reports.
+
+    named: True if units of both pair, by their names or because the files are identical. rows: from
+    which both compute it, or can also compute it if it has terms; None if a file has no rows.
+    """
+
+    old: StoredMetric
+    new: StoredMetric
+    named: bool
+    rows: MatchedRows | None
 
     @classmethod
-    def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
-        """A metric of a system in each of two files; None if one does not have it, or in another
-        form.
-        """
-        old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
-        if old is None or new is None or old.termed != new.termed:
-            return None
-        named = all(file.has_names(label) for file in files)
+    def in_files(cls, old: StoredMetric, new: StoredMetric) -> MatchedMetric:
+        """A metric that both files store in the same form."""
+        files = (old.file, new.file)
+        named = all(file.has_names(new.metric_at_k.label) for file in files)
         # identical files have the same units, also without names
-        named = named or files[0].table.equals(files[1].table)
+        named = named or old.file.table.equals(new.file.table)
+        old_rows, new_rows = (_rows_of(stored) for stored in (old, new))
         rows = None
-        if old.termed:
-            old_rows, new_rows = (side.file.of_rows(label, side.system) for side in (old, new))
-            rows = cls(old_rows, new_rows, named) if old_rows and new_rows else None
+        if old_rows is not None and new_rows is not None:
+            rows = MatchedRows(old_rows, new_rows, named)
         return cls(old, new, named, rows)
+
+    @property
+    def has_terms(self) -> bool:
+        """True if the metric is computed from sums of terms."""
+        return isinstance(self.old, StoredTerms)
 
     @cached_property
     def common(self) -> Ints:
-        """The units that have a value in both."""
-        both = np.intersect1d(self.old.units, self.new.units)
-        return both[both >= 0] if self.named else both[:0]
+        """The numbers of the units that have a value in both."""
+        return _common_units(self.old, self.new, named=self.named)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -416,80 +645,99 @@ class Joined:
         return {"common": n, "only_old": self.old.size - n, "only_new": self.new.size - n}
 
     @cached_property
-    def paired(self) -> Joined:
-        """Both sides on the common units."""
-        old, new = (side.take(np.isin(side.unit, self.common)) for side in (self.old, self.new))
-        rows = None if self.rows is None else self.rows.paired
-        return Joined(old, new, self.named, rows)
+    def on_common_units(self) -> MatchedMetric:
+        """The metric on the common units."""
+        rows = None if self.rows is None else self.rows.on_common_units
+        old = self.old.on_units(self.common)
+        new = self.new.on_units(self.common)
+        return MatchedMetric(old, new, self.named, rows)
 
-    def within(self, column: str, label: str) -> Joined:
-        """Both sides on the rows of a slice."""
-        old, new = (
-            side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new)
-        )
-        rows = None if self.rows is None else self.rows.within(column, label)
-        return Joined(old, new, self.named, rows)
+    def in_slice(self, part: StoredSlice) -> MatchedMetric:
+        """The metric on the rows of a slice."""
+        rows = None if self.rows is None else self.rows.in_slice(part)
+        return MatchedMetric(self.old.in_slice(part), self.new.in_slice(part), self.named, rows)
 
     @cached_property
-    def statistics(self) -> tuple[Any, Any]:
-        """The statistics of new and old on the common units, or of each alone if there are none.
+    def statistics(self) -> NewAndOld:
+        """The statistics of both reports on the common units, or of each alone if there are none.
 
-        Of the same rows they are those that one report on both systems would compare.
+        If both have the same rows, they are those that one report on both systems would compare.
         """
-        of, design = (self.paired, Layout.PLAIN) if self.common.size else (self, Layout.INDEPENDENT)
-        if self.same_rows and of.rows is not None:
-            of = of.rows
-        first, second = (side.statistic(design, mean=self.averaged) for side in (of.new, of.old))
-        return first, second
+        if not self.common.size:
+            return NewAndOld(
+                self.new.statistic(Layout.INDEPENDENT, mean=self.averaged),
+                self.old.statistic(Layout.INDEPENDENT, mean=self.averaged),
+            )
+        compared: MatchedMetric | MatchedRows = self.on_common_units
+        if self.has_terms and self.same_rows and self.on_common_units.rows is not None:
+            compared = self.on_common_units.rows
+        return NewAndOld(
+            compared.new.statistic(mean=self.averaged), compared.old.statistic(mean=self.averaged)
+        )
 
     @property
     def averaged(self) -> bool:
         """True if both are means of values of units."""
         return self.old.averaged and self.new.averaged
 
-    def comparison(self, o: methods.Options) -> significance.Comparison:
+    def comparison(self, options: methods.Options) -> significance.Comparison:
         """New − old, with interval and test: paired by unit, or independent if no unit is common.
 
         Without p if no unit differs: p could not be anything but 1, and Holm need not count it
         (Tarone 1990).
         """
-        c = self._compared(o)
-        e = c.difference
-        return replace(c, p_value=np.nan, adjusted=np.nan) if e.value == e.low == e.high == 0 else c
+        comparison = self._compared(options)
+        difference = comparison.difference
+        if difference.value == difference.low == difference.high == 0:
+            return replace(comparison, p_value=np.nan, adjusted=np.nan)
+        return comparison
 
-    def _compared(self, o: methods.Options) -> significance.Comparison:
-        first, second = self.statistics
-        if np.isnan(first.value - second.value):
-            return inference.undefined(o.level, o.unit)
-        if self.old.termed or self.same_rows:
-            many = self.common.size > o.limits.flipped
-            return inference.compare(first, second, replace(o, many=many))
-        if inference.method(first).test is methods.no_test:
-            return methods.no_test(first, second, o)
-        metric = first.metric
+    def _compared(self, options: methods.Options) -> significance.Comparison:
+        """New − old. Rows that are not the same in both reports are compared by the influence of
+        the units.
+        """
+        new, old = self.statistics
+        if np.isnan(new.value - old.value):
+            return inference.undefined(options.level, options.unit)
+        if self.has_terms or self.same_rows:
+            many = self.common.size > options.limits.flipped
+            return inference.compare(new, old, replace(options, many=many))
+        if inference.method(new).test is methods.no_test:
+            return methods.no_test(new, old, options)
+        assert isinstance(new, RowStatistic)
+        assert isinstance(old, RowStatistic)
+        metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
-            return inference.compare_by_mover(first, second, o, n=first.n)
-        plain = Layout.PLAIN in (first.layout, second.layout)
+            return inference.compare_by_mover(new, old, options, n=new.n)
+        plain = Layout.PLAIN in (new.layout, old.layout)
         biased = isinstance(metric.kind, Order) and metric.kind.biased
         if biased and plain and not self.common.size:
-            return inference.compare_independent_orders(first, second, o)
-        of = self._by_influence(first, second).comparison(level=o.level, unit=o.unit)
-        return inference.within_range(of, metric.high - metric.low)
+            return inference.compare_independent_orders(new, old, options)
+        difference = self._difference_by_influence(new, old)
+        comparison = difference.comparison(level=options.level, unit=options.unit)
+        return inference.within_range(comparison, metric.high - metric.low)
 
-    def _by_influence(self, first: Any, second: Any) -> significance.DifferenceByT:
-        """The difference of metrics of rows that are not the same on both sides, to first order."""
-        value = first.value - second.value
-        freedoms = [max(side.freedom, 1.0) for side in (first, second)]
+    def _difference_by_influence(
+        self, new: RowStatistic, old: RowStatistic
+    ) -> significance.DifferenceByT:
+        """The difference to first order: the sum of the influence of the units on both values."""
+        value = new.value - old.value
+        freedom_of_values = [max(new.freedom, 1.0), max(old.freedom, 1.0)]
         if not self.common.size:
-            errors = np.array([side.spread.error for side in (first, second)])
+            errors = np.array([new.spread.error, old.spread.error])
+            effective_units = np.array(freedom_of_values) + 1
             return significance.welch_t(
-                value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t"
+                value, errors**2, effective_units, "influence of units, Welch t"
             )
-        spread = Spread.from_influence(self.paired.new.moved - self.paired.old.moved)
-        scale = min(1.0, max(abs(first.value), abs(second.value)))
-        freedom = min(spread.kurtosis_freedom(spread.n - 1), *freedoms)
+        both = self.on_common_units
+        spread = Spread.from_influence(both.new.influence - both.old.influence)
         return significance.DifferenceByT(
-            value, spread.error, self.common.size, freedom, "influence of units, t", scale
+            value,
+            spread.error,
+            self.common.size,
+            min(spread.kurtosis_freedom(spread.n - 1), *freedom_of_values),
+            "influence of units, t",
+            scale=min(1.0, max(abs(new.value), abs(old.value))),
         )
 
     @cached_property
@@ -497,44 +745,42 @@ class Joined:
         """True if the common units have the same rows, with the same actual values and weights, in
         both reports.
         """
-        if not self.common.size:
-            return False
-        of = self.paired
-        if self.old.termed:
-            return of.rows is not None and of.rows.alike
-        return of.alike
-
-    @cached_property
-    def alike(self) -> bool:
-        """True if both sides have the same rows, with the same actual values and weights."""
-        sides = [(side.row, side.data.actual, side.data.weights) for side in (self.old, self.new)]
-        same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))
-        return same and self.old.data.classes == self.new.data.classes
+        rows = self.on_common_units.rows
+        return bool(self.common.size) and rows is not None and rows.are_same
 
     @cached_property
     def relabelled(self) -> int:
         """The number of common rows with different actual values; 0 if the files have no rows."""
-        rows = self.rows if self.old.termed else self
-        if rows is None:
-            return 0
-        old, new = rows.paired.old, rows.paired.new
-        _, a, b = np.intersect1d(old.row, new.row, return_indices=True)
-        differ = old.data.actual[a] != new.data.actual[b]
-        return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))
+        return 0 if self.rows is None else self.rows.on_common_units.n_relabelled
 
 
-# A report read again from its JSON and its units: the same study, whose limits can be had at any le
+def _rows_of(stored: StoredMetric) -> StoredRows | None:
+    """The rows from which the metric can be computed; None if the file has none."""
+    if isinstance(stored, StoredRows):
+        return stored
+    return stored.file.stored_rows(stored.metric_at_k.label, stored.system)
 
-DRAWS = 0.02  # of the width of an interval: by how much random draws may move its limits
+
+class NewAndOld(NamedTuple):
+    """The statistics of a metric in the new and in the old report."""
+
+    new: Statistic
+    old: Statistic
+
+
+# A report read again from its JSON and its units -------------------------------------------------
+
+# By which share of the width of an interval random draws may move its limits.
+DRAWS = 0.02
 # kinds whose intervals and tests need no more than the terms
-OF_TERMS = (
+KINDS_OF_TERMS = (
     PerUnit,
     Ratio,
     Proportion,
     Loss,
 )
 # parameters of a report that its intervals and tests depend on
-USED = (
+INFERENCE_PARAMETERS = (
     "level",
     "alpha",
     "alternative",
@@ -542,42 +788,56 @@ USED = (
     "baseline",
     "seed",
 )
+# by the structure of a metric; all others have rows that count alike
 DESIGNS = {
     "users": Layout.INDEPENDENT,
     "interleaving": Layout.DIVIDED,
-}  # by structure, else rows that count alike
+}
+Results = Mapping[str, Any]  # the JSON of a report, or a part of it
+
+
+class Subject(NamedTuple):
+    """What a rule is about: a metric of a system, or of its difference from a second one. second:
+    "" for the system alone.
+    """
+
+    metric: str
+    system: str
+    second: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recomputed(study.Study):
-    """The study of a table of a report. file: its units. results: its part of the JSON; table: its
-    name, or empty.
+    """The study of a table of a report, read again from its JSON and its file of units: its limits
+    can be had at any level.
+
+    results: the table's part of the JSON; verdict: that of a validation report, else None; table:
+    the name of the table, "" if the report has only one.
     """
 
     directed_pairs: ClassVar[bool] = True  # those that the report has
 
     file: UnitFile
-    results: Mapping[str, Any]
+    results: Results
+    verdict: str | None
     table: str
 
     @classmethod
-    def of(cls, file: UnitFile, results: Mapping[str, Any], table: str) -> Recomputed:
-        """The study of a table."""
-        given = {name: value for name, value in results["parameters"].items() if name in USED}
-        own = [of for of in file.about["metrics"] if of["table"] == table]
+    def from_results(cls, file: UnitFile, results: Results, table: str) -> Recomputed:
+        """The study of a table. results: the JSON of the report."""
         part = results[table] if table else results
+        metrics = [
+            described_metric(metadata, file.parameters)
+            for metadata in file.about["metrics"]
+            if metadata["table"] == table
+        ]
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
-        if given.get("baseline") not in systems:
-            given["baseline"] = control_of(systems) if "sample_ratio" in part else None
-        question = Alternative(given.get("alternative") or Alternative.TWO_SIDED)
-        against_one = question.one_sided or results["parameters"].get("null") is not None
-        if given.get("baseline") is None and against_one:
-            given["baseline"] = _common_second(part["comparisons"])
-        p = reports.Compared.from_raw(given)
-        settings = study.settings(p, [chosen(of, file.parameters) for of in own])
-        return cls(
-            settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table
-        )
+        stored = results["parameters"]
+        parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
+        parameters["baseline"] = _baseline(part, systems, stored)
+        p = reports.Compared.from_raw(parameters)
+        verdict = results.get("verdict", {}).get("word")
+        return cls(study.settings(p, metrics), systems, {}, p, (), file, part, verdict, table)
 
     @property
     def unit_name(self) -> str:
@@ -592,45 +852,51 @@ class Recomputed(study.Study):
     @property
     def word(self) -> str | None:
         """The verdict of a validation report."""
-        return self.results["word"].get("word")
+        return self.verdict
 
-    def measure(self, chosen: MetricAtK, system: str, member: study.Member = study.EVERY) -> Any:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: study.Member | StoredSlice = study.EVERY
+    ) -> Statistic:
         """A metric of a system, with the intervals and tests of its kind."""
-        if (chosen.label, system) in self._known:
-            return self._known[chosen.label, system]
-        side = self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
-        assert side is not None
-        side = side if member is study.EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
-        if not side.termed:
-            return RowStatistic(chosen, side.data)
+        if (chosen.label, system) in self._given_values:
+            return self._given_values[chosen.label, system]
+        stored = self.file.rows_else_terms(chosen.label, system)
+        assert stored is not None
+        if isinstance(member, StoredSlice):
+            stored = stored.in_slice(member)
+        if not isinstance(stored, StoredTerms):
+            assert isinstance(stored, StoredRows)
+            return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        ratio = isinstance(chosen.metric.kind, PerUnit) and side.data.denominator is not None
-        if side.whole or ratio or not isinstance(chosen.metric.kind, OF_TERMS):
-            return side.statistic(design, mean=side.averaged)
-        return UnitStatistic(
-            chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design
-        )
+        # the metric of values that do not count once each is a ratio, whatever its kind
+        is_ratio = isinstance(chosen.metric.kind, PerUnit) and stored.terms.denominator is not None
+        needs_terms_only = isinstance(chosen.metric.kind, KINDS_OF_TERMS)
+        if stored.without_units or is_ratio or not needs_terms_only:
+            return stored.statistic(design, mean=stored.averaged)
+        cluster = None
+        if self.file.clustered[stored.places].any():
+            cluster = stored.unit
+        return UnitStatistic(chosen, stored.terms, cluster, design)
 
     @cached_property
-    def _known(self) -> dict[tuple[str, str], KnownValue]:
+    def _given_values(self) -> dict[tuple[str, str], KnownValue]:
         """The values that the report was given, by metric and system, as a null share."""
-        of = {chosen.label: chosen for chosen in self.settings.metrics}
-        known = {}
+        metrics = {chosen.label: chosen for chosen in self.settings.metrics}
+        values = {}
         for row in self.results["estimates"]:
-            if row["method"] == methods.GIVEN and row["metric"] in of:
+            if row["method"] == methods.GIVEN and row["metric"] in metrics:
                 estimate = intervals.Estimate(
                     row["value"], np.nan, np.nan, row["level"], row["n"], methods.GIVEN
                 )
-                chosen = of[row["metric"]]
-                known[row["metric"], row["system"]] = KnownValue(chosen, estimate)
-        return known
+                metric = metrics[row["metric"]]
+                values[row["metric"], row["system"]] = KnownValue(metric, estimate)
+        return values
 
     def divisions(self) -> list[Slice]:
         """The slices of the columns of segments."""
-        columns = self.file.segments.items()
         return [
-            Slice(name, label, (column, label))
-            for name, column in columns
+            Slice(name, label, StoredSlice(column, label))
+            for name, column in self.file.segments.items()
             for label in self.file.words[column]
         ]
 
@@ -642,17 +908,17 @@ class Recomputed(study.Study):
         """Why no result counts, or that the report does not compare the two; "" otherwise."""
         if self.broken_design:
             return self.broken_design
-        if (chosen.label, system, second) in self._reported:
+        if Subject(chosen.label, system, second) in self._reported:
             return ""
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,
-        or at its own level they are not those that the report has.
+        or at its own level they are not those that the report has; "" if they can.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
-        reported = self._reported[chosen.label, system, second]
+        reported = self._reported[Subject(chosen.label, system, second)]
         if second:
             recomputed = self.compare(chosen, (system, second)).difference
         else:
@@ -672,24 +938,40 @@ class Recomputed(study.Study):
         return f"limits recomputed from the units: {ours}, those of the report: {theirs}"
 
     @cached_property
-    def _reported(self) -> dict[tuple[str, str, str], intervals.Estimate]:
+    def _reported(self) -> dict[Subject, intervals.Estimate]:
         """The limits that the report has, of systems and, in both directions, of pairs."""
-        of = {
-            (row["metric"], row["system"], ""): _estimate(row, "value")
-            for row in self.results["estimates"]
-        }
+        reported = {}
+        for row in self.results["estimates"]:
+            subject = Subject(row["metric"], row["system"], second="")
+            reported[subject] = _estimate_from_json(row, "value")
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
-            for each in (row, diagnostics.turned(row)):
-                of[each["metric"], each["first"], each["second"]] = _estimate(each, "difference")
-        return of
+            for comparison in (row, diagnostics.turned(row)):
+                subject = Subject(comparison["metric"], comparison["first"], comparison["second"])
+                reported[subject] = _estimate_from_json(comparison, "difference")
+        return reported
 
     def units_held(self) -> units.Units:
         """None: they are a file."""
         return units.Units(0, ())
 
 
-def _common_second(comparisons: Mapping[str, Any]) -> str | None:
+def _baseline(part: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
+    """The system with which the report compares the others: the parameter, the control arm of an
+    experiment, or the second of all comparisons with a one-sided question or a null value; None if
+    pairs have no direction.
+    """
+    baseline = parameters.get("baseline")
+    if baseline not in systems:
+        baseline = control_of(systems) if "sample_ratio" in part else None
+    question = Alternative(parameters.get("alternative") or Alternative.TWO_SIDED)
+    has_direction = question.one_sided or parameters.get("null") is not None
+    if baseline is None and has_direction:
+        return _common_second(part["comparisons"])
+    return baseline
+
+
+def _common_second(comparisons: Results) -> str | None:
     """The system with which the comparisons of a report compare every other; None if there are
     several.
     """
@@ -710,10 +992,9 @@ def _finite(values: ArrayLike) -> Floats:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _estimate(row: Mapping[Any, Any], name: str) -> intervals.Estimate:
-    """A number of the JSON with its limits."""
+def _estimate_from_json(row: Results, name: str) -> intervals.Estimate:
+    """A number of the JSON with its limits. name: of the field with the number."""
     value = np.nan if row[name] is None else row[name]
-    low, high = limits_from_json(
-        *(None if pd.isna(row[end]) else row[end] for end in ("low", "high"))
-    )
+    ends = [None if pd.isna(row[end]) else row[end] for end in ("low", "high")]
+    low, high = limits_from_json(*ends)
     return intervals.Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])

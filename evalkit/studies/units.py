@@ -16,17 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evalkit.arrays import Floats, InputError, Ints
+from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.parameters.reports import Resources
+from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
+from evalkit.statistics.statistic import TermStatistic
 from evalkit.studies import provenance
 from evalkit.system import UNITS
 
@@ -37,64 +39,79 @@ if TYPE_CHECKING:
 PIECE = 2**17  # rows of a file that are made at once
 # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
 RUN = 504
+Texts: TypeAlias = np.ndarray | pa.Array  # a column of ids or names
 MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
 
 
+class CodedSlices(NamedTuple):
+    """The slices of a column: their labels, and the number of each unit's slice among them."""
+
+    labels: Sequence[str]
+    code: Ints
+
+
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """The units: the id of each, its cluster if it has one, and its slice by column.
+class UnitNames:
+    """The units: the id of each, its cluster if it has one (else None), and its slice by column."""
 
-    Ids and clusters are arrays of numpy or Arrow. cluster: None if there is none. slices: for each
-    column the labels, and the number of each unit's label.
-    """
-
-    id: np.ndarray | pa.Array
-    cluster: np.ndarray | pa.Array | None = None
-    slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
+    id: Texts
+    cluster: Texts | None = None
+    slices: Mapping[str, CodedSlices] = field(default_factory=dict)
 
     @staticmethod
-    def of(
+    def with_slices(
         id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()
-    ) -> Listed:
+    ) -> UnitNames:
         """The names of units. slices: each unit lies in one slice of every column."""
-        columns: dict[str, list[Slice]] = {}
+        by_column: dict[str, list[Slice]] = {}
         for part in slices:
-            columns.setdefault(part.column, []).append(part)
-        return Listed(
-            id, cluster, {name: _numbered(parts, len(id)) for name, parts in columns.items()}
-        )
+            by_column.setdefault(part.column, []).append(part)
+        coded = {column: _coded_slices(parts, len(id)) for column, parts in by_column.items()}
+        return UnitNames(id, cluster, coded)
 
     def __len__(self) -> int:
         return len(self.id)
 
-    def parts(self, each: int) -> Iterator[tuple[slice, Listed]]:
-        """The units part by part, with their indices. each: the number of rows per unit in the
-        file.
+    def parts(self, rows_per_unit: int) -> Iterator[NamedPart]:
+        """The units part by part. rows_per_unit: the number of rows per unit in the file.
 
         The rows of all systems and metrics of some units are neighbours, so that the file stores
         their names about once.
         """
-        step = max(1, PIECE // max(1, each))
-        step -= step % RUN if step > RUN else 0
+        step = max(1, PIECE // max(1, rows_per_unit))
+        if step > RUN:
+            step -= step % RUN
         for start in range(0, len(self), step):
-            at = slice(start, start + step)
-            yield at, self.take(at)
+            units = slice(start, start + step)
+            yield NamedPart(units, self.take(units))
 
-    def take(self, rows: Any) -> Listed:
-        """The names of some units, by a mask or by number."""
-        cluster = None if self.cluster is None else _some(self.cluster, rows)
-        slices = {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
-        return Listed(_some(self.id, rows), cluster, slices)
+    def take(self, units: Bools | Ints | slice) -> UnitNames:
+        """The names of some units, by a mask, by number or by a slice."""
+        cluster = None
+        if self.cluster is not None:
+            cluster = _taken(self.cluster, units)
+        slices = {
+            column: CodedSlices(coded.labels, coded.code[units])
+            for column, coded in self.slices.items()
+        }
+        return UnitNames(_taken(self.id, units), cluster, slices)
 
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
         """The columns of the file, by name."""
-        columns = {"unit": _texts(self.id)} | (
-            {} if self.cluster is None else {"cluster": _texts(self.cluster)}
-        )
-        return columns | {
-            segment(name): _coded(code, labels) for name, (labels, code) in self.slices.items()
-        }
+        columns = {"unit": _texts(self.id)}
+        if self.cluster is not None:
+            columns["cluster"] = _texts(self.cluster)
+        for column, coded in self.slices.items():
+            columns[segment(column)] = _decoded(coded.code, coded.labels)
+        return columns
+
+
+class NamedPart(NamedTuple):
+    """Some units: their places among all, and their names."""
+
+    units: slice
+    names: UnitNames
 
 
 def segment(column: str) -> str:
@@ -102,36 +119,39 @@ def segment(column: str) -> str:
     return f"segment_{column}"
 
 
-def _some(values: Any, rows: Any) -> Any:
-    """Those of some units, of an array of numpy or of Arrow."""
-    if isinstance(values, np.ndarray) or isinstance(rows, slice):
-        return values[rows]
-    return values.take(np.flatnonzero(rows) if rows.dtype == bool else rows)
+def _taken(values: Texts, units: Bools | Ints | slice) -> Texts:
+    """The values of some units, by a mask, by number or by a slice."""
+    if isinstance(values, np.ndarray) or isinstance(units, slice):
+        return values[units]
+    if units.dtype == bool:
+        units = np.flatnonzero(units)
+    return values.take(units)  # which of Arrow takes numbers alone
 
 
-def _coded(code: Ints, names: Sequence[str]) -> pa.Array:
+def _decoded(code: Ints, names: Sequence[str]) -> pa.Array:
     """A column of names by their numbers."""
     return pa.DictionaryArray.from_arrays(code.astype(np.int32), pa.array(names, pa.string()))
 
 
-def _texts(values: np.ndarray | pa.Array) -> pa.Array:
+def _texts(values: Texts) -> pa.Array:
+    """The values as a column of text."""
     if isinstance(values, pa.Array):
         return values
-    return pa.array(
-        values if values.dtype == object else values.astype(str).astype(object), pa.string()
-    )
+    if values.dtype != object:
+        values = values.astype(str).astype(object)
+    return pa.array(values, pa.string())
 
 
-def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
-    """The labels of the slices of a column, and the number of each unit's slice."""
+def _coded_slices(parts: Sequence[Slice], n: int) -> CodedSlices:
+    """The slices of a column of n units, each of which lies in one of them."""
     code = np.zeros(n, np.int64)
     for number, part in enumerate(parts):
         code[part.member] = number
-    return [part.label for part in parts], code
+    return CodedSlices([part.label for part in parts], code)
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class FileBlock:
     """Rows of the file, of one system and some units. metric: None for rows that hold scores
     instead of terms.
 
@@ -156,7 +176,7 @@ class Units:
     """
 
     size: int
-    blocks: Iterable[Block]
+    blocks: Iterable[FileBlock]
     segments: Sequence[str] = ()
     labels: Sequence[str] = ()
     named: bool = True
@@ -165,133 +185,142 @@ class Units:
 # Terms and rows -----------------------------------------------------------------------------------
 
 
-def of_each(study: Study, listed: Listed) -> Units:
+class SystemTerms(NamedTuple):
+    """The terms of the units by a metric of a system."""
+
+    system: str
+    chosen: MetricAtK
+    sums: Sums
+
+
+def of_each(study: Study, names: UnitNames) -> Units:
     """The terms of the units of a study in which every unit has a value of every metric and
     system.
     """
-    of: Any = study.measure
-    terms = (
-        (name, chosen, of(chosen, name).sums)
-        for name in study.systems
-        for chosen in study.settings.metrics
-    )
-    return Units(len(listed), of_terms(terms, listed), tuple(listed.slices))
+    terms = []
+    for system in study.systems:
+        for chosen in study.settings.metrics:
+            statistic = study.measure(chosen, system)
+            assert isinstance(statistic, TermStatistic)
+            terms.append(SystemTerms(system, chosen, statistic.sums))
+    return Units(len(names), of_terms(terms, names), tuple(names.slices))
 
 
-def of_terms(terms: Iterable[tuple[str, MetricAtK, Sums]], listed: Listed) -> Iterator[Block]:
+def of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[FileBlock]:
     """The terms of each unit, by system and metric; NaN for a unit without a value."""
-    every = list(terms)
-    for at, part in listed.parts(len(every)):
-        for system, chosen, sums in every:
-            yield _of_sums(system, chosen, sums.take(at), part)
+    for part in names.parts(len(terms)):
+        for system, chosen, sums in terms:
+            yield _block_of_terms(system, chosen, sums.take(part.units), part.names)
 
 
-def _of_sums(system: str, chosen: MetricAtK, sums: Sums, listed: Listed) -> Block:
-    bottom = np.where(sums.defined, sums.size, np.nan)
-    numbers = {"numerator": sums.numerator, "denominator": bottom}
-    return Block(system, chosen.label, len(bottom), listed.columns, numbers)
+def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames) -> FileBlock:
+    """The terms of units as rows of the file; without a value their denominator is empty too."""
+    denominator = np.where(sums.defined, sums.size, np.nan)
+    numbers = {"numerator": sums.numerator, "denominator": denominator}
+    return FileBlock(system, chosen.label, len(denominator), names.columns, numbers)
 
 
 def of_arms(
-    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[MetricAtK, Sums]], listed: Listed
-) -> Iterator[Block]:
-    """The terms of units that belong to one system each. arm: its number. sums: of each metric,
-    over all units.
+    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[MetricAtK, Sums]], names: UnitNames
+) -> Iterator[FileBlock]:
+    """The terms of units that belong to one system each. arm: the number of each unit's system.
+    sums: of each metric, over all units.
     """
     for number, system in enumerate(systems):
-        own = arm == number
-        yield from of_terms(
-            [(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own)
-        )
+        in_arm = arm == number
+        terms = [SystemTerms(system, chosen, all_sums.take(in_arm)) for chosen, all_sums in sums]
+        yield from of_terms(terms, names.take(in_arm))
 
 
-def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterator[Block]:
-    """The credit of each session, one column per system."""
+def of_credit(systems: Sequence[str], credit: Floats, names: UnitNames) -> Iterator[FileBlock]:
+    """The credit of each session. credit: (sessions, systems)."""
     for system, column in zip(systems, credit.T, strict=True):
-        yield Block(system, None, len(credit), listed.columns, {"score": column})
+        yield FileBlock(system, None, len(credit), names.columns, {"score": column})
 
 
 def of_lists(
-    systems: Sequence[str], first: Callable[[str, int], Iterable[str]], listed: Listed
-) -> Iterator[Block]:
-    """The first items of each query's list, by system. first: (system, number of the query) -> the
-    items.
+    systems: Sequence[str], first_items: Callable[[str, int], Iterable[str]], names: UnitNames
+) -> Iterator[FileBlock]:
+    """The first items of each query's list, by system. first_items: (system, number of the query)
+    -> the items.
     """
     for system in systems:
-        items = pa.array(
-            ["\n".join(first(system, query)) for query in range(len(listed))], pa.string()
-        )
-        yield Block(system, None, len(listed), {**listed.columns, "items": items}, {})
+        texts = ["\n".join(first_items(system, query)) for query in range(len(names))]
+        columns = {**names.columns, "items": pa.array(texts, pa.string())}
+        yield FileBlock(system, None, len(names), columns, {})
 
 
-def known(system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0) -> Block:
+def known(system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0) -> FileBlock:
     """A share or a number that is known for the whole only: one row without a unit."""
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
-    return Block(system, chosen.label, 1, {}, terms)
+    return FileBlock(system, chosen.label, 1, {}, terms)
 
 
 def of_rows(
     rows: Mapping[str, Rows],
     metrics: Sequence[MetricAtK],
-    listed: Listed,
+    names: UnitNames,
     labels: Sequence[str] = (),
-) -> Iterator[Block]:
+) -> Iterator[FileBlock]:
     """The terms of each row for metrics that have terms; the rows themselves, once per system, if
-    a metric or the test of one needs them, as those of weighted rows do.
+    a metric or the test of one needs them, as those of weighted rows do. rows: by system. labels:
+    the classes or labels, if rows have several.
     """
-    weighted = any(side.weight is not None for side in rows.values())
-    termed = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
-    others = [chosen for chosen in metrics if weighted or chosen.metric.kind.needs_rows]
-    decided = any(chosen.uses_decisions for chosen in others)
-    observed = _each_label if labels else _each_row
-    of_unit = len(termed) + (max(1, len(labels)) if others else 0)
-    for at, part in listed.parts(len(rows) * of_unit):
-        for system, side in rows.items():
-            own = side.take(at)
-            for chosen in termed:
-                yield _of_sums(system, chosen, chosen.sums(own), part)
-            if others:
-                yield observed(system, own, part, decided=decided)
+    weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
+    with_terms = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
+    need_rows = [chosen for chosen in metrics if weighted or chosen.metric.kind.needs_rows]
+    decided = any(chosen.uses_decisions for chosen in need_rows)
+    rows_per_unit = len(with_terms)
+    if need_rows:
+        rows_per_unit += max(1, len(labels))
+    block_of_rows = _block_by_label if labels else _block_by_row
+    for part in names.parts(len(rows) * rows_per_unit):
+        for system, rows_of_system in rows.items():
+            rows_of_part = rows_of_system.take(part.units)
+            for chosen in with_terms:
+                yield _block_of_terms(system, chosen, chosen.sums(rows_of_part), part.names)
+            if need_rows:
+                yield block_of_rows(system, rows_of_part, part.names, decided=decided)
 
 
-def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
-    """Actual value, score, prediction and weight of each row."""
-    sides = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
-    sides |= {"predicted": rows.predicted} if decided else {}
-    numbers = {name: side.astype(np.float64) for name, side in sides.items() if side is not None}
-    return Block(system, None, len(rows), listed.columns, numbers)
+def _block_by_row(system: str, rows: Rows, names: UnitNames, *, decided: bool) -> FileBlock:
+    """Actual value, score, weight and, if decided, prediction of each row."""
+    columns = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
+    if decided:
+        columns["predicted"] = rows.predicted
+    numbers = {
+        name: column.astype(np.float64) for name, column in columns.items() if column is not None
+    }
+    return FileBlock(system, None, len(rows), names.columns, numbers)
 
 
-def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
-    """Actual value, prediction, score and weight of each row and class or label, as columns of 0
-    and 1; of rows without scores only the classes that are actual or predicted.
+def _block_by_label(system: str, rows: Rows, names: UnitNames, *, decided: bool) -> FileBlock:
+    """Actual value, score, weight and, if decided, prediction of each row and class or label, as
+    columns of 0 and 1; of rows without scores only the classes that are actual or predicted.
     """
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
-    sides = {"actual": _by_label(rows.actual, count)}
-    sides |= {"predicted": _by_label(rows.predicted, count)} if decided else {}
-    place = np.flatnonzero(
-        sum(sides.values()) if rows.score is None else np.ones(len(rows) * count)
-    )
-    sides |= {} if rows.score is None else {"score": rows.score.ravel()}
-    sides |= {} if rows.weight is None else {"weight": np.repeat(rows.weight, count)}
-    columns = {name: column.take(place // count) for name, column in listed.columns.items()}
-    return Block(
-        system,
-        None,
-        len(place),
-        columns,
-        {n: side[place] for n, side in sides.items()},
-        place % count,
-    )
+    columns = {"actual": _by_label(rows.actual, count)}
+    if decided:
+        columns["predicted"] = _by_label(rows.predicted, count)
+    if rows.score is None:
+        place = np.flatnonzero(sum(columns.values()))
+    else:
+        columns["score"] = rows.score.ravel()
+        place = np.arange(len(rows) * count)
+    if rows.weight is not None:
+        columns["weight"] = np.repeat(rows.weight, count)
+    row, label = np.divmod(place, count)
+    texts = {name: column.take(row) for name, column in names.columns.items()}
+    numbers = {name: column[place] for name, column in columns.items()}
+    return FileBlock(system, None, len(place), texts, numbers, label)
 
 
 def _by_label(values: np.ndarray, count: int) -> Floats:
-    """1 for each row and class or label that it has, else 0."""
-    return (
-        (values if values.ndim > 1 else values[:, None] == np.arange(count))
-        .astype(np.float64)
-        .ravel()
-    )
+    """1 for each row and class or label that it has, else 0: row by row, (rows × count,). values:
+    class numbers (rows,), or a table of booleans (rows, count).
+    """
+    has_label = values if values.ndim > 1 else values[:, None] == np.arange(count)
+    return has_label.astype(np.float64).ravel()
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -305,7 +334,12 @@ DISTINCT = (
     "numerator",
     "score",
 )
-TEXT, CATEGORY, NUMBER = "text", "text, dictionary", "number"
+CATEGORY = "text, dictionary"
+ARROW_TYPES = {
+    "text": pa.string(),
+    CATEGORY: pa.dictionary(pa.int32(), pa.string()),
+    "number": pa.float64(),
+}
 
 
 @dataclass(frozen=True)
@@ -334,33 +368,28 @@ def leave(report: str, studies: Mapping[str, Study]) -> None:
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     """Write the file, which is the same for the same input; no file if there are no units to
-    write.
+    write. studies: as of `leave`.
     """
-    every = _wanted(studies)
-    if not every:
+    contents = _contents(report, studies)
+    if contents is None:
         return
     import pyarrow.parquet as pq
 
-    head = _Head.of(report, every)
-    words = [name for name in head.schema.names if name not in DISTINCT]
+    repeating = [name for name in contents.schema.names if name not in DISTINCT]
     ids = {"unit": "DELTA_BYTE_ARRAY"}  # each shares its beginning with the one before
     try:
         with pq.ParquetWriter(
-            path, head.schema, compression="zstd", use_dictionary=words, column_encoding=ids
+            path,
+            contents.schema,
+            compression="zstd",
+            use_dictionary=repeating,
+            column_encoding=ids,
         ) as file:
-            for table in gathered(head.tables(every)):
+            for table in gathered(contents.tables()):
                 file.write_table(table)
     except BaseException:
         path.unlink(missing_ok=True)  # a part of the units is worse than none
         raise
-
-
-def _wanted(studies: Mapping[str, Study]) -> dict[str, tuple[Study, Units]]:
-    return {
-        name: (study, units)
-        for name, study in studies.items()
-        if (units := study.units_wanted()) is not None
-    }
 
 
 def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
@@ -368,131 +397,145 @@ def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
 
     Raises InputError if there are no units to write.
     """
-    every = _wanted(studies)
-    if not every:
+    contents = _contents(report, studies)
+    if contents is None:
         raise InputError(
             "units: there are none at hand, or so many that they are made only with units=True"
         )
-    return pa.concat_tables(_Head.of(report, every).tables(every)).unify_dictionaries().to_pandas()
+    return pa.concat_tables(contents.tables()).unify_dictionaries().to_pandas()
 
 
 def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table]:
     """The pieces joined to tables of at least `rows` rows, except the last."""
-    held: list[pa.Table] = []
+    waiting: list[pa.Table] = []
     count = 0
     for piece in pieces:
-        held.append(piece)
+        waiting.append(piece)
         count += len(piece)
         if count >= rows:
-            yield pa.concat_tables(held).unify_dictionaries()
-            held = []
+            yield pa.concat_tables(waiting).unify_dictionaries()
+            waiting = []
             count = 0
-    if held:
-        yield pa.concat_tables(held).unify_dictionaries()
+    if waiting:
+        yield pa.concat_tables(waiting).unify_dictionaries()
+
+
+class WrittenStudy(NamedTuple):
+    """A study and its units, which are written. table: the name of its table, "" if there is only
+    one.
+    """
+
+    table: str
+    study: Study
+    units: Units
 
 
 @dataclass(frozen=True, eq=False)
-class _Head:
-    """The schema of a file, and the words of its columns of names."""
+class _Contents:
+    """What a file holds: its schema, with what it says of itself, and its studies.
+
+    names: the words of each column of names, whose numbers are stored.
+    """
 
     schema: pa.Schema
     names: Mapping[str, Sequence[str]]
+    written: Sequence[WrittenStudy]
 
-    @staticmethod
-    def of(report: str, every: Mapping[str, tuple[Study, Units]]) -> _Head:
-        studies = [study for study, _ in every.values()]
-        types = {
-            TEXT: pa.string(),
-            CATEGORY: pa.dictionary(pa.int32(), pa.string()),
-            NUMBER: pa.float64(),
-        }
-        names = {
-            "table": [name for name in every if name],
-            "system": _distinct(name for study in studies for name in study.systems),
-            "metric": _distinct(
-                chosen.label for study in studies for chosen in study.settings.metrics
-            ),
-            "class": _distinct(name for _, units in every.values() for name in units.labels),
-        }
-        segments = _distinct(
-            segment(name) for _, units in every.values() for name in units.segments
-        )
-        columns = [*COLUMNS, *(Column(name, CATEGORY, holds=SEGMENTS.holds) for name in segments)]
-        fields = [pa.field(c.name, types[c.type], metadata={"holds": c.holds}) for c in columns]
-        return _Head(
-            pa.schema(fields, {"evalkit": json.dumps(_about(report, every, names))}), names
-        )
-
-    def tables(self, every: Mapping[str, tuple[Study, Units]]) -> Iterator[pa.Table]:
+    def tables(self) -> Iterator[pa.Table]:
         """The rows of all studies, piece by piece."""
-        for name, (_, units) in every.items():
-            yield from (self._table(name, block) for block in units.blocks)
+        for written in self.written:
+            for block in written.units.blocks:
+                yield self._table(written.table, block)
 
-    def _table(self, of: str, block: Block) -> pa.Table:
-        same = {"table": of, "system": block.system, "metric": block.metric}
-        number = {name: self.names[name].index(value) for name, value in same.items() if value}
-        code = {name: np.full(block.rows, place) for name, place in number.items()}
-        code |= {} if block.label is None else {"class": block.label}
-        columns = {name: _coded(codes, self.names[name]) for name, codes in code.items()}
-        columns |= dict(block.columns)
-        columns |= {
-            name: pa.array(side, pa.float64(), from_pandas=True)
-            for name, side in block.numbers.items()
-        }
+    def _table(self, table: str, block: FileBlock) -> pa.Table:
+        """The rows of a block of a study. table: as in `WrittenStudy`."""
+        code = {}
+        for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
+            if name:
+                code[column] = np.full(block.rows, self.names[column].index(name))
+        if block.label is not None:
+            code["class"] = block.label
+        columns = {column: _decoded(codes, self.names[column]) for column, codes in code.items()}
+        columns |= block.columns
+        for column, values in block.numbers.items():
+            columns[column] = pa.array(values, pa.float64(), from_pandas=True)
         arrays = [
             columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema
         ]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
+def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
+    """What the file of these studies holds; None if there are no units to write."""
+    written = []
+    for table, study in studies.items():
+        units = study.units_wanted()
+        if units is not None:
+            written.append(WrittenStudy(table, study, units))
+    if not written:
+        return None
+    # in the order of their first occurrence, without duplicates
+    names = {name: dict[str, None]() for name in ("table", "system", "metric", "class", "segment")}
+    for table, study, units in written:
+        if table:
+            names["table"][table] = None
+        names["system"] |= dict.fromkeys(study.systems)
+        names["metric"] |= dict.fromkeys(chosen.label for chosen in study.settings.metrics)
+        names["class"] |= dict.fromkeys(units.labels)
+        names["segment"] |= dict.fromkeys(units.segments)
+    segments = [Column(segment(name), CATEGORY, SEGMENTS.holds) for name in names.pop("segment")]
+    fields = [
+        pa.field(column.name, ARROW_TYPES[column.type], metadata={"holds": column.holds})
+        for column in [*COLUMNS, *segments]
+    ]
+    about = _about(report, written, classes=[*names["class"]])
+    schema = pa.schema(fields, {"evalkit": json.dumps(about)})
+    return _Contents(schema, {column: [*words] for column, words in names.items()}, written)
 
 
-def _about(
-    report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+def _about(report: str, written: Sequence[WrittenStudy], classes: Sequence[str]) -> dict[str, Any]:
     """What the file says of itself: the report, its metrics in order, what a unit is, all classes
     in order.
 
     Also whether units have ids, why no result counts if none does, and what made the report:
     inputs, parameters that can change a number, and versions.
     """
-    metrics = [
-        {"table": of} | _metric(chosen) | ({"repeated": True} if study.repeats(chosen) else {})
-        for of, (study, _) in every.items()
-        for chosen in study.settings.metrics
-    ]
-    units = {of: study.unit_name for of, (study, _) in every.items()}
-    studies = [study for study, _ in every.values()]
-    inputs = provenance.inputs(
-        dict.fromkeys(source for study in studies for source in study.sources)
-    )
-    given = {
-        name: value for name, value in studies[0].p.given.items() if name not in Resources.options()
-    }
-    about = {
+    metrics = []
+    sources = dict[Source, None]()
+    for table, study, _ in written:
+        sources |= dict.fromkeys(study.sources)
+        for chosen in study.settings.metrics:
+            metadata = {"table": table} | _metadata(chosen)
+            if study.repeats(chosen):
+                metadata["repeated"] = True
+            metrics.append(metadata)
+    resources = Resources.options()
+    stated = written[0].study.p.given.items()
+    parameters = {name: value for name, value in stated if name not in resources}
+    return {
         "schema": FORM,
         "report": report,
-        "unit": units,
+        "unit": {table: study.unit_name for table, study, _ in written},
         "metrics": metrics,
-        "classes": list(names["class"]),
-        "named": {of: units.named for of, (_, units) in every.items()},
-        "inputs": inputs,
+        "classes": list(classes),
+        "named": {table: units.named for table, _, units in written},
+        "inputs": provenance.inputs(sources),
+        "broken_design": {table: study.broken_design for table, study, _ in written},
+        "parameters": provenance.printable(parameters),
+        "versions": provenance.versions(),
     }
-    about["broken_design"] = {of: study.broken_design for of, (study, _) in every.items()}
-    return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
 
 
-def _metric(chosen: MetricAtK) -> dict[str, Any]:
+def _metadata(chosen: MetricAtK) -> dict[str, Any]:
     """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
     it.
     """
     row = provenance.metric(chosen)
-    infinite = (float("inf"), float("-inf"))
-    named = {
+    metadata = {
         "metric": row.pop("name"),
         "structure": chosen.metric.structure,
         "stated": chosen.metric.direction != 0,
     }
-    return named | {key: None if value in infinite else value for key, value in row.items()}
+    for field_name, value in row.items():
+        metadata[field_name] = None if value in (np.inf, -np.inf) else value
+    return metadata

@@ -3,10 +3,9 @@ estimators on.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 # parameters that need the one input or the other
 FOR_PREDICTIONS = ("threshold", "memory", "threads", "spill")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
-BASELINE, MEDIAN = usual("systems")["constant"]
+CONSTANT, MEDIAN = usual("systems")["constant"]  # names of baselines: of classes, of numbers
 # the baseline decides for class 1 where more than half of the others are of it
 HALF = float(np.nextafter(0.5, 1))
 METRICS = {
@@ -55,35 +54,24 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
-    p = p.with_defaults(SAMPLE) if p.features is None else p
     reading = replace(limits.reading, collected=limits.reading.held)
-    parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
-    e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
-    metrics = lookup.find_computable(p.metrics, e.structure, METRICS[e.structure], e.lacks)
-    metrics = lookup.with_directions(metrics, p)
-    shared = study.Settings(
-        metrics=metrics,
-        baseline=None,
-        unit=e.unit,
-        segments=(),
-        level=p.level,
-        margin=p.margin,
-        gate=p.gate,
-        seed=p.seed,
-        limits=limits,
-        units=p.units,
-        alpha=p.alpha,
-        alternative=Alternative(p.alternative),
-    )
-    return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
+    if p.features is None:
+        p = p.with_defaults(SAMPLE)
+        parts = sources.parts(p.preds, p.header, reading)
+        examples = folds.predictions(parts, p, reading)
+        return _of_predictions(examples, _settings(examples, p, limits), p)
+    parts = sources.parts(p.features, p.header, reading)
+    examples = folds.table(parts, p)
+    return _of_fits(examples, _settings(examples, p, limits), p)
 
 
 read = reports.reader(reports.ValidationParameters)(study_of)
 
 
-def _refuse_idle(given: Mapping[str, Any]) -> None:
+def _refuse_idle(given: Collection[str]) -> None:
     """Raise ParameterError for a parameter that could change nothing with the input that is given,
-    and for two inputs. given: the parameters that the user has set.
+    and for two inputs. given: the names of the parameters that the user has
+    set.
     """
     if "features" in given and "preds" in given:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
@@ -100,153 +88,219 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
             raise ParameterError(f"{name}: needs {needed}, {about}; set {needed}='FILE'")
 
 
+def _settings(
+    examples: folds.Examples, p: reports.ValidationParameters, limits: Limits
+) -> study.Settings:
+    """The settings; the metrics are those that were asked for or the usual ones of such labels.
+    Raises ParameterError for a metric that these examples do not allow.
+    """
+    structure = examples.structure
+    metrics = lookup.find_computable(p.metrics, structure, METRICS[structure], examples.lacks)
+    return study.Settings(
+        metrics=lookup.with_directions(metrics, p),
+        baseline=None,
+        unit=examples.unit,
+        segments=(),
+        level=p.level,
+        margin=p.margin,
+        gate=p.gate,
+        seed=p.seed,
+        limits=limits,
+        units=p.units,
+        alpha=p.alpha,
+        alternative=Alternative(p.alternative),
+    )
+
+
 # Two ways in
 
 
-def _given(
-    e: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
+def _of_predictions(
+    examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds'
     labels.
     """
-    assert e.fold is not None
-    if e.has_resampled_folds and e.id is not None:
-        split = splits.resampled_folds(e.fold, e.id.code)
+    assert examples.fold is not None
+    if examples.has_resampled_folds and examples.id is not None:
+        split = splits.resampled_folds(examples.fold, examples.id.code)
     else:
-        split = splits.read(e.fold, e.repeat)
-    rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}
-    systems = {name: Rows(e.label, score, rounded[name]) for name, score in e.score.items()}
-    known = np.zeros(len(e))
-    every = len(split.tested) == len(e)
-    train = split.pairs[0][0]
-    for (
-        others,
-        test,
-    ) in (
-        split.pairs
-    ):  # what needs no feature: the share of class 1, or the median, of the other folds
-        # training rows of a holdout too
-        rows = np.concatenate([others, test]) if split.holdout else test
-        known[rows] = (
-            np.count_nonzero(e.label[others]) / others.size
-            if e.classes
-            else np.median(e.label[others])
-        )
-    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = Rows(e.label, known, HALF)
+        split = splits.read(examples.fold, examples.repeat)
+    systems = {}
+    for name, score in examples.score.items():
+        threshold = rules.rounded(p.threshold, examples.precision[name])
+        systems[name] = Rows(examples.label, score, threshold)
+    systems[_baseline_name(examples, systems)] = _baseline(examples, split)
+    scored = systems
+    if len(split.tested) < len(examples):
+        scored = {name: rows.take(split.tested) for name, rows in systems.items()}
+    trained = {}
+    if split.holdout:
+        train, _ = split.pairs[0]
+        trained = {name: [rows.take(train)] for name, rows in systems.items()}
     return Validation(
         _against_no_feature(shared, list(systems)),
         tuple(systems),
         {},
         p,
-        e.sources,
+        examples.sources,
         described=(),
-        threshold=p.threshold if e.classes else None,
-        examples=e,
+        threshold=p.threshold if examples.classes else None,
+        examples=examples,
         split=split,
-        scored=systems
-        if every
-        else {name: rows.take(split.tested) for name, rows in systems.items()},
-        trained={name: [rows.take(train)] for name, rows in systems.items()}
-        if split.holdout
-        else {},
+        scored=scored,
+        trained=trained,
     )
+
+
+def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
+    """The predictions of the baseline, which uses no feature: for the rows of each fold, and of a
+    holdout also for its training rows, the share of class 1 among the training rows; of numbers
+    their median.
+    """
+    score = np.zeros(len(examples))
+    for train, test in split.pairs:
+        label = examples.label[train]
+        share = np.count_nonzero(label) / label.size
+        constant = share if examples.classes else np.median(label)
+        score[test] = constant
+        if split.holdout:
+            score[train] = constant
+    return Rows(examples.label, score, HALF)
+
+
+def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:
+    """A name for the baseline that no system has."""
+    name: str = CONSTANT if examples.classes else MEDIAN
+    while name in systems:
+        name = f"{name} (baseline)"
+    return name
 
 
 def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study.Settings:
     """The settings; for a one-sided question every system is compared with the last, which uses no
     feature.
     """
-    return replace(shared, baseline=systems[-1]) if shared.alternative.one_sided else shared
+    if shared.alternative.one_sided:
+        return replace(shared, baseline=systems[-1])
+    return shared
 
 
-def _free(name: str, systems: Mapping[str, Any]) -> str:
-    """The name of the baseline, or another where a system has it."""
-    return name if name not in systems else _free(f"{name} (baseline)", systems)
-
-
-def _fitted(
-    e: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
+def _of_fits(
+    examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline,
     then on others.
     """
-    assert e.features is not None
-    setting = splits.Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
-    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
-    named = _estimators(e, p)
-    models = {name: fitting.prepared(model, e.features, p.seed) for name, model in named.items()}
-    models[_free(BASELINE if e.classes else MEDIAN, models)] = fitting.dummy(e.kind)
+    assert examples.features is not None
+    setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
+    estimators = _estimators(examples, p)
+    models = {
+        name: fitting.prepared(estimator, examples.features, p.seed)
+        for name, estimator in estimators.items()
+    }
+    models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
     shared = replace(shared, metrics=_possible(shared, models, asked="metrics" in p.given))
-    learner = fitting.Learner(models, e.features, e.label, len(e.classes))
-    start = time.monotonic()
+    learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
     first = next(iter(models))
+    start = time.monotonic()
     fits = resplits.fit_folds(setting, learner, list(models))
-    left = p.seconds - (time.monotonic() - start)
-    together = dict(fits)
-    if e.candidates is not None:
-        again = {first: fitting.prepared(named[first], e.candidates, p.seed)}
-        wide = fitting.Learner(again, e.candidates, e.label, len(e.classes))
-        together |= zip((OUTSIDE, INSIDE), resplits.reselected(setting, wide, first), strict=True)
+    seconds_left = p.seconds - (time.monotonic() - start)
+    fits_by_name = dict(fits)
+    if examples.candidates is not None:
+        model = fitting.prepared(estimators[first], examples.candidates, p.seed)
+        reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
+        reselected = resplits.reselected(setting, reselecting, first)
+        fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
+    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
+    scored = {}
+    for name, fits_of_folds in fits_by_name.items():
+        rows = Rows.join([fit.test for fit in fits_of_folds])
+        scored[name] = rows.take(order)
+    steps = {name: " → ".join(fitting.steps(model)) for name, model in models.items()}
     return Validation(
         _against_no_feature(shared, list(models)),
         tuple(models),
         {},
         p,
-        e.sources,
-        described=tuple(
-            f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()
-        ),
+        examples.sources,
+        described=tuple(f"{name}: {text}" for name, text in steps.items()),
         threshold=None,
-        examples=e,
+        examples=examples,
         split=setting.folds,
-        scored={
-            name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()
+        scored=scored,
+        trained={
+            name: [fit.train for fit in fits_of_folds if fit.train]
+            for name, fits_of_folds in fits.items()
         },
-        trained={name: [fit.train for fit in own if fit.train] for name, own in fits.items()},
         refit=partial(
-            resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left
+            resplits.fit_others,
+            setting,
+            learner,
+            shared.metrics[0],
+            first,
+            fits[first],
+            seconds_left,
         ),
     )
 
 
-def _estimators(e: folds.Examples, p: reports.ValidationParameters) -> dict[str, Any]:
+def _estimators(
+    examples: folds.Examples, p: reports.ValidationParameters
+) -> dict[str, fitting.Estimator]:
     """The estimator in question by its name, then the one to hold it against."""
-    first, second = p.estimator, p.against
-    model = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
-    named = {type(model).__name__ if first is None else _short(first): model}
-    if second is not None:
-        name = _short(second)
-        named[f"{name} (against)" if name in named else name] = fitting.load(
-            second, "against", e.kind
-        )
-    return named
+    if p.estimator is None:
+        estimator = fitting.usual(examples.kind)
+        name = type(estimator).__name__
+    else:
+        estimator = fitting.load(p.estimator, "estimator", examples.kind)
+        name = _class_name(p.estimator)
+    estimators = {name: estimator}
+    if p.against is not None:
+        other_name = _class_name(p.against)
+        if other_name == name:
+            other_name = f"{name} (against)"
+        estimators[other_name] = fitting.load(p.against, "against", examples.kind)
+    return estimators
 
 
-def _short(path: str) -> str:
+def _class_name(path: str) -> str:
+    """The last name of an import path.
+
+    >>> _class_name("sklearn.dummy.DummyClassifier"), _class_name("models:Forest")
+    ('DummyClassifier', 'Forest')
+    """
     return path.replace(":", ".").rpartition(".")[2]
 
 
 def _possible(
-    shared: study.Settings, models: Mapping[str, Any], *, asked: bool
+    shared: study.Settings, models: Mapping[str, fitting.Estimator], *, asked: bool
 ) -> tuple[lookup.MetricAtK, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked
-    for in vain.
+    for in vain. asked: True if the user named the metrics.
     """
-    kept = []
+    possible = []
     for chosen in shared.metrics:
-        ranks = (
-            "predict_proba",
-            *(["decision_function"] if chosen.metric.structure == "counts" else []),
-        )
-        ways = {"": ("predict",), "scores": ranks}.get(chosen.metric.needs, ("predict_proba",))
+        methods = _methods_for(chosen)
         lacking = [
-            name for name, model in models.items() if not any(hasattr(model, way) for way in ways)
+            name
+            for name, model in models.items()
+            if not any(hasattr(model, method) for method in methods)
         ]
         if not lacking:
-            kept.append(chosen)
+            possible.append(chosen)
         elif asked:
             raise InputError(
-                f"metrics: {chosen.label} needs {' or '.join(ways)}, which estimator {lacking[0]} "
-                f"lacks"
+                f"metrics: {chosen.label} needs {' or '.join(methods)}, which estimator "
+                f"{lacking[0]} lacks"
             )
-    return tuple(kept)
+    return tuple(possible)
+
+
+def _methods_for(chosen: lookup.MetricAtK) -> list[str]:
+    """The methods of an estimator of which one gives what a metric is computed from."""
+    if chosen.metric.needs == "":
+        return ["predict"]
+    if chosen.metric.needs == "scores" and chosen.metric.structure == "counts":
+        return ["predict_proba", "decision_function"]
+    return ["predict_proba"]

@@ -157,6 +157,7 @@ class WeakSlices:
             yield self._row(find)
 
     def _row(self, find: Find) -> Row:
+        """The row of a find: its conditions after they are refined, and its effect."""
         searched = self.searched[find.response]
         response = self._responses[find.response]
         level = self.study.test_level

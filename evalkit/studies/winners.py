@@ -56,8 +56,8 @@ def obstacle(study: Study, column: str) -> str:
     """
     if study.design.layout is Layout.SERIES:
         return "rows of a time series are correlated"
-    is_of_blocks = any(not isinstance(part.member, np.ndarray) for part in study.slices)
-    if study.settings.unit and is_of_blocks:
+    are_of_blocks = any(not isinstance(part.member, np.ndarray) for part in study.slices)
+    if study.settings.unit and are_of_blocks:
         return "units of blocks may have rows in several"
     if study.unit is None:
         return ""
@@ -94,15 +94,15 @@ def against_rest(study: Study) -> Iterator[Row]:
     """A row for each slice: its value beside the mean of the others of its column."""
     level = study.settings.level
     for family in families(study):
-        known = family.known
-        if len(known) < 2:
+        rows = family.known
+        if len(rows) < 2:
             continue
-        values = known["value"].to_numpy(float)
-        weights = known["n"].to_numpy(float)
+        values = rows["value"].to_numpy(float)
+        weights = rows["n"].to_numpy(float)
         errors = family.errors(level)
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         reach = normal_quantile(level) * compared.error
-        for i, (name, n) in enumerate(zip(known["slice"], known["n"], strict=True)):
+        for i, (name, n) in enumerate(zip(rows["slice"], rows["n"], strict=True)):
             difference = float(values[i] - compared.rest[i])
             verdict = CANNOT_TELL
             if rejected(float(compared.adjusted[i]), study.test_level):
@@ -119,10 +119,10 @@ def picked(study: Study) -> Iterator[Row]:
     """
     level = study.settings.level
     for family in families(study):
-        known = family.known
-        if len(known) < 2:
+        rows = family.known
+        if len(rows) < 2:
             continue
-        values = known["value"].to_numpy(float)
+        values = rows["value"].to_numpy(float)
         errors = family.errors(level)
         high = winners.highest(values, errors, level=level)
         low = winners.highest(-values, errors, level=level)
@@ -135,7 +135,7 @@ def picked(study: Study) -> Iterator[Row]:
         ):
             row: Row = {"segment": family.column, "system": family.system, "place": place}
             row |= {
-                "slice": known["slice"].iloc[number],
+                "slice": rows["slice"].iloc[number],
                 "slices": estimate.n,
                 "value": values[number],
             }
