@@ -88,7 +88,7 @@ def thresholds(study: ClassesStudy) -> Html:
         lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")
     )
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
-    note = texts.said("classes.thresholds_note")
+    note = texts.sentence("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
 
 
@@ -147,7 +147,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     names = study.order[: figures.panels_in_row(len(shown), CELL)]
     mistake = classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = texts.said(
+    caption = texts.sentence(
         "classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account)
     )
     if mistake:
@@ -326,7 +326,7 @@ def ks_plot(study: Either) -> Figure | Html:
     frame = pd.concat(
         [score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()]
     )
-    caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
+    caption = texts.sentence("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
     data = (frame, score_curves.distances(tables))
     more = _size(study) | labels | {"sides": study.sides}
@@ -346,7 +346,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
         f"probabilities are right. "
     )
     grey = "" if drawn.bands is None else grey
-    caption = texts.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
+    caption = texts.sentence("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
     figure = page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
     return _folded(study, figure, "Reliability diagrams")
@@ -356,7 +356,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
     panels = [_benefit(study.leader, name, c) for name, c in study.one_by_one.items()]
-    caption = texts.said("classes.decision_curve", of_each=_of_each(study))
+    caption = texts.sentence("classes.decision_curve", of_each=_of_each(study))
     figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 

@@ -80,7 +80,7 @@ def _further(study: Diff) -> list[str]:
     further = most_changed(study.primary.label, study.most_changed)
     if question := study.question_of_reports:
         change = first_screen.ONE_SIDED[question].change
-        further.append(texts.said("diff.two_sided", change=change, question=question))
+        further.append(texts.sentence("diff.two_sided", change=change, question=question))
     return further
 
 
@@ -200,7 +200,7 @@ def _facts(side: str) -> Column:
 def account(study: Diff) -> Html:
     """The change of each metric, as the exact sum of three terms."""
     return account_table(
-        study.account, texts.said("diff.account_note", level=percent(study.settings.level))
+        study.account, texts.sentence("diff.account_note", level=percent(study.settings.level))
     )
 
 
@@ -266,9 +266,9 @@ def segments(study: Diff) -> Html:
     columns |= named("p p | adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
     columns["common / left / came"] = each(_sizes)
     note = (
-        texts.said("diff.segments_note")
+        texts.sentence("diff.segments_note")
         if additive
-        else texts.said("diff.segments_not_additive", study)
+        else texts.sentence("diff.segments_not_additive", study)
     )
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
@@ -294,7 +294,7 @@ def moved(study: Diff) -> Html:
     columns = {
         words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()
     }
-    note = texts.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
+    note = texts.sentence("diff.moved_mean" if study.averaged else "diff.moved_other", study)
     which = f"The {counted(len(frame), study.unit_name)} that moved most"
     of = study.primary.label
     units = frame["unit"]
@@ -309,7 +309,7 @@ def series(study: Diff) -> figures.Figure | Html:
     frame = frame.assign(
         name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
     )
-    caption = texts.said("diff.series", study, level=percent(study.settings.level))
+    caption = texts.sentence("diff.series", study, level=percent(study.settings.level))
     return figures.picture(
         plots.intervals,
         frame,

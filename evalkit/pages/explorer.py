@@ -143,7 +143,7 @@ def explorer(study: RowStudy) -> Html:
     of them.
     """
     if study.data is None:
-        return tables.paragraph(texts.said("explorer.not_listed", study))
+        return tables.paragraph(texts.sentence("explorer.not_listed", study))
     m = _missed(study)
     several = (
         [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]

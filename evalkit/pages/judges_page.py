@@ -42,11 +42,11 @@ def verdict(study: JudgedOutputs) -> Html:
     """The first screen, that its numbers are the oracle's, not the judge's, and how many labels
     would say more.
     """
-    sentences = [texts.said("judges.corrected", oracle=study.oracle, labels=_labels(study))]
+    sentences = [texts.sentence("judges.corrected", oracle=study.oracle, labels=_labels(study))]
     pair = " − ".join(study.opponents) if len(study.headline) else ""
     for row in study.labels_needed.to_dict("records"):
         if row["what"] == pair and not row["needed"] <= row["labels"]:
-            more = texts.said(
+            more = texts.sentence(
                 "judges.more",
                 what=pair,
                 width=row["width"],
@@ -78,13 +78,13 @@ def judge(study: JudgedOutputs) -> Html:
 
 
 def _corrections(study: JudgedOutputs) -> Html:
-    caption = texts.said("judges.corrections", study, oracle=study.oracle)
+    caption = texts.sentence("judges.corrections", study, oracle=study.oracle)
     columns = named(
         "system w | labels n | of=units n | judge's mean=judge # | labels alone=alone [_] | "
         "corrected=value [] | weight λ=weight # | worth labels=worth n",
         n=partial(count, show="{:,.0f}".format),
     )
-    note = texts.said("judges.corrections_note", units=plural(study.unit_name, 2))
+    note = texts.sentence("judges.corrections_note", units=plural(study.unit_name, 2))
     return of_rows(caption, study.corrections, columns, note)
 
 
@@ -100,8 +100,8 @@ def _needed(study: JudgedOutputs) -> Html:
     columns = named("what w | labels n | width now=width_now # | wished width=width #")
     columns["labels needed"] = each(partial(labels, name="needed"))
     columns["without the judge"] = each(partial(labels, name="alone"))
-    caption = texts.said("judges.needed", study)
-    return of_rows(caption, study.labels_needed, columns, texts.said("judges.needed_note"))
+    caption = texts.sentence("judges.needed", study)
+    return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
 
 
 def _bias(study: JudgedOutputs) -> Html:
@@ -115,8 +115,8 @@ def _bias(study: JudgedOutputs) -> Html:
 
     columns = {"labelled": each(place)} | named("labels n | judge # | oracle #")
     columns["judge − oracle"] = prefixed_limits("bias", signed)
-    caption = texts.said("judges.bias", study, oracle=study.oracle)
-    note = texts.said("judges.bias_note")
+    caption = texts.sentence("judges.bias", study, oracle=study.oracle)
+    note = texts.sentence("judges.bias_note")
     return of_rows(caption, study.judge_bias, columns, note)
 
 
@@ -132,16 +132,16 @@ def _agreement(study: JudgedOutputs) -> Html:
     wide["n"] = frame.groupby("system")["n"].first().loc[study.order].to_numpy()
     cut = ""
     if not math.isnan(study.cut):
-        cut = texts.said("judges.cut", study)
+        cut = texts.sentence("judges.cut", study)
     elif "kappa" not in {*frame["coefficient"]}:
-        cut = texts.said("judges.no_cut")
-    caption = texts.said("judges.agreement", oracle=study.oracle)
-    return of_rows(caption, wide, columns, texts.said("judges.agreement_note", cut=cut))
+        cut = texts.sentence("judges.no_cut")
+    caption = texts.sentence("judges.agreement", oracle=study.oracle)
+    return of_rows(caption, wide, columns, texts.sentence("judges.agreement_note", cut=cut))
 
 
 def title(study: JudgedOutputs) -> Html:
     """The title and what was asked."""
-    asked = texts.said(
+    asked = texts.sentence(
         "judges.asked",
         systems=listed(study.systems),
         oracle=study.oracle,

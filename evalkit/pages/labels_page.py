@@ -78,7 +78,7 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
         steps=curve_plots.STEPS,
     )
     rows = counted(len(study.account), "row")
-    caption = texts.said(
+    caption = texts.sentence(
         "labels.threshold_plot",
         at=number(at),
         level=percent(study.settings.level),

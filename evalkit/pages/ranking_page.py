@@ -257,7 +257,7 @@ def queries(study: Ranking) -> Figure | Html:
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    caption = texts.said(
+    caption = texts.sentence(
         "ranking.queries",
         pair=pair,
         label=study.primary.label,
@@ -325,10 +325,10 @@ def _curves(
     study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
 ) -> Figure:
     """Means over queries along x, in words also each line's first and last point."""
-    frame, n = page.drawn(study, frame), max(frame["n"])
+    frame, n = page.rows_of_figure(study, frame), max(frame["n"])
     caption = (
         f"Mean {what} with {percent(study.settings.level)} bands, "
-        f"{counted(n, 'query')}.{page.few(study)}"
+        f"{counted(n, 'query')}.{page.omission(study)}"
     )
     ends = [
         f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at "
@@ -545,7 +545,7 @@ def unjudged(study: Ranking) -> Html:
             wide["high", label].to_numpy(),
         )
         columns[label] = _range(f"{label} low", f"{label} high")
-    note = texts.said("ranking.unjudged_note", depth=study.depth)
+    note = texts.sentence("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return tables.folded("What the unjudged items could change", table)
 

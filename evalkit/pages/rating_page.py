@@ -40,12 +40,12 @@ def estimates(study: Rating) -> Html:
     rows = [
         page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()
     ]
-    note = texts.said("rating.estimates_note")
+    note = texts.sentence("rating.estimates_note")
     if study.rows_without_reference is not None:
         name = f"({study.p.reference})"
         rows.append(page.reference(study, name, study.reference_value, study.settings.metrics))
-        note += " " + texts.said("rating.reference_note", name=name)
-    return page.estimates(study, caption, note, more=rows)
+        note += " " + texts.sentence("rating.reference_note", name=name)
+    return page.estimates(study, caption, note, references=rows)
 
 
 def error_plot(study: Rating) -> figures.Figure:
@@ -53,7 +53,7 @@ def error_plot(study: Rating) -> figures.Figure:
     name = study.leader
     n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
     )
     return figures.picture(
@@ -73,7 +73,7 @@ def bias_plot(study: Rating) -> figures.Figure:
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row")
     )
     return figures.row(
@@ -380,7 +380,7 @@ def horizon_plot(study: Rating) -> figures.Figure | Html:
     frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
     metric = study.primary.label
     panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.horizon_plot", metric=metric, level=study.settings.level, first=_first(study)
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=2.8)
@@ -394,7 +394,7 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     """The coverage of the intervals of each system, by their level."""
     frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
     rows = counted(len(study.account), "row")
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.coverage_plot", level=study.settings.level, rows=rows, first=_first(study)
     )
     named = (
@@ -424,7 +424,7 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
                 steps=curve_plots.STEPS,
             )
         )
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.transform_plot", rows=counted(len(study.account), "row"), first=_first(study)
     )
     return figures.row(curve_plots.panels, panels, caption=caption, panels=len(systems), height=2.6)
@@ -441,13 +441,13 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
     rows = counted(len(study.account), "row")
     facts = {"name": study.leader, "intervals": drawn}
     if study.timing is None or study.timing.ordered is None:
-        caption = texts.said("rating.fan_plot", drawn=len(points), rows=rows, **facts)
+        caption = texts.sentence("rating.fan_plot", drawn=len(points), rows=rows, **facts)
         xlabel = "row"
     else:
         times = counted(len(points), "time")
         series = f" of {study.example_series}" if study.example_series else ""
         steps = counted(int(study.timing.ordered.horizons[0]), "step")
-        caption = texts.said(
+        caption = texts.sentence(
             "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
         )
         xlabel = "time"
@@ -481,7 +481,7 @@ def other_actual_plot(study: Rating) -> figures.Figure | Html:
 def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.actual_plot",
         names=listed(names),
         what=what,
@@ -508,7 +508,9 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     places = decimals(bin_widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
-    caption = texts.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
+    caption = texts.sentence(
+        "rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study)
+    )
     return figures.row(
         curve_plots.errors,
         frame,
@@ -539,7 +541,7 @@ def reliability_plot(study: Rating) -> figures.Figure:
         f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
     )
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.reliability_plot", rows=len(study.account), band=band, first=_first(study)
     )
     return page.diagrams(curve_plots.means, drawn, words, caption, panels=len(names), height=3.4)
@@ -552,7 +554,7 @@ def decomposition(study: Rating) -> Html:
         "(DSC)=discrimination # | "
     )
     columns += "uncertainty (UNC)=uncertainty # | R²=skill #"
-    note = texts.said("rating.decomposition_note")
+    note = texts.sentence("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 

@@ -108,7 +108,7 @@ def verdict(study: Validation) -> Html:
     if _worst(study):
         main = join(_problem(study), *findings)
     elif study.unseen:
-        main = join(texts.said("validation.unseen"), *findings)
+        main = join(texts.sentence("validation.unseen"), *findings)
     else:
         main = lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
@@ -222,25 +222,25 @@ def _claims(study: Validation) -> list[Cell]:
     lines = []
     claimed = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
     if study.holdout:
-        lines.append(texts.said("validation.one_split"))
+        lines.append(texts.sentence("validation.one_split"))
     elif len(claimed) > 1:
         values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
-        why = texts.said("validation.many_decide")
+        why = texts.sentence("validation.many_decide")
         if study.few_pooled:
-            why = texts.said("validation.few_decide", few_pooled=FEW_POOLED)
+            why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED)
         facts = {
             "metric": study.primary.label,
             "models": values[MODELS],
             "learner": values[LEARNER],
             "why": why,
         }
-        lines.append(texts.said("validation.claims", **facts))
+        lines.append(texts.sentence("validation.claims", **facts))
         if differ := split_claims.otherwise(study):
             pairs = (
                 f"{name} ({words[MODELS]} as these models, {words[LEARNER]} as learners)"
                 for name, words in differ.items()
             )
-            lines.append(texts.said("validation.claims_differ", pairs=listed(pairs)))
+            lines.append(texts.sentence("validation.claims_differ", pairs=listed(pairs)))
     lines += [_winner(study, row) for row in split_claims.winner(study).to_dict("records")]
     return [Cell(line) for line in lines]
 
@@ -250,10 +250,10 @@ def _winner(study: Validation, row: Mapping[str, Any]) -> str:
     parts = "parts of the test rows" if study.holdout else "folds"
     choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
     if row["value"] == row["apparent"]:
-        return texts.said("validation.no_gain", **choice)
+        return texts.sentence("validation.no_gain", **choice)
     value = estimate(row["value"], row["low"], row["high"])
     selection = number(abs(row["selection"]), page.places(study, study.primary.label))
-    return texts.said(
+    return texts.sentence(
         "validation.winner",
         **choice,
         metric=study.primary.label,
@@ -518,7 +518,7 @@ ALONG = {
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
     label = study.primary.label
-    note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
+    note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what | claim") | {label: limits("value")}
     columns |= named("n of | method w", of=lambda _: _units_of)
     crossed = {
@@ -657,11 +657,11 @@ def paired(study: Validation) -> Html:
     )
     note = few if study.few_pooled else f"p by {tested_by}{adjusted}."
     below = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    wrong = texts.said(
+    wrong = texts.sentence(
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
     if study.settings.alternative.one_sided and len(study.paired) > 1:
-        one_sided = texts.said("validation.one_sided_note", study)
+        one_sided = texts.sentence("validation.one_sided_note", study)
         note += one_sided
         wrong += one_sided
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
@@ -674,9 +674,9 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    note = texts.said("validation.estimates_note", study)
+    note = texts.sentence("validation.estimates_note", study)
     if study.few_pooled:
-        note += texts.said("validation.few_pooled_note", few_pooled=FEW_POOLED)
+        note += texts.sentence("validation.few_pooled_note", few_pooled=FEW_POOLED)
     return page.estimates(study, caption, note)
 
 
@@ -740,7 +740,7 @@ def interval_plot(study: Validation) -> figures.Figure:
     ]
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))
-    caption = texts.said("validation.interval_plot", study)
+    caption = texts.sentence("validation.interval_plot", study)
     return figures.picture(
         plots.intervals, frame, caption=caption, height=height, label=label, zero=False
     )
@@ -767,7 +767,9 @@ def selection(study: Validation) -> Html:
         "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
-    note = texts.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)
+    note = texts.sentence(
+        "validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test
+    )
     caption = f"{study.primary.label} of {study.subject} by where the columns were selected"
     return of_rows(caption, study.selection, columns, note)
 
@@ -799,11 +801,11 @@ def other_splits(study: Validation) -> Html:
 
 
 def _lesson(study: Validation) -> str:
-    text = texts.said("resplits._lesson_text")
+    text = texts.sentence("resplits._lesson_text")
     single, ratios = study.other.spread_ratios if study.other else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     value = study.reversed_by_one_out  # leaving one out can be wrong on every row
-    one_out = "" if value is None else texts.said("resplits.one_out", value=number(value))
+    one_out = "" if value is None else texts.sentence("resplits.one_out", value=number(value))
     return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
 
 
@@ -851,7 +853,7 @@ def strip(study: Validation) -> figures.Figure | Html:
     )
     drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
     drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
-    caption = texts.said("resplits.strip", study)
+    caption = texts.sentence("resplits.strip", study)
     return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
 
 

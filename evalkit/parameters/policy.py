@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from evalkit.arrays import ParameterError
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
+from evalkit.findings.kinds import NOTE, SEVERE, Severity, all_kinds
 from evalkit.parameters.kinds import (
     NUMBER,
     ParameterKind,
@@ -316,7 +316,7 @@ def claim(source: str) -> Claim:
     elif words.follow("none of severity"):
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):
-        near = did_you_mean(words.rest[0][1], (kind.code for kind in every()))
+        near = did_you_mean(words.rest[0][1], (kind.code for kind in all_kinds()))
         stated = NoFinding(
             code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code)
         )
@@ -338,7 +338,7 @@ def claim(source: str) -> Claim:
 
 
 def _is_code(word: str) -> bool:
-    return bool(CODE.fullmatch(word)) and any(fnmatchcase(kind.code, word) for kind in every())
+    return bool(CODE.fullmatch(word)) and any(fnmatchcase(kind.code, word) for kind in all_kinds())
 
 
 def _bound(words: Words) -> Bound:
