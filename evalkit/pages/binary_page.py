@@ -41,7 +41,7 @@ from evalkit.pages import (
     threshold_page,
 )
 from evalkit.pages.shared_findings import (
-    beaten,
+    constant_better,
     counts,
     idle,
     nonzero,
@@ -216,7 +216,7 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     scores = [
         *_scores(study),
-        *beaten(study, told=(ROC_AUC.name,)),
+        *constant_better(study, reported=(ROC_AUC.name,)),
         *_probabilities(study),
         *_ties(study),
     ]

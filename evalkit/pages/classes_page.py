@@ -28,8 +28,8 @@ from evalkit.numbers import counted, decimals, listed, number, plural, signed_pe
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import (
-    beaten,
     binned,
+    constant_better,
     counts,
     decisions_as_scores,
     few_clusters,
@@ -227,7 +227,7 @@ def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
     """Every finding of a multi-class report."""
     few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
     scores = [
-        *beaten(study),
+        *constant_better(study),
         *_decisions(study),
         *_probabilities(study),
         *_incomplete(study),

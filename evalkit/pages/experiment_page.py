@@ -15,7 +15,7 @@ from evalkit.pages.shared_findings import (
     columns_read,
     contrary,
     counts,
-    held,
+    one_row_per_unit,
     picked,
     slices,
     undirected,
@@ -156,7 +156,7 @@ def of_users(study: Experiment) -> list[Finding]:
     )
     if "metrics" not in study.p.given:
         data.append(metrics_taken(study))
-    data += [*undirected(study), *design(study), *held(study, study.users, units)]
+    data += [*undirected(study), *design(study), *one_row_per_unit(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 

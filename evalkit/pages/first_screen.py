@@ -549,7 +549,14 @@ def _any(study: Study, names: Sequence[str]) -> str:
     return f"any of {systems}" if len(names) > NAMED else systems
 
 
-def gate(study: Study) -> list[Html]:
+class Gated(Protocol):
+    """What rules may be set for: a study, or the log and the users of an interleaving report."""
+
+    @property
+    def gate(self) -> policy.Judged | None: ...
+
+
+def gate(study: Gated) -> list[Html]:
     """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
     judged = study.gate
     if judged is None:

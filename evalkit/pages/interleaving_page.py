@@ -10,7 +10,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
 from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, texts
-from evalkit.pages.shared_findings import columns_read, held, of_sample
+from evalkit.pages.shared_findings import columns_read, of_sample, one_row_per_unit
 from evalkit.report import Results
 from evalkit.studies import interleaving, provenance, randomisation, units
 from evalkit.studies.interleaving import Interleaving, Online, excess_of_fair_share
@@ -129,7 +129,7 @@ def results(o: Online) -> Results:
     return Results(as_json.about(o, every_finding(o)) | more)
 
 
-def _log_results(study: Interleaving) -> dict:
+def _log_results(study: Interleaving) -> dict[str, Any]:
     counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
     return as_json.answers(study) | {
         "simulated": study.simulated,
@@ -159,7 +159,7 @@ def of_log(study: Interleaving) -> list[Finding]:
     """Every finding of a log of sessions."""
     return [
         *_log(study),
-        *held(study, study.sessions, "sessions"),
+        *one_row_per_unit(study, study.sessions, "sessions"),
         *fairness(study),
         *of_sample(study),
     ]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -485,13 +485,20 @@ def differences(study: Study) -> Figure | Html:
     return forest(study, plots.intervals, caption, zero=True)
 
 
+class Colour(NamedTuple):
+    """A colour: its name for readers, and its code."""
+
+    name: str
+    code: str
+
+
 COLOURED = {
-    "better": ("green", plots.COLOURS[2]),
-    "worse": ("orange", plots.COLOURS[1]),
-    "higher": ("light blue", plots.COLOURS[4]),
-    "lower": ("purple", plots.COLOURS[3]),
-    "equivalent": ("blue", plots.COLOURS[0]),
-    "cannot tell": ("grey", plots.GREY),
+    "better": Colour("green", plots.COLOURS[2]),
+    "worse": Colour("orange", plots.COLOURS[1]),
+    "higher": Colour("light blue", plots.COLOURS[4]),
+    "lower": Colour("purple", plots.COLOURS[3]),
+    "equivalent": Colour("blue", plots.COLOURS[0]),
+    "cannot tell": Colour("grey", plots.GREY),
 }
 
 
@@ -499,7 +506,7 @@ def colours_of(study: Study) -> str:
     """What the colours of `forest` mean, in words."""
     verdicts = set(_first_pairs(study)["verdict"])
     return ", ".join(
-        f"{colour}: {verdict}" for verdict, (colour, _) in COLOURED.items() if verdict in verdicts
+        f"{colour.name}: {verdict}" for verdict, colour in COLOURED.items() if verdict in verdicts
     )
 
 
@@ -518,7 +525,7 @@ def forest(study: Study, draw: figures.Draw, caption: str, **options: Any) -> Fi
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"] = pairs["low"]
     frame["high"] = pairs["high"]
-    frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
+    frame["colour"] = [COLOURED[verdict].code for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     options |= {"label": label, "sides": sides_of(study)}
     return figures.picture(

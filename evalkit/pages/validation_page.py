@@ -33,6 +33,7 @@ from evalkit.numbers import (
     plural,
     signed,
 )
+from evalkit.offline.splits import ONE_OUT, OUT_OF_BAG, Unfitted
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import (
     class_named,
@@ -41,9 +42,9 @@ from evalkit.pages.shared_findings import (
     idle,
     picked,
     rounded,
+    rows_used,
     rows_without_value,
     skewed,
-    used,
 )
 from evalkit.reading.tables import rules
 from evalkit.report import Results
@@ -54,11 +55,10 @@ from evalkit.studies.out_of_fold import (
     INSIDE,
     LEARNER,
     MODELS,
-    ONE_OUT,
     OUTSIDE,
     Validation,
 )
-from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
+from evalkit.studies.resplits import Resplits
 
 pieces.offered(__name__)
 
@@ -401,7 +401,7 @@ def _rows(study: Validation) -> Iterator[Finding]:
     e = study.examples
     n = len(study.examples)
     yield kinds.ROWS_READ.note(
-        e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns)
+        e.read, "rows", used=rows_used(e.read, n, len(e.score)), columns=columns_read(e.columns)
     )
     for part in e.exclusions:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
