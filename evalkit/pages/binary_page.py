@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
 from evalkit.drawing import curve_plots, figures, plots, tables
@@ -571,8 +572,8 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
 
     name, axis: of these curves and of what lies on their horizontal axis, in words.
     """
-    few: list[Mapping[str, Any]] = []
-    often: list[Mapping[str, Any]] = []
+    few: list[Record] = []
+    often: list[Record] = []
     for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
         crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
         (often if crosses_often else few).append(row)
@@ -584,7 +585,7 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
     return lines
 
 
-def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
+def _crossing(name: str, axis: str, row: Record) -> str:
     """Where two curves cross, in words. name, axis: as in `_crossings`."""
     at = row["crossings"]
     first = row["first"]
@@ -599,7 +600,7 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
     return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
 
 
-def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _often(name: str, axis: str, rows: Sequence[Record]) -> str:
     """Pairs of curves that cross again and again, in one line."""
     shares = listed(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
     return (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
@@ -532,7 +533,7 @@ def _one_by_one(
     kind = frame.columns[1]
 
     @each
-    def name(row: Mapping[str, Any]) -> str:
+    def name(row: Record) -> str:
         return str(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
 
     columns: dict[str, Column] = {kind: name} | {

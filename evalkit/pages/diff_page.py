@@ -1,11 +1,12 @@
 """The words, tables and figures of the page of a diff."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.catalogue import lookup
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import (
@@ -111,7 +112,7 @@ def _opening(study: Diff) -> first_screen.Opening:
     return first_screen.Opening(sentences, system)
 
 
-def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
+def most_changed(label: str, row: Record | None) -> list[str]:
     """In which slice a metric changed most, of those that show a change; nothing where none
     does. label: of the metric.
     """
@@ -161,7 +162,7 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
         yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
 
 
-def _cause(row: Mapping[str, Any]) -> str:
+def _cause(row: Record) -> str:
     """The name of what differs; of an input also both files. row: of `study.changes`."""
     name = str(row["what"])
     if row["kind"] != "input":
@@ -220,7 +221,7 @@ def _facts(report: str) -> Column:
     return each(lambda row: Cell(DIGEST.sub(r"\1…", row[report]), kind="text"))
 
 
-def _comparison(row: Mapping[str, Any]) -> Cell:
+def _comparison(row: Record) -> Cell:
     """Whether both reports were made of the same."""
     return Cell("the same" if row["same"] else "differs", kind="text")
 
@@ -266,14 +267,14 @@ def _places(rows: pd.DataFrame) -> int:
     return places
 
 
-def _with_limits(row: Mapping[str, Any], name: str, low: str, high: str, places: int) -> Cell:
+def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Cell:
     """A number of the account, with its limits if they are known."""
     if pd.isna(row[low]):
         return number_cell(row[name], places, signed)
     return with_interval(row[name], row[low], row[high], signed, places)
 
 
-def _sizes(row: Mapping[str, Any]) -> Cell:
+def _sizes(row: Record) -> Cell:
     """How many units are in both reports, in the old one alone, and in the new one alone."""
     return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
 

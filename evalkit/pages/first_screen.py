@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from evalkit import numbers
+from evalkit.arrays import Record
 from evalkit.drawing import shown, strips, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, join, of_rows, with_interval
 from evalkit.findings.kinds import VERDICT
@@ -313,7 +314,7 @@ def _value_of(study: Study, name: str) -> str:
     return number(value, page.places(study, study.primary.label))
 
 
-def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
+def _beside_constant(study: Study, row: Record) -> str:
     """On which side of a constant prediction an interval lies; "" if there is no such value."""
     constant = diagnostics.constant(study, study.primary)
     if not (math.isfinite(constant) and math.isfinite(row["low"])):
@@ -343,7 +344,7 @@ class PairInWords(NamedTuple):
     equal_values: str
 
 
-def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
+def _pair_in_words(study: Study, row: Record) -> PairInWords:
     """The words of a pair. row: of `study.headline`."""
     metric = study.primary.spoken
     first = _value_of(study, row["first"])
@@ -365,7 +366,7 @@ def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
     )
 
 
-def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
+def _of_pair(study: Study, row: Record) -> str:
     """The answer on two systems, in one sentence."""
     first = _name(study, row["first"])
     second = _name(study, row["second"])
@@ -403,7 +404,7 @@ def _only(study: Study) -> str:
     return f" Only {direction.change} counts." if direction else ""
 
 
-def _relative(study: Study, row: Mapping[str, Any]) -> str:
+def _relative(study: Study, row: Record) -> str:
     """By how much per cent the first value is above or below the second, in brackets; empty where
     that is undefined.
     """
@@ -413,7 +414,7 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
     return f" ({percentage} more)" if row["difference"] > 0 else f" ({percentage} less)"
 
 
-def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
+def _per_cent(study: Study, row: Record) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined or
     looks like 0.
     """
@@ -596,7 +597,7 @@ def rules(judged: policy.Judged) -> Html:
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
 
-def _rule_result(row: Mapping[str, Any]) -> Cell:
+def _rule_result(row: Record) -> Cell:
     """The result of a statement, and below it why, where that is said."""
     reason = (row["why"],) if row["why"] else ()
     return Cell(row["result"], below=reason, kind="text")
@@ -614,14 +615,14 @@ def planned(stated: Policy, rows: pd.DataFrame) -> Html:
     return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH, note)
 
 
-def _power(row: Mapping[str, Any]) -> Cell:
+def _power(row: Record) -> Cell:
     """The probability that a rule fails at its margin, with the margin."""
     if math.isnan(row["power"]):
         return Cell("–")
     return replace(probability(row["power"]), below=(f"at {number(row['margin'])}",))
 
 
-def _units(row: Mapping[str, Any]) -> Cell:
+def _units(row: Record) -> Cell:
     """The number of units that a rule needs for its margin."""
     needed = row["units_needed"]
     return Cell("–") if math.isnan(needed) else Cell(f"{needed:,.0f}", numbers=(needed,))
@@ -647,7 +648,7 @@ def probability(probability: float) -> Cell:
     return Cell(numbers.share(probability))
 
 
-def statement(row: Mapping[str, Any]) -> str:
+def statement(row: Record) -> str:
     """A statement in a line, with the limits that decide."""
     parts = [_subject(row).text]
     if row["metric"]:
@@ -656,7 +657,7 @@ def statement(row: Mapping[str, Any]) -> str:
     return ": ".join(part for part in parts if part)
 
 
-def _subject(row: Mapping[str, Any]) -> Cell:
+def _subject(row: Record) -> Cell:
     """The system or pair of a statement, and its slice."""
     subject = row["system"]
     if row["against"]:
@@ -671,7 +672,7 @@ def _limits(low: str, high: str) -> Column:
     report as a whole. low, high: the columns of the limits.
     """
 
-    def number_with_limits(row: Mapping[str, Any]) -> Cell:
+    def number_with_limits(row: Record) -> Cell:
         if not row["metric"]:
             return Cell("")
         return with_interval(row["value"], row[low], row[high])
@@ -744,7 +745,7 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     return strips.Result(Cell(shortened(name)), [(name, point)], cells, tone)
 
 
-def _difference_cell(study: Study, row: dict[str, Any]) -> Cell:
+def _difference_cell(study: Study, row: Record) -> Cell:
     """The difference with its interval, in the direction that the tables have."""
     if not study.settings.baseline:
         row = diagnostics.turned(row)
@@ -759,7 +760,7 @@ class BelowComparison(NamedTuple):
     verdict: tuple[str, ...] = ()
 
 
-def _below_comparison(study: Study, row: dict[str, Any]) -> BelowComparison:
+def _below_comparison(study: Study, row: Record) -> BelowComparison:
     """What stands below a difference and its verdict in the strip. row: of an `Against`."""
     if row["verdict"] == "equivalent":
         level = percent(diagnostics.equivalence_level(study))
@@ -852,7 +853,7 @@ def _detectable(study: Study, against: Against, places: int) -> str:
     return f"True differences that these data would show with 80% power{adjusted}: {which}. "
 
 
-def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
+def _adjusted_means(row: Record, places: int) -> str:
     """The adjusted means of two arms, as text; "" if they are undefined."""
     names = (shortened(row["first"]), shortened(row["second"]))
     pairs = zip(names, page.adjusted_means(row, places), strict=False)

@@ -2,12 +2,12 @@
 the groups of the leader.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, with_interval
 from evalkit.numbers import counted, decimals, listed, percent, signed
@@ -68,7 +68,7 @@ def _summary(study: Study, column: str) -> Html:
     return tables.paragraph(" ".join(sentences))
 
 
-def _gap_in_words(row: Mapping[Any, Any]) -> str:
+def _gap_in_words(row: Record) -> str:
     """A gap with its groups, as a sentence names it."""
     places = decimals([row["gap"]], [row["low"]], [row["high"]])
     gap = with_interval(row["gap"], row["low"], row["high"], places=places).full_text

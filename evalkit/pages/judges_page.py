@@ -3,12 +3,13 @@ oracle, its bias, and how many labels would be needed.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, count, each, named, of_rows, prefixed_limits
 from evalkit.findings import kinds
@@ -57,7 +58,7 @@ def verdict(study: JudgedOutputs) -> Html:
     return first_screen.verdict(study, *sentences)
 
 
-def _enough(row: Mapping[Any, Any], units: str) -> str:
+def _enough(row: Record, units: str) -> str:
     """The labels for a wished width, in words."""
     if math.isnan(row["needed"]):
         return f"more than labels of all {row['units']:,} {units}"
@@ -92,7 +93,7 @@ def _needed(study: JudgedOutputs) -> Html:
     """The labels for a wished width."""
     most = f"more than all {int(study.corrections['units'].max()):,}"
 
-    def labels(row: Mapping[str, Any], name: str) -> Cell:
+    def labels(row: Record, name: str) -> Cell:
         if math.isnan(row[name]):
             return Cell(most)
         return Cell(f"{row[name]:,.0f}", numbers=(row[name],))
@@ -107,7 +108,7 @@ def _needed(study: JudgedOutputs) -> Html:
 def _bias(study: JudgedOutputs) -> Html:
     """The bias by system and by score."""
 
-    def place(row: Mapping[str, Any]) -> Cell:
+    def place(row: Record) -> Cell:
         if math.isnan(row["score_low"]):
             return Cell(row["system"])
         ends = dict.fromkeys((number(row["score_low"]), number(row["score_high"])))
@@ -193,7 +194,7 @@ def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
     )
 
 
-def _favour(row: Mapping[Any, Any]) -> str:
+def _favour(row: Record) -> str:
     """A pair of `favoured` in words."""
     limits = interval(row["bias_difference_low"], row["bias_difference_high"])
     judge = signed(row["judge_difference"])

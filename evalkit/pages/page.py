@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from evalkit import numbers
+from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
@@ -246,7 +247,7 @@ def _cells_by_system(study: Study, label: str) -> dict[str, Cell]:
     return cells
 
 
-def _estimate_cell(row: Mapping[Any, Any], decimals: int, usual_n: int | None) -> Cell:
+def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
     """One estimate with its interval; below it the range that ties leave, and its n.
 
     row: of `study.estimates`. usual_n: the n that is not printed; None: any is.
@@ -415,7 +416,7 @@ def _comparison_heads(study: Study, frame: pd.DataFrame) -> list[str]:
     return [*heads, "verdict"]
 
 
-def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
+def adjusted_means(row: Record, places: int) -> list[str]:
     """The means of both arms after CUPED as they are printed: they differ by the printed
     difference. Empty if they are undefined.
     """
@@ -431,7 +432,7 @@ def _percent_or_infinite(value: float, places: int | None = None) -> str:
     return signed(value) if math.isinf(value) else signed_percent(value, places)
 
 
-def _comparison_cells(row: Mapping[Any, Any]) -> dict[str, Cell]:
+def _comparison_cells(row: Record) -> dict[str, Cell]:
     """The cells of a comparison, by the head of their column.
 
     row: of `study.comparisons`, with printed_n (NaN for none), places and arrow.
@@ -463,7 +464,7 @@ def _comparison_cells(row: Mapping[Any, Any]) -> dict[str, Cell]:
     return cells
 
 
-def _wins_cell(row: Mapping[Any, Any]) -> Cell:
+def _wins_cell(row: Record) -> Cell:
     """How many units the first system won, tied and lost; – where they are not counted."""
     if math.isnan(row["wins"]):
         return Cell("–")

@@ -2,13 +2,14 @@
 and trials.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from evalkit import numbers, report
+from evalkit.arrays import Record
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import (
     Cell,
@@ -626,12 +627,12 @@ def _equivalence(study: Significance) -> Html:
     margin = study.settings.margin
     inside = percent(equivalence_level(study))
 
-    def is_within(row: Mapping[str, Any]) -> Cell:
+    def is_within(row: Record) -> Cell:
         """Whether the difference lies within the margin."""
         tests = paired.margin_tests(study, row)
         return _shown_or_not(is_shown=tests.is_within, is_refuted=tests.is_beyond)
 
-    def is_not_worse(row: Mapping[str, Any]) -> Cell:
+    def is_not_worse(row: Record) -> Cell:
         """Whether the first system is not worse by the margin."""
         tests = paired.margin_tests(study, row)
         return _shown_or_not(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
@@ -804,7 +805,7 @@ def claims(study: Significance) -> Html:
     questions = plural(significance.question(study), 2)
     several_tasks = study.data.tasks is not None
 
-    def claim(row: Mapping[str, Any]) -> Cell:
+    def claim(row: Record) -> Cell:
         mark = " (the claim of this page; limits here by t)" if row["made"] else ""
         return Cell(_noun(study, row["claim"]) + mark)
 

@@ -1,12 +1,13 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
 from evalkit.drawing.tables import (
     Cell,
@@ -245,7 +246,7 @@ def _claims(study: Validation) -> list[Cell]:
     return [Cell(line) for line in lines]
 
 
-def _winner(study: Validation, row: Mapping[str, Any]) -> str:
+def _winner(study: Validation, row: Record) -> str:
     """What became of the value of the best system when it was chosen on other folds."""
     parts = "parts of the test rows" if study.holdout else "folds"
     choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
@@ -529,21 +530,19 @@ def intervals(study: Validation) -> Html:
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
 
 
-def _is_valid(study: Validation, row: Mapping[str, Any]) -> bool:
+def _is_valid(study: Validation, row: Record) -> bool:
     """True for an interval that is valid for its claim, although another one may decide."""
     of_models = row["what"] == study.measured_on and not study.folds_differ
     return bool(row["honest"]) or of_models
 
 
 @each
-def _units_of(row: Mapping[str, Any]) -> str:
+def _units_of(row: Record) -> str:
     """How many units an estimate is of."""
     return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
 
 
-def _struck(
-    column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = ""
-) -> Column:
+def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str = "") -> Column:
     """A column whose cells are crossed out in some rows, in all where none are named."""
 
     def struck(cell: Cell) -> Cell:
@@ -563,7 +562,7 @@ def by_fold(study: Validation) -> Html:
     primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
-    columns: dict[str, Callable[[Mapping[str, Any]], Cell]] = {
+    columns: dict[str, Callable[[Record], Cell]] = {
         "fold": lambda row: Cell(str(row["fold"])),
         "training": lambda row: number_cell(row["train"], 0) if row["train"] else Cell("?"),
         "test": _number("test", 0),
@@ -589,7 +588,7 @@ def by_fold(study: Validation) -> Html:
     return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
 
 
-def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[str, Any]], Cell]:
+def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
     return lambda row: number_cell(row[name], places, show)
 
 
