@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
     try:
         _refuse_bytes(sys.argv[1:] if arguments is None else arguments)
         options = _parser(notebooks or system.bundled_notebooks()).parse_args(arguments)
-        return options.run(options)
+        return int(options.run(options))
     except Refused as error:
         return requests.say(str(error), REFUSED)
     except OSError as error:  # a temporary folder that cannot be made, a closed pipe
@@ -310,7 +310,7 @@ def _report(options: argparse.Namespace) -> int:
     job = requests.job(path, options, requests.settings(options.file), options.name)
     with system.scratch_folder() as desk:
         try:
-            outcome = requests.made(job, desk, bar=sys.stderr.isatty())
+            outcome = requests.make(job, desk, bar=sys.stderr.isatty())
         finally:
             system.clean(job.parameters.get("spill"))
     if outcome.status != FAILED:

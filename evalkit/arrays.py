@@ -1,7 +1,8 @@
 """Array types, errors, division and the input checks that every module uses."""
 
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sized
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Record = Mapping[str, Any]  # a row of a frame, by column; or an object of JSON, by field
 ROUNDING = 1e-12  # of two sums: a difference so small against them is none
 # multiplications up to which BLAS stays on one thread; OpenBLAS starts another at twice as many
 ALONE = 2**18
@@ -58,7 +60,10 @@ class RowError(InputError):
     """
 
     def __init__(self, column: str, rule: str, row: int, rows: int | None = None) -> None:
-        self.column, self.rule, self.row, self.rows = column, rule, int(row), rows
+        self.column = column
+        self.rule = rule
+        self.row = int(row)
+        self.rows = rows
         super().__init__(self.text(column, self.row))
 
     def located(
@@ -66,12 +71,13 @@ class RowError(InputError):
     ) -> "InputError":
         name, row = locate(self.row)
         column = columns.get(self.column, self.column)
-        return InputError(f"{name}: {self.text(column, row) if row else f'{column} {self.rule}'}")
+        message = self.text(column, row) if row else f"{column} {self.rule}"
+        return InputError(f"{name}: {message}")
 
     def text(self, column: str, row: int) -> str:
         """The message with other names for the column and the row."""
-        more = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
-        return f"{column} {self.rule} (row {row}{more})"
+        count = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
+        return f"{column} {self.rule} (row {row}{count})"
 
 
 def minus(a: Floats, b: Floats | float) -> Floats:
@@ -97,9 +103,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     bottom = np.asarray(denominator, float)
     if np.count_nonzero(bottom) == bottom.size:
         return np.asarray(top / bottom)
-    out = np.empty(np.broadcast(top, bottom).shape)
-    out.fill(np.nan)
-    return np.divide(top, bottom, out=out, where=bottom != 0)
+    quotient = np.full(np.broadcast(top, bottom).shape, np.nan)
+    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    return quotient
 
 
 def product(rows: Floats, matrix: Floats) -> Floats:
@@ -146,7 +152,7 @@ def numbers(name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def same_length(**columns: Sequence | NDArray) -> int:
+def same_length(**columns: Sized) -> int:
     """The common length of the named columns. Raises InputError if they differ.
 
     >>> same_length(label=[1, 0], score=[0.3, 0.2])
@@ -159,7 +165,7 @@ def same_length(**columns: Sequence | NDArray) -> int:
     return next(iter(lengths.values()))
 
 
-def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
+def codes(keys: ArrayLike) -> tuple[Ints, NDArray[Any]]:
     """The place of each key in the sorted array of distinct keys, and that array.
 
     >>> codes(["b", "a", "b"])
@@ -175,16 +181,16 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
         # NumPy 2.0 counts no unsigned numbers of 64 bits
         number = array.astype(np.int64, copy=False)
         present = np.bincount(number) > 0  # no sort where the numbers are dense
-        code = number if present.all() else (np.cumsum(present) - 1)[number]
+        code = number
+        if not present.all():
+            code = (np.cumsum(present) - 1)[number]
         return code, np.flatnonzero(present).astype(array.dtype)
     if array.dtype == object:
         texts = array.tolist()
-        place = {
-            text: i for i, text in enumerate(sorted(set(texts)))
-        }  # only distinct texts are sorted
-        return np.fromiter(map(place.__getitem__, texts), np.int64, array.size), np.array(
-            list(place), dtype=object
-        )
+        distinct = sorted(set(texts))
+        place = {text: i for i, text in enumerate(distinct)}
+        code = np.fromiter(map(place.__getitem__, texts), np.int64, array.size)
+        return code, np.array(distinct, dtype=object)
     names, code = np.unique(array, return_inverse=True)
     return code.astype(np.int64), names
 

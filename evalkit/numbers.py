@@ -2,6 +2,8 @@
 ids and links.
 """
 
+from __future__ import annotations
+
 import base64
 import html
 import math
@@ -10,9 +12,12 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGE = 1e15  # from here on a double has no digit behind the point
 MOST = 9  # decimals; of more a number is written with an exponent
@@ -49,17 +54,24 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
         only_limit = np.where(np.isinf(highs), lows, highs)
         widths = 2 * np.abs(numbers[: lows.size] - only_limit)
         widths = widths[np.isfinite(widths) & (widths > rounding)]
-    if (
-        not widths.size
-    ):  # three digits of the largest number, of one up to 1 three decimals at the least
-        largest = sizes.max(initial=0.0)
-        if largest:
-            return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
-        return 0
+    if not widths.size:
+        return _decimals_of_largest(sizes.max(initial=0.0))
     places = max(0, 1 - math.floor(math.log10(widths.min())))
-    ends = np.abs([end for end in (*lows, *highs) if end != 0 and math.isfinite(end)])
-    hidden = [more for more in (0, 1) if ends.size and ends.min() < 0.5 * 10.0 ** -(places + more)]
-    return places + len(hidden)
+    ends = np.abs(np.concatenate([lows, highs]))
+    nearest_to_0 = ends[np.isfinite(ends) & (ends != 0)].min(initial=np.inf)
+    for _ in range(2):
+        looks_like_0 = nearest_to_0 < 0.5 * 10.0**-places
+        if looks_like_0:
+            places += 1
+    return places
+
+
+def _decimals_of_largest(largest: float) -> int:
+    """The decimals that give the largest number three digits; of one up to 1 at least three."""
+    if not largest:
+        return 0
+    least = SHOWN if largest <= 1 else 0
+    return max(least, SHOWN - 1 - math.floor(math.log10(largest)))
 
 
 def rounded(value: float, places: int) -> float | str:
@@ -72,7 +84,7 @@ def rounded(value: float, places: int) -> float | str:
     return "–" if math.isnan(value) else round(value, places + 3)
 
 
-def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> int:
+def of_frame(frame: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> int:
     """The number of decimals for a column of a data frame with its limits."""
     return decimals(frame[value], frame[low], frame[high])
 
@@ -97,13 +109,15 @@ def number(value: float | None, places: int | None = None) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    places = decimals([value]) if places is None else places
-    if value and (abs(value) >= LARGE or places > MOST):
-        return f"{value:.{SHOWN}g}".replace("-", "−", 1 if value < 0 else 0)
-    text = f"{value + 0.0:,.{min(places, MOST)}f}"  # −0.0 + 0.0 is 0.0
-    if value < 0:
-        return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−")
-    return text
+    if places is None:
+        places = decimals([value])
+    sign = "−" if value < 0 else ""
+    size = abs(value)
+    if size and (size >= LARGE or places > MOST):
+        return f"{sign}{size:.{SHOWN}g}"
+    text = f"{size:,.{min(places, MOST)}f}"
+    looks_like_0 = not any(digit in text for digit in "123456789")
+    return text if looks_like_0 else f"{sign}{text}"
 
 
 def exact(value: float) -> str:
@@ -121,8 +135,10 @@ def printed(value: float, places: int) -> float:
     >>> printed(0.78649, 2), printed(-2.54e-300, 300)
     (0.79, -2.54e-300)
     """
-    wide = math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST)
-    return float(f"{value:.{SHOWN}g}") if wide else round(float(value), min(places, MOST))
+    has_exponent = math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST)
+    if has_exponent:
+        return float(f"{value:.{SHOWN}g}")
+    return round(float(value), min(places, MOST))
 
 
 def thousands(n: float) -> str:
@@ -147,9 +163,10 @@ def signed_percent(value: float, places: int | None = None) -> str:
     >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
     ('+3.1%', '+3.120%', '–')
     """
-    if math.isfinite(value):
-        return f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%"
-    return "–"
+    if not math.isfinite(value):
+        return "–"
+    percent_places = 1 if places is None else max(0, places - 2)
+    return f"{signed(100 * value, percent_places)}%"
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -160,7 +177,8 @@ def interval(low: float, high: float, show: Show = number, places: int | None = 
     """
     if math.isnan(low) and math.isnan(high):
         return ""
-    places = decimals([], [low], [high]) if places is None else places
+    if places is None:
+        places = decimals([], [low], [high])
     return f"[{show(low, places)}, {show(high, places)}]"
 
 
@@ -173,7 +191,11 @@ def limits_from_json(low: float | None, high: float | None) -> tuple[float, floa
     """
     if low is None and high is None:
         return math.nan, math.nan
-    return (-math.inf if low is None else low), (math.inf if high is None else high)
+    if low is None:
+        low = -math.inf
+    if high is None:
+        high = math.inf
+    return low, high
 
 
 def estimate(
@@ -184,7 +206,8 @@ def estimate(
     >>> estimate(0.78649, 0.7539, 0.8061)
     '0.786 [0.754, 0.806]'
     """
-    places = decimals([value], [low], [high]) if places is None else places
+    if places is None:
+        places = decimals([value], [low], [high])
     return f"{show(value, places)} {interval(low, high, show, places)}".strip()
 
 
@@ -196,23 +219,17 @@ def points(columns: Mapping[str, Any], most: int = 10) -> str:
     '<tr><td>1.000</td><td>2</td></tr></tbody></table>'
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
-    places = {
-        name: 0 if np.issubdtype(values.dtype, np.integer) else None
-        for name, values in arrays.items()
-    }
     size = min(map(len, arrays.values()))
-    rows = (
-        np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int)).tolist()
-        if size
-        else []
-    )
-    head = "".join(f"<th>{name}</th>" for name in arrays)
-    cells = (
-        ("".join(f"<td>{number(values[i], places[name])}</td>" for name, values in arrays.items()))
-        for i in rows
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    rows = np.unique(np.linspace(0, max(size - 1, 0), min(size, most)).round().astype(int))
+    heads = ""
+    cells_by_row = [""] * len(rows)
+    for name, values in arrays.items():
+        heads += f"<th>{name}</th>"
+        places = 0 if np.issubdtype(values.dtype, np.integer) else None
+        for i, row in enumerate(rows):
+            cells_by_row[i] += f"<td>{number(values[row], places)}</td>"
+    body = "".join(f"<tr>{cells}</tr>" for cells in cells_by_row)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def p_value(p: float) -> str:
@@ -225,7 +242,9 @@ def p_value(p: float) -> str:
     """
     if math.isnan(p):
         return "–"
-    return "<0.001" if p < 0.001 else f"{p:#.2g}" if p < 0.995 else "1"
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:#.2g}" if p < 0.995 else "1"
 
 
 def percent(level: float) -> str:
@@ -243,8 +262,11 @@ def share(value: float) -> str:
     >>> share(0.246), share(299 / 300), share(0.0)
     ('25%', '99.7%', '0%')
     """
-    rest = min(value, 1 - value)
-    return f"{value:.{max(0, -2 - math.floor(math.log10(rest))) if rest > 0 else 0}%}"
+    distance = min(value, 1 - value)  # from none or all, whichever is nearer
+    places = 0
+    if distance > 0:
+        places = max(0, -2 - math.floor(math.log10(distance)))
+    return f"{value:.{places}%}"
 
 
 class _Typeset(Formatter):
@@ -295,9 +317,11 @@ def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
     >>> listed(["a", "b"]), listed("abcdef", 3)
     ('a, b', 'a, b, c and 3 more')
     """
-    several = list(texts)
-    more = f" and {len(several) - most:,} more" if len(several) > most else ""
-    return joint.join(several[:most]) + more
+    all_texts = list(texts)
+    line = joint.join(all_texts[:most])
+    if len(all_texts) > most:
+        line += f" and {len(all_texts) - most:,} more"
+    return line
 
 
 def enumerated(texts: Iterable[str], last: str = "and") -> str:
@@ -306,10 +330,10 @@ def enumerated(texts: Iterable[str], last: str = "and") -> str:
     >>> enumerated("a"), enumerated("ab"), enumerated("abc", "or")
     ('a', 'a and b', 'a, b or c')
     """
-    several = list(texts)
-    if not 1 < len(several) <= NAMED:
-        return listed(several)
-    return f"{', '.join(several[:-1])} {last} {several[-1]}"
+    all_texts = list(texts)
+    if not 1 < len(all_texts) <= NAMED:
+        return listed(all_texts)
+    return f"{', '.join(all_texts[:-1])} {last} {all_texts[-1]}"
 
 
 def shortened(name: str) -> str:
@@ -358,16 +382,18 @@ def counted(n: float, word: str) -> str:
     return f"{n:,.0f} {plural(word, n)}" if float(n).is_integer() else f"{n:,.1f} {plural(word, n)}"
 
 
-def sample_sizes(several: Iterable[int], word: str) -> str:
+def sample_sizes(sizes: Iterable[int], word: str) -> str:
     """The n of several results: one number if it is the same, else the smallest and the largest.
 
     >>> sample_sizes([4, 4], "trial"), sample_sizes([2, 10, 4], "trial")
     ('n = 4 trials', 'n = 2 to 10 trials')
     """
-    least, *_, most = sorted([*several] * 2)
-    if least == most:
-        return f"n = {counted(most, word)}"
-    return f"n = {least:,} to {counted(most, word)}"
+    ascending = sorted(sizes)
+    smallest = ascending[0]
+    largest = ascending[-1]
+    if smallest == largest:
+        return f"n = {counted(largest, word)}"
+    return f"n = {smallest:,} to {counted(largest, word)}"
 
 
 LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes about 20 bytes
@@ -401,7 +427,9 @@ def packed(values: np.ndarray) -> dict[str, str]:
     else:
         low = int(values.min())
         high = int(values.max())
-        kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
+        # an integer type with a sign reaches one farther below 0 than above it
+        farthest = high if low >= 0 else min(low, -1 - high)
+        kind = np.min_scalar_type(farthest)
         values = values.astype(kind.newbyteorder("<"))
     return {
         "type": values.dtype.str,
@@ -409,7 +437,7 @@ def packed(values: np.ndarray) -> dict[str, str]:
     }
 
 
-def unpacked(column: Any) -> Any:
+def unpacked(column: object) -> Any:
     """A column of a report's JSON as a list, or the value that all rows share.
 
     >>> (
@@ -425,11 +453,9 @@ def unpacked(column: Any) -> Any:
     return np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
 
 
-# the thresholds that move, and the fold that lists single rows or queries
-SLIDER, LISTED = (
-    "_slider",
-    "_listed",
-)
+# ids on the page: of the thresholds that move, and of the fold that lists single rows or queries
+SLIDER = "_slider"
+LISTED = "_listed"
 
 END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'
 

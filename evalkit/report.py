@@ -2,6 +2,8 @@
 papermill's engine.
 """
 
+from __future__ import annotations
+
 import copy
 import errno
 import json
@@ -12,10 +14,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit import system
+from evalkit.arrays import Record
 from evalkit.displays import Display, Displayed
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError", "MissingColumn", "UnclearPositive", "UnclearSystems")
@@ -60,8 +66,8 @@ class Run:
     units: the temporary file of units, None if there is none.
     """
 
-    notebook: Any
-    results: dict[str, Any] | None
+    notebook: NotebookNode
+    results: Record | None
     failure: Failure | None
     units: Path | None = None
 
@@ -86,52 +92,55 @@ class Results(Displayed):
     write as JSON.
     """
 
-    results: Mapping[str, Any]
+    results: Record
 
     def displays(self) -> list[Display]:
         """One output, in which a reader sees nothing."""
         return [Display(self._repr_mimebundle_(), {})]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {RESULTS: plain(self.results), "text/plain": ""}
 
 
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what many comparisons hold
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON
     lacks.
     """
     if type(value) in PLAIN:
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [plain(entry) for entry in value]
     if hasattr(value, "tolist"):  # an array or a number of numpy
         return plain(value.tolist())
-    return (value if math.isfinite(value) else None) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value)
 
 
 # Notebooks ----------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> Any:
+def read(path: Path) -> NotebookNode:
     """Read a notebook and upgrade it to the newest format; missing cell ids are made from the
     positions.
     """
     import nbformat
 
-    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=nbformat.NO_CONVERT)
-    had_ids = (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
-    notebook = nbformat.v4.upgrade(nbformat.convert(notebook, 4))
-    for i, cell in enumerate(notebook.cells):
-        cell.id = cell.id if had_ids else f"cell-{i}"
+    original = nbformat.reads(path.read_text(encoding="utf-8"), as_version=nbformat.NO_CONVERT)
+    had_ids = (original.nbformat, original.nbformat_minor) >= (4, 5)
+    notebook: NotebookNode = nbformat.v4.upgrade(nbformat.convert(original, 4))
+    if not had_ids:
+        for i, cell in enumerate(notebook.cells):
+            cell.id = f"cell-{i}"
     return notebook
 
 
-def found_failure(notebook: Any) -> Failure | None:
+def found_failure(notebook: NotebookNode) -> Failure | None:
     """The first error of an executed notebook in a cell without the tag `raises-exception`."""
     for i, cell in enumerate(notebook.cells):
         if "raises-exception" in cell.metadata.get("tags", []):
@@ -139,81 +148,95 @@ def found_failure(notebook: Any) -> Failure | None:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return Failure(output.ename, output.evalue, i)
-        if cell.metadata.get("papermill", {}).get(
-            "exception"
-        ):  # an unknown magic raises without an error output
-            printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
+        # an unknown magic raises without an error output
+        if cell.metadata.get("papermill", {}).get("exception"):
+            outputs = cell.get("outputs", [])
+            printed = [output.text for output in outputs if output.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
 
 
-def without_gate_error(notebook: Any) -> Any:
+def without_gate_error(notebook: NotebookNode) -> NotebookNode:
     """A copy of the notebook without the error of a failed gate, which is the result of a run that
     was done.
 
     The results, which may be long, are the same object.
     """
-    out = copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
-    for cell in out.cells:
+    duplicate = _copy_without_results(notebook)
+    for cell in duplicate.cells:
         outputs = cell.get("outputs", [])
-        kept = [output for output in outputs if output.get("ename") != GATE]
-        if len(kept) < len(outputs):
-            cell.outputs = kept
+        without_gate = [output for output in outputs if output.get("ename") != GATE]
+        if len(without_gate) < len(outputs):
+            cell.outputs = without_gate
             cell.metadata.get("papermill", {}).pop("exception", None)
-    return out
+    return duplicate
 
 
-def published(notebook: Any) -> dict[str, Any] | None:
+def _copy_without_results(notebook: NotebookNode) -> NotebookNode:
+    """A copy of the notebook; the results that it displays, which may be long, are the same
+    objects.
+    """
+    return copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
+
+
+def published(notebook: NotebookNode) -> Record | None:
     """The results that the notebook displayed last, None if it displayed none."""
     results = every_results(notebook)
     return results[-1] if results else None
 
 
-def every_results(notebook: Any) -> list[dict[str, Any]]:
+def every_results(notebook: NotebookNode) -> list[Record]:
     """All results that the notebook displayed."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
 
 
-def stripped(notebook: Any, failure: Failure | None) -> Any:
-    """Return the notebook without the metadata of papermill and nbclient, whose times and paths
+def stripped(notebook: NotebookNode, failure: Failure | None) -> NotebookNode:
+    """A copy of the notebook without the metadata of papermill and nbclient, whose times and paths
     differ on every run.
 
     The results, which may be long, are the same object.
     """
-    out = copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
-    out.metadata.pop("papermill", None)
-    for cell in out.cells:
+    duplicate = _copy_without_results(notebook)
+    duplicate.metadata.pop("papermill", None)
+    for cell in duplicate.cells:
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
         if not cell.metadata.get("tags", True):
             del cell.metadata["tags"]
     if failure:
-        out.metadata["evalkit"] = {"failed": vars(failure)}
-    return out
+        duplicate.metadata["evalkit"] = {"failed": vars(failure)}
+    return duplicate
 
 
-def last_started(notebook: Any) -> int:
-    started = [
-        i for i, cell in enumerate(notebook.cells) if cell.metadata.papermill.get("start_time")
-    ]
-    return started[-1] if started else 0
+def last_started(notebook: NotebookNode) -> int:
+    """The position of the last cell that papermill started; 0 if it started none."""
+    last = 0
+    for i, cell in enumerate(notebook.cells):
+        if cell.metadata.papermill.get("start_time"):
+            last = i
+    return last
 
 
 # Writing ------------------------------------------------------------------------------------------
 
 
-def page(notebook: Any) -> str:
+def page(notebook: NotebookNode) -> str:
     """The HTML page of an executed notebook. Its results, which may be long, are neither shown nor
     copied.
     """
     from evalkit.page import ReportExporter
 
-    shown = copy.deepcopy(notebook, {id(results): {} for results in every_results(notebook)})
-    return ReportExporter().from_notebook_node(shown)[0]
+    without_results = copy.deepcopy(
+        notebook, {id(results): {} for results in every_results(notebook)}
+    )
+    exporter = ReportExporter()  # type: ignore[no-untyped-call]  # traitlets has no types
+    html, _ = exporter.from_notebook_node(without_results)
+    return str(html)
 
 
 def _executed(run: Run) -> str:
+    """The executed notebook as the text of a file."""
     import nbformat
 
     return f"{nbformat.writes(run.notebook)}\n"
@@ -222,9 +245,11 @@ def _executed(run: Run) -> str:
 ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 
-def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
-    """JSON with one line per part of the first levels, such as an estimate or a column of
+def lines(value: object, levels: int = 2, indent: str = "\n") -> str:
+    """JSON with one line per entry of the first levels, such as an estimate or a column of
     comparisons.
+
+    value: from `plain`. indent: a line break and the spaces before the value.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
@@ -238,9 +263,10 @@ def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
         return ENCODE(value)
     below = indent + " "
     if isinstance(value, list):
-        return f"[{below}" + f",{below}".join(ENCODE(part) for part in value) + f"{indent}]"
-    parts = (f"{ENCODE(key)}: {lines(part, levels - 1, below)}" for key, part in value.items())
-    return f"{{{below}" + f",{below}".join(parts) + f"{indent}}}"
+        entries = [ENCODE(entry) for entry in value]
+        return f"[{below}{f',{below}'.join(entries)}{indent}]"
+    entries = [f"{ENCODE(key)}: {lines(entry, levels - 1, below)}" for key, entry in value.items()]
+    return f"{{{below}{f',{below}'.join(entries)}{indent}}}"
 
 
 CONTENTS: dict[str, Callable[[Run], str]] = {
@@ -311,21 +337,26 @@ def replaced(folder: Path, name: str, run: Run) -> str | None:
     if run.failure or not (folder / f"{name}.html").exists():
         return None
     try:
-        old = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        before = old.get("inputs")
+        old_results = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        old_inputs = old_results.get("inputs")
     except (OSError, ValueError, AttributeError):
         return "inputs unknown"
-    if before == (run.results or {}).get("inputs"):
+    if old_inputs == (run.results or {}).get("inputs"):
         return None
-    names = (source.get("name") if isinstance(source, dict) else source for source in before or [])
-    return ", ".join(map(str, names)) or "other inputs"
+    names = []
+    for source in old_inputs or []:
+        names.append(str(source.get("name") if isinstance(source, dict) else source))
+    return ", ".join(names) or "other inputs"
 
 
 def discard(folder: Path, name: str, run: Run) -> None:
     """Remove the files of earlier runs that do not belong beside a later report: failed ones, units
     of other data.
     """
-    for ending in (".failed.html", ".failed.ipynb", *(() if run.units else (UNITS,))):
+    outdated = [".failed.html", ".failed.ipynb"]
+    if run.units is None:
+        outdated.append(UNITS)
+    for ending in outdated:
         (folder / f"{name}{ending}").unlink(missing_ok=True)
 
 
@@ -342,45 +373,43 @@ class EvalkitEngine:
 
     @staticmethod
     def execute_notebook(
-        notebook: Any, kernel_name: str, output_path: str | None = None, **options: Any
-    ) -> Any:
+        notebook: NotebookNode, kernel_name: str, output_path: str | None = None, **options: Any
+    ) -> NotebookNode:
         """Run the notebook and return it; the page is written even if a cell fails or the kernel
         dies.
         """
         from papermill.engines import NBClientEngine
 
         try:
-            with system.quiet() as calm:
+            with system.quiet() as quiet_options:
+                options = quiet_options | options
                 NBClientEngine.execute_notebook(
-                    notebook, kernel_name, output_path=output_path, **{**calm, **options}
+                    notebook, kernel_name, output_path=output_path, **options
                 )
         except (RuntimeError, TimeoutError) as error:
-            _write_beside(
-                output_path,
-                notebook,
-                Failure(type(error).__name__, str(error), last_started(notebook)),
-            )
+            failure = Failure(type(error).__name__, str(error), last_started(notebook))
+            _write_beside(output_path, notebook, failure)
             raise
         done = without_gate_error(notebook)
         _write_beside(output_path, done, found_failure(done))
         return notebook
 
     @staticmethod
-    def nb_kernel_name(notebook: Any, name: str | None = None) -> str:
+    def nb_kernel_name(notebook: NotebookNode, name: str | None = None) -> str:
         """The kernel that papermill would use."""
         from papermill.utils import nb_kernel_name
 
-        return nb_kernel_name(notebook, name)
+        return str(nb_kernel_name(notebook, name))
 
     @staticmethod
-    def nb_language(notebook: Any, language: str | None = None) -> str:
+    def nb_language(notebook: NotebookNode, language: str | None = None) -> str:
         """The language that papermill would use."""
         from papermill.utils import nb_language
 
-        return nb_language(notebook, language)
+        return str(nb_language(notebook, language))
 
 
-def _write_beside(output_path: str | None, notebook: Any, failure: Failure | None) -> None:
+def _write_beside(output_path: str | None, notebook: NotebookNode, failure: Failure | None) -> None:
     """Write the page beside an output file; other targets of papermill (stdout, object stores) get
     no page.
     """

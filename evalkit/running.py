@@ -2,6 +2,8 @@
 already.
 """
 
+from __future__ import annotations
+
 import ast
 import copy
 import io
@@ -12,13 +14,17 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit import report, system
 from evalkit.arrays import ParameterError
 from evalkit.displays import Displayed
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+    from papermill.engines import Engine, NotebookExecutionManager
 
 CELL_SECONDS = 3600
 INJECTED = "injected-parameters"
@@ -37,52 +43,47 @@ LANGUAGE = {  # what a kernel says of itself
 
 
 def execute(
-    notebook: Any,
+    notebook: NotebookNode,
     parameters: Mapping[str, Any],
     *,
     origin: str = "",
     units: Path | None = None,
-    here: bool = False,
+    in_process: bool = False,
     bar: str = "",
 ) -> Run:
     """Run a copy of the notebook by papermill in the working directory; a failure is part of the
     result.
 
-    origin: the settings file of the parameters. units: the path for the file of units. here: run in
-    this process, as is possible for bundled notebooks; others have a kernel. bar: the name on the
-    progress bar, "" for none.
+    origin: the settings file of the parameters. units: the path for the file of units. in_process:
+    run the cells in this process, as is possible for bundled notebooks; else in a kernel. bar: the
+    name on the progress bar, "" for none.
     """
     from papermill.engines import NBClientEngine
 
     ready = prepared(notebook, parameters, origin)
-    options = {
-        "progress_bar": {"desc": bar, "leave": False} if bar else False,
-        "execution_timeout": CELL_SECONDS,
-    }
-    with system.quiet(units) as calm:
-        if here:
+    progress_bar: object = {"desc": bar, "leave": False} if bar else False
+    options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
+    with system.quiet(units) as options_of_kernel:
+        if in_process:
             failure = _run(ready, engine(), options)
         else:
-            failure = _run(ready, NBClientEngine, calm | options)
+            failure = _run(ready, NBClientEngine, options_of_kernel | options)
     if failure is not None and failure.name == report.GATE:  # whose result is in the results
         ready = report.without_gate_error(ready)
         failure = report.found_failure(ready)
     results = report.published(ready)
     if failure is None and not isinstance(results, dict):
-        failure = Failure(
-            "ResultsError",
-            f"the notebook published no results ({report.RESULTS})",
-            len(ready.cells) - 1,
-        )
-    return Run(
-        report.stripped(ready, failure),
-        results,
-        failure,
-        units if units and units.exists() else None,
-    )
+        last_cell = len(ready.cells) - 1
+        message = f"the notebook published no results ({report.RESULTS})"
+        failure = Failure("ResultsError", message, last_cell)
+    if units is not None and not units.exists():
+        units = None
+    return Run(report.stripped(ready, failure), results, failure, units)
 
 
-def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> Any:
+def prepared(
+    notebook: NotebookNode, parameters: Mapping[str, Any], origin: str = ""
+) -> NotebookNode:
     """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names
     their origin.
     """
@@ -103,12 +104,16 @@ def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> 
     return ready
 
 
-def _run(notebook: Any, by: Any, options: Mapping[str, Any]) -> Failure | None:
-    """Run `notebook` in place by an engine of papermill's, and return its failure, if any."""
+def _run(
+    notebook: NotebookNode, engine_used: type[Engine], options: Mapping[str, Any]
+) -> Failure | None:
+    """Run `notebook` in place by an engine of papermill's, and return its failure; None if it ended
+    without one. options: of the engine.
+    """
     from jupyter_client.kernelspec import NoSuchKernel
 
     try:
-        by.execute_notebook(notebook, "python3", **options)
+        engine_used.execute_notebook(notebook, "python3", **options)
     except NoSuchKernel as error:
         return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
     except (RuntimeError, TimeoutError) as error:
@@ -118,17 +123,19 @@ def _run(notebook: Any, by: Any, options: Mapping[str, Any]) -> Failure | None:
     return report.found_failure(notebook)
 
 
-def engine() -> Any:
+def engine() -> type[Engine]:
     """The engine by which papermill runs the cells of a bundled notebook in this process, as a
     kernel would.
     """
     from papermill.engines import Engine
 
-    class InProcess(Engine):
+    class InProcess(Engine):  # type: ignore[misc]  # papermill has no types
         """Each cell has its outputs, or the error that ends the run."""
 
         @classmethod
-        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> None:
+        def execute_managed_notebook(
+            cls, nb_man: NotebookExecutionManager, kernel_name: str, **options: Any
+        ) -> None:
             """Run the cells of the notebook that papermill manages."""
             variables: dict[str, Any] = {"__name__": "__main__"}
             system.import_scipy()
@@ -137,8 +144,9 @@ def engine() -> Any:
                     nb_man.cell_start(cell, i)
                     if cell.cell_type == "code":
                         sources.append(cell.source)
-                        if failed := run_cell(cell, len(sources), variables):
-                            nb_man.cell_exception(cell, i, exception=failed)
+                        error = run_cell(cell, len(sources), variables)
+                        if error is not None:
+                            nb_man.cell_exception(cell, i, exception=error)
                             break
                     nb_man.cell_complete(cell, i)
             nb_man.nb.metadata["language_info"] = LANGUAGE | {"version": platform.python_version()}
@@ -147,40 +155,44 @@ def engine() -> Any:
 
 
 def run_cell(
-    cell: Any, number: int, variables: dict[str, Any], notebook: str = ""
+    cell: NotebookNode, number: int, variables: dict[str, Any], notebook: str = ""
 ) -> Exception | SystemExit | None:
-    """Run a cell with its streams caught, and return the error that it raised, which is its last
-    output. An exit is one too, as in a kernel.
+    """Run a cell, store its outputs, and return the error that it raised, which is its last output;
+    None if it raised none. An exit is an error too, as in a kernel.
 
-    notebook: what begins the name of the cell in tracebacks, if it is not of the report's own.
+    number: of the cell, from 1. variables: those of the notebook, which the cell changes. notebook:
+    what begins the name of the cell in tracebacks, if it is not of the report's own.
     """
     from nbformat.v4 import new_output
 
-    out = io.StringIO()
-    err = io.StringIO()
+    printed = io.StringIO()
+    errors = io.StringIO()
     file = f"<{notebook}cell {number}>"
     linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
     value = None
-    failed: Exception | SystemExit | None = None
+    raised: Exception | SystemExit | None = None
     try:
-        with redirect_stdout(out), redirect_stderr(err):
+        with redirect_stdout(printed), redirect_stderr(errors):
             value = value_of(ast.parse(cell.source, file).body, variables, file)
     except (Exception, SystemExit) as error:
-        failed = error
-    show(cell, number, value, [("stdout", out.getvalue()), ("stderr", err.getvalue())])
-    if failed:
-        while failed.__traceback__ and failed.__traceback__.tb_frame.f_code.co_filename == __file__:
-            failed.__traceback__ = failed.__traceback__.tb_next  # from the cell on
-        name = type(failed).__name__
-        lines = "".join(traceback.format_exception(failed)).splitlines()
-        cell.outputs.append(new_output("error", ename=name, evalue=str(failed), traceback=lines))
-    return failed
+        raised = error
+    show(cell, number, value, [("stdout", printed.getvalue()), ("stderr", errors.getvalue())])
+    if raised is None:
+        return None
+    frames = raised.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    raised.__traceback__ = frames  # from the cell on
+    lines = "".join(traceback.format_exception(raised)).splitlines()
+    name = type(raised).__name__
+    cell.outputs.append(new_output("error", ename=name, evalue=str(raised), traceback=lines))
+    return raised
 
 
 # On a study ---------------------------------------------------------------------------------------
 
 
-def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> None:
+def save(path: Path, notebook: NotebookNode, study: Displayed, given: Mapping[str, Any]) -> None:
     """Write the page (.html), the executed notebook (.ipynb) or the results (.json), by the suffix
     of the path.
 
@@ -201,35 +213,37 @@ def save_units(path: Path, write: Callable[[Path], None]) -> None:
     cannot be created.
     """
     with system.scratch_folder() as desk:
-        write(draft := desk / "units")
+        draft = desk / "units"
+        write(draft)
         if not draft.exists():
             raise ParameterError("path: this study has no units to write; see the parameter units")
         _write(path, report.UNITS, draft)
 
 
 def _write(path: Path, ending: str, content: str | Path) -> None:
+    """Write a text, or a copy of a file, to the path. Raises ParameterError where it cannot."""
     try:
         report.write(path.parent, path.name.removesuffix(ending), {ending: content})
     except OSError as error:
         raise ParameterError(f"path: cannot write to {path.parent}: {error.strerror}") from None
 
 
-def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
+def run(notebook: NotebookNode, study: Displayed, given: Mapping[str, Any]) -> Run:
     """The notebook with the outputs of its cells; no cell reads the study again.
 
     given: the parameters that the user set, which replace those of the parameters cell. An error in
     a cell is raised, but for that of a failed gate.
     """
-    out = copy.deepcopy(notebook)
-    variables = {"__name__": "__main__", STUDY: study}
-    code = [cell for cell in out.cells if cell.cell_type == "code"]
+    executed = copy.deepcopy(notebook)
+    variables: dict[str, Any] = {"__name__": "__main__", STUDY: study}
+    code = [cell for cell in executed.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, start=1):
         body = [node for node in ast.parse(cell.source).body if not assigns_study(node)]
         with suppress(report.GateFailed):
             show(cell, number, value_of(body, variables))
         if "parameters" in cell.metadata.get("tags", []):
             variables.update(given)
-    return Run(report.stripped(out, None), report.published(out), None)
+    return Run(report.stripped(executed, None), report.published(executed), None)
 
 
 def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
@@ -242,14 +256,15 @@ def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell
         last = ast.Expr(ast.Constant(None))
     module = ast.fix_missing_locations(ast.Module(body, []))  # an empty cell has no lines
     exec(compile(module, file, "exec"), variables)
-    return eval(
-        compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables
-    )
+    expression = ast.fix_missing_locations(ast.Expression(last.value))
+    return eval(compile(expression, file, "eval"), variables)
 
 
-def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] = ()) -> None:
-    """Store the outputs of a cell: what it printed, by stream, and the value of its last line,
-    unless a semicolon ends it.
+def show(
+    cell: NotebookNode, number: int, value: object, printed: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Store the outputs of a cell: what it printed, and the value of its last line, unless a
+    semicolon ends it. number: of the cell. printed: the name and the text of each stream.
     """
     from nbformat.v4 import new_output
 
@@ -258,7 +273,8 @@ def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] 
     if value is None or ends_in_semicolon(cell.source):
         return
     if isinstance(value, Displayed):
-        cell.outputs += [new_output("display_data", **each._asdict()) for each in value.displays()]
+        for display in value.displays():
+            cell.outputs.append(new_output("display_data", **display._asdict()))
     else:
         result = new_output("execute_result", data=bundle(value), execution_count=number)
         cell.outputs.append(result)
@@ -284,7 +300,7 @@ def assigns_study(node: ast.stmt) -> bool:
     return isinstance(plain, ast.Assign) and STUDY in cells.target_names(plain)
 
 
-def bundle(value: Any) -> dict[str, Any]:
+def bundle(value: object) -> dict[str, Any]:
     """The representations in which Jupyter shows a value."""
     from IPython.core.formatters import DisplayFormatter
 

@@ -2,6 +2,8 @@
 come with evalkit.
 """
 
+from __future__ import annotations
+
 import copy
 import errno
 import importlib
@@ -17,25 +19,26 @@ from contextlib import chdir, contextmanager
 from contextvars import copy_context
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+    from psutil import Process
 
 SWITCH = "NPY_DISABLE_CPU_FEATURES"
 # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
-SORTS = (
-    "X86_V4",
-    "AVX512_SKX",
-)
+SORTS = ("X86_V4", "AVX512_SKX")
 ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
 CPUINFO = Path("/proc/cpuinfo")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 
 
-Of = TypeVar("Of", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def cached(of: Of) -> Of:
-    """Cache a function of an object and further arguments with the object, as `cached_property`
-    does.
+def cached(function: Function) -> Function:
+    """A function of an object and further arguments whose results are cached with the object, as
+    `cached_property` does.
 
     >>> class Study: ...
     >>> calls = []
@@ -44,16 +47,16 @@ def cached(of: Of) -> Of:
     >>> count(study, 1), count(study, 1), count(study, 2), calls
     (None, None, None, [1, 2])
     """
-    name = f"{of.__module__}.{of.__qualname__}"
+    name = f"{function.__module__}.{function.__qualname__}"
 
-    @wraps(of)
-    def kept(self: Any, *args: Any) -> Any:
+    @wraps(function)
+    def with_cache(self: Any, *args: Any) -> Any:
         results = vars(self).setdefault(name, {})
         if args not in results:
-            results[args] = of(self, *args)
+            results[args] = function(self, *args)
         return results[args]
 
-    return kept  # type: ignore[return-value]
+    return with_cache  # type: ignore[return-value]  # of the same signature
 
 
 def sorts_slowly(cpuinfo: str) -> bool:
@@ -88,8 +91,10 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
         return {}
     from importlib.metadata import version
 
-    early = tuple(map(int, version("numpy").split(".")[:2])) < (2, 4)
-    return {SWITCH: SORTS[early]}
+    since_2_4, before_2_4 = SORTS
+    major_and_minor = tuple(map(int, version("numpy").split(".")[:2]))
+    feature = before_2_4 if major_and_minor < (2, 4) else since_2_4
+    return {SWITCH: feature}
 
 
 def dispatched() -> list[str]:
@@ -233,8 +238,8 @@ PATIENCE = 2.0  # seconds of work before the first line
 def progress(
     what: str, total: int, unit: str = "", patience: float = PATIENCE
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws
-    nothing.
+    """Yield a function of the amount that is done, which redraws the line `what [####....] done of
+    total unit`; short work draws nothing.
 
     total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
 
@@ -242,21 +247,24 @@ def progress(
     ...     draw(3)
     """
     show, erase = _display(what)
-    start = last = time.monotonic()
-    drawn = False
+    start = time.monotonic()
+    last_shown: float | None = None
 
     def draw(done: int) -> None:
-        nonlocal last, drawn
+        nonlocal last_shown
         now = time.monotonic()
-        first = not drawn and now - start >= patience and (done < total or not total)
-        if first or (drawn and (done == total or now - last > EVERY)):
-            last, drawn = now, True
+        if last_shown is None:
+            is_time = now - start >= patience and (done < total or not total)
+        else:
+            is_time = done == total or now - last_shown > EVERY
+        if is_time:
+            last_shown = now
             show(_progress_line(what, done, total, unit))
 
     try:
         yield draw
     finally:
-        if drawn:
+        if last_shown is not None:
             erase()
 
 
@@ -294,8 +302,8 @@ def show(text: object, stream: TextIO | None = None) -> None:
     """Print a text, by default on stdout; what the terminal cannot show is escaped."""
     stream = stream or sys.stdout
     encoding = stream.encoding or "utf-8"
-    shown = printable(str(text)).encode(encoding, "backslashreplace").decode(encoding)
-    print(shown, file=stream, flush=True)
+    encodable = printable(str(text)).encode(encoding, "backslashreplace").decode(encoding)
+    print(encodable, file=stream, flush=True)
 
 
 def show_line(text: object, stream: TextIO | None = None) -> None:
@@ -303,7 +311,7 @@ def show_line(text: object, stream: TextIO | None = None) -> None:
     show(str(text).replace("\n", "\\n"), stream)
 
 
-def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+def _display(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
     """The functions that show and erase a line here; they do nothing if nobody watches."""
     if sys.stderr.isatty():
 
@@ -320,7 +328,10 @@ def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
     return _in_jupyter(what)
 
 
-def _in_jupyter(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+def _in_jupyter(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
+    """The functions that show and erase a line below a cell. what: of the line, before it has an
+    amount.
+    """
     from IPython.display import clear_output, display
 
     handle: Any = None
@@ -378,15 +389,16 @@ def bundled_notebooks() -> Path:
     return bundled_root() / "notebooks"
 
 
-def blank(notebook: Any) -> str:
+def blank(notebook: NotebookNode) -> str:
     """The text of a notebook without outputs."""
     import nbformat
 
-    out = copy.deepcopy(notebook)
-    for cell in out.cells:
+    blanked = copy.deepcopy(notebook)
+    for cell in blanked.cells:
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    return str(nbformat.writes(out))
+            cell.outputs = []
+            cell.execution_count = None
+    return str(nbformat.writes(blanked))
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -423,10 +435,10 @@ def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
 
     with scratch_folder() as folder, surroundings(folder, units):
         # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
-        fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
-        manager = (
-            {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
-        )
+        socket_fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH
+        manager = {"transport": "tcp", "transport_encryption": "auto"}
+        if socket_fits and os.name == "posix":
+            manager = {"transport": "ipc"}
         manager["connection_file"] = str(folder / "kernel.json")
         yield {
             "config": Config({"KernelManager": manager}),
@@ -472,28 +484,36 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     # ipykernel removes the first path if it is the working directory, which may be the checkout
     paths = [str(profile), str(bundled_root())] if checkout else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    ours = {
+    variables = {
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(paths),
+        REPORTING: "1",
     }
-    ours[REPORTING] = "1"
-    places = [
-        os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS
-    ]
-    if "MPLCONFIGDIR" not in os.environ and not all(_writable(Path(place)) for place in places):
+    if "MPLCONFIGDIR" not in os.environ and not all(map(_writable, _home_folders())):
         # where matplotlib could not store its list of fonts in its default folder
-        ours["MPLCONFIGDIR"] = str(folder)
-    ours |= {UNITS: str(units)} if units is not None else {}
-    ours |= remedy(os.environ)
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
+        variables["MPLCONFIGDIR"] = str(folder)
+    if units is not None:
+        variables[UNITS] = str(units)
+    variables |= remedy(os.environ)
+    values_before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({name: value} if value is not None else {})
+        for name, value in values_before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _home_folders() -> list[Path]:
+    """The user's folders of settings and caches, in which matplotlib stores its list of fonts."""
+    folders = []
+    for variable, default in HOME_FOLDERS:
+        folders.append(Path(os.environ.get(variable) or os.path.expanduser(f"~/{default}")))
+    return folders
 
 
 def _writable(folder: Path) -> bool:
@@ -530,13 +550,13 @@ def end_processes() -> None:
     import psutil
 
     for process in multiprocessing.active_children():
-        below = psutil.Process(process.pid).children(recursive=True)
+        descendants = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        for child in below:
-            child.kill()
+        for descendant in descendants:
+            descendant.kill()
 
 
-def _is_kernel(process: Any) -> bool:
+def _is_kernel(process: Process) -> bool:
     """True if the process is a Jupyter kernel; other child processes are left alone."""
     import psutil
 

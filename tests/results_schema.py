@@ -19,7 +19,7 @@ HAND: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("results_schema.toml").read_text(encoding="utf-8")
 )
 WORDS = HAND["words"]
-VALUES = HAND["values"] | {"findings[].code": [kind.code for kind in kinds.every()]}
+VALUES = HAND["values"] | {"findings[].code": [kind.code for kind in kinds.all_kinds()]}
 MAPS = set(HAND["maps"])
 PATTERNS = HAND["patterns"]
 EXAMPLES = HAND["examples"]

@@ -36,7 +36,7 @@ from evalkit.studies import interleaving, significance
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
-KINDS = kinds.every()
+KINDS = kinds.all_kinds()
 KIND = Kind("EK999", "name", "What it means.", "What to do.", {"": "{fact}", "other": "Fine."})
 
 

@@ -180,7 +180,9 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
         code[-2],
     ]  # tables, a figure, the results; all cells: test_notebooks.py
     given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
-    here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
+    here, kernel = (
+        running.execute(notebook, **given, in_process=in_process) for in_process in (True, False)
+    )
     assert here == kernel
     assert here.failure is None
     assert here.results["settings"] == "june.toml, SHA-256 0"
@@ -191,7 +193,9 @@ def test_a_cell_that_fails_in_this_process_says_what_a_kernel_would():
     book = new_notebook(
         cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
     )
-    here, kernel = (running.execute(book, {}, here=here) for here in (True, False))
+    here, kernel = (
+        running.execute(book, {}, in_process=in_process) for in_process in (True, False)
+    )
     assert (
         here.failure == kernel.failure == report.Failure("ZeroDivisionError", "division by zero", 1)
     )

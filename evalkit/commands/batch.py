@@ -8,6 +8,7 @@ import math
 import re
 import signal
 import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import numbers, report, system
+from evalkit.arrays import Record
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
 
@@ -58,7 +60,7 @@ class Request(NamedTuple):
     parameters: dict[str, str]
 
 
-def plan(options: Any, settings: requests.Settings) -> list[Planned]:
+def plan(options: Namespace, settings: requests.Settings) -> list[Planned]:
     """All reports that the options request, each checked before the first kernel starts.
 
     Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one
@@ -86,7 +88,7 @@ def _requests(notebooks: Sequence[Path], inputs: InputFiles | None) -> Iterator[
             yield Request(f"{notebook.stem}-{name}", notebook, {inputs.parameter: file})
 
 
-def planned(request: Request, options: Any, settings: requests.Settings) -> Planned:
+def planned(request: Request, options: Namespace, settings: requests.Settings) -> Planned:
     """A checked report, or the reason why it is rejected."""
     name, notebook, parameters = request
     try:
@@ -141,12 +143,12 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
             _print_outcome(report_planned.name, outcomes[i])
     if workers == 1 or len(jobs) == 1:
         for i, job in jobs.items():
-            outcomes[i] = _made(job)
+            outcomes[i] = _make(job)
             _print_outcome(job.name, outcomes[i])
         return [outcomes[i] for i in range(len(planned))]
     pool = ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn"), initializer=_start)
     try:
-        tasks = {pool.submit(_made, job): i for i, job in jobs.items()}
+        tasks = {pool.submit(_make, job): i for i, job in jobs.items()}
         for task in as_completed(tasks):
             i = tasks[task]
             outcomes[i] = _outcome(task)
@@ -165,11 +167,11 @@ def _start() -> None:
     requests.quiet()
 
 
-def _made(job: Job) -> Outcome:
+def _make(job: Job) -> Outcome:
     """Make a report, and leave nothing of it to the next."""
     with system.scratch_folder() as desk:
         try:
-            return requests.made(job, desk)
+            return requests.make(job, desk)
         except Refused as error:
             return Outcome(REFUSED, messages=(str(error),))
         finally:
@@ -267,7 +269,7 @@ def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
     return [shared_columns | row for row in rows or [{}]]
 
 
-def _chosen(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _chosen(row: Record, names: Sequence[str]) -> dict[str, Any]:
     """The columns of these names, as far as the row has them."""
     return {name: row[name] for name in names if name in row}
 
@@ -297,7 +299,7 @@ def _verdict_or_message(outcome: Outcome) -> str:
     return " ".join(verdict(outcome.results).split())  # names may hold line breaks
 
 
-def verdict(results: Mapping[str, Any]) -> str:
+def verdict(results: Record) -> str:
     """The results of a report in one line: its verdict, its first comparisons, or its first
     number.
     """
@@ -308,7 +310,7 @@ def verdict(results: Mapping[str, Any]) -> str:
     return "; ".join(_comparison(rows[0]) for rows in headlines) or _value(results)
 
 
-def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def parts(results: Record) -> list[Record]:
     """The parts with a headline of their own: the report, or the log and the users of an
     interleaving report.
     """
@@ -316,7 +318,7 @@ def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in possible if isinstance(part, Mapping)]
 
 
-def _comparison(row: dict[str, Any]) -> str:
+def _comparison(row: Record) -> str:
     """The first comparison of the page, with the digits that its interval deserves."""
     low, high = numbers.limits_from_json(row["low"], row["high"])
     difference = "undefined"
@@ -327,7 +329,7 @@ def _comparison(row: dict[str, Any]) -> str:
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
-def _value(results: Mapping[str, Any]) -> str:
+def _value(results: Record) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
     if rows and rows[0]["value"] is not None:
@@ -335,7 +337,7 @@ def _value(results: Mapping[str, Any]) -> str:
     return ""
 
 
-def main(options: Any) -> int:
+def main(options: Namespace) -> int:
     """Make the reports of a command and print the table; return the exit status."""
     planned = plan(options, requests.settings(options.file))
     try:
@@ -360,7 +362,7 @@ def main(options: Any) -> int:
 # Diffs of two reports, or of every report that two folders share ----------------------------------
 
 
-def diff(options: Any) -> int:
+def diff(options: Namespace) -> int:
     """Make the diffs and print the table of each; return the exit status."""
     requests.quiet()
     all_diffs = diffs(options)
@@ -373,21 +375,23 @@ def diff(options: Any) -> int:
     return status(outcomes)
 
 
-def diffs(options: Any) -> list[Planned]:
+def diffs(options: Namespace) -> list[Planned]:
     """All diffs that are asked for. Raises Refused for fewer than two reports, and for folders that
     share none.
     """
-    given = [Path(path) for path in options.reports]
-    if len(given) < 2:
+    reports = [Path(path) for path in options.reports]
+    if len(reports) < 2:
         raise Refused("diff needs two reports, OLD and NEW, got one")
-    reports_by_name = {"diff": given}
-    if all(path.is_dir() for path in given[-2:]):
-        names = shared(*given[-2:])
+    reports_by_name = {"diff": reports}
+    old, new = reports[-2:]
+    if old.is_dir() and new.is_dir():
+        names = shared(old, new)
         if options.name is not None and len(names) > 1:
             raise Refused(f"--name names one report, got {len(names)}")
         reports_by_name = {}
         for name in names:
-            reports_by_name[f"diff-{name}"] = [path / f"{name}{report.UNITS}" for path in given]
+            units = [folder / f"{name}{report.UNITS}" for folder in reports]
+            reports_by_name[f"diff-{name}"] = units
     notebook = requests.find("diff", options.folder_of_notebooks)
     settings = requests.settings(options.file)
     all_diffs = []
@@ -400,10 +404,13 @@ def diffs(options: Any) -> list[Planned]:
 def diff_parameters(reports: Sequence[Path]) -> dict[str, str]:
     """The parameters of a diff as text; of earlier folders those that have the report."""
     *earlier, old, new = map(str, reports)
-    there = [path for path in earlier if Path(path).exists() or not path.endswith(report.UNITS)]
+    existing = []
+    for path in earlier:
+        if Path(path).exists() or not path.endswith(report.UNITS):
+            existing.append(path)
     parameters = {"old": old, "new": new}
-    if there:
-        parameters["earlier"] = json.dumps(there)
+    if existing:
+        parameters["earlier"] = json.dumps(existing)
     return parameters
 
 
@@ -430,7 +437,7 @@ def _report_names(folder: Path) -> set[str]:
     return {report.stem(file) for file in folder.glob(f"*{report.UNITS}")}
 
 
-def _limits(row: Mapping[str, Any]) -> dict[str, float]:
+def _limits(row: Record) -> dict[str, float]:
     """The limits of a row of the account: of the difference and of the change, by column."""
     limits = {}
     for low_name, high_name in (("low", "high"), ("change_low", "change_high")):
@@ -440,7 +447,7 @@ def _limits(row: Mapping[str, Any]) -> dict[str, float]:
     return limits
 
 
-def account(results: Mapping[str, Any]) -> str:
+def account(results: Record) -> str:
     """The change of each metric of each system and its terms, for a terminal."""
     import pandas as pd
 
@@ -448,10 +455,10 @@ def account(results: Mapping[str, Any]) -> str:
     from evalkit.pages import diff_page
 
     codes = {NO_COMMON_UNITS.code, NOT_COMPARED.code}
-    limits = [one["message"] for one in results["findings"] if one["code"] in codes]
+    notes = [finding["message"] for finding in results["findings"] if finding["code"] in codes]
     if results["same"]:
         return "no difference: the same units with the same values"
     rows = [row | _limits(row) for row in results["account"]]
     frame = pd.DataFrame(rows).fillna(float("nan"))
-    changed = diff_page.most_changed(frame["metric"][0], results["most_changed"])
-    return "\n".join([diff_page.account_table(frame).text, *changed, *limits])
+    notes = diff_page.most_changed(frame["metric"][0], results["most_changed"]) + notes
+    return "\n".join([diff_page.account_table(frame).text, *notes])

@@ -8,14 +8,18 @@ import re
 import shutil
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit import system
 from evalkit.commands import requests
 from evalkit.numbers import counted
+
+if TYPE_CHECKING:
+    from evalkit.studies.inspection import Reading
 
 DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill
@@ -28,36 +32,37 @@ EXTRAS = {
 
 
 class Check(NamedTuple):
-    """One line of a check: its status, its subject, its finding."""
+    """One line of a check: its status, what is checked, and what was found."""
 
-    mark: str
-    what: str
-    seen: str
-
-
-# optional: not there, and most reports do not need it
-OK, MISSING, OPTIONAL = (
-    "ok",
-    "missing",
-    "optional",
-)
+    status: str
+    subject: str
+    result: str
 
 
-def _mark(there: object, lacking: str = MISSING) -> str:
-    return OK if there else lacking
+OK = "ok"
+MISSING = "missing"
+OPTIONAL = "optional"  # not there, and most reports do not need it
 
 
-def doctor(options: Any) -> int:
+def _status(is_there: object, otherwise: str = MISSING) -> str:
+    """OK for what is there, `otherwise` for what is not: None, False, 0 or empty."""
+    return OK if is_there else otherwise
+
+
+def doctor(options: Namespace) -> int:
     """Print one line per check; return 1 if something that a report needs is missing."""
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
-        system.show_line(f"{check.mark:<8} {check.what}: {check.seen}")
-    return requests.FAILED if any(check.mark == MISSING for check in checks) else requests.DONE
+        system.show_line(f"{check.status:<8} {check.subject}: {check.result}")
+    if any(check.status == MISSING for check in checks):
+        return requests.FAILED
+    return requests.DONE
 
 
 def _python() -> Iterator[Check]:
+    """Whether Python is new enough, and on which machine it runs."""
     yield Check(
-        _mark(sys.version_info >= (3, 11)),
+        _status(sys.version_info >= (3, 11)),
         "Python",
         f"{platform.python_version()} on {platform.platform()}",
     )
@@ -80,17 +85,21 @@ def _packages() -> Iterator[Check]:
 
 
 def _extra_package(requirement: str, extra: str) -> Check:
+    """Whether the package of an optional extra is installed."""
     purpose = f"{requirement}, only for {EXTRAS[extra]}: pip install '{DISTRIBUTION}[{extra}]'"
     return _package(requirement, OPTIONAL, purpose)
 
 
-def _package(requirement: str, lacking: str, purpose: str) -> Check:
-    """Whether the package of a requirement such as `numpy>=2.0` is installed."""
+def _package(requirement: str, otherwise: str, purpose: str) -> Check:
+    """Whether the package of a requirement such as `numpy>=2.0` is installed.
+
+    otherwise: the status if it is not. purpose: words about what it is for.
+    """
     name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
     try:
         return Check(OK, name, f"{version(name)} ({purpose})")
     except PackageNotFoundError:
-        return Check(lacking, name, f"not installed ({purpose})")
+        return Check(otherwise, name, f"not installed ({purpose})")
 
 
 def _kernel() -> Iterator[Check]:
@@ -109,16 +118,15 @@ def _folders() -> Iterator[Check]:
     """Whether reports can be written here, and tables spilled."""
     here = system.nearest(Path("reports"))
     spill = Path(tempfile.gettempdir())
-    yield Check(_mark(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
+    yield Check(_status(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free
-    roomy = os.access(spill, os.W_OK) and free > SPACE
-    yield Check(_mark(roomy), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
-    folder = system.bundled_notebooks()
-    yield Check(
-        _mark(folder.is_dir(), OPTIONAL),
-        "bundled notebooks",
-        str(folder) if folder.is_dir() else "none",
-    )
+    has_room = os.access(spill, os.W_OK) and free > SPACE
+    yield Check(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
+    notebooks = system.bundled_notebooks()
+    if notebooks.is_dir():
+        yield Check(OK, "bundled notebooks", str(notebooks))
+    else:
+        yield Check(OPTIONAL, "bundled notebooks", "none")
 
 
 def _machine() -> Iterator[Check]:
@@ -127,18 +135,20 @@ def _machine() -> Iterator[Check]:
 
     memory = psutil.virtual_memory().total
     yield Check(OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors")
-    advice = (
-        f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do so "
-        f"themselves)"
-    )
-    slow = system.this_one_sorts_slowly()
-    yield Check(_mark(not slow, OPTIONAL), "numpy's sort", advice if slow else system.sort_is())
+    if system.this_one_sorts_slowly():
+        advice = (
+            f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do "
+            f"so themselves)"
+        )
+        yield Check(OPTIONAL, "numpy's sort", advice)
+    else:
+        yield Check(OK, "numpy's sort", system.sort_is())
 
 
 def _java() -> Iterator[Check]:
     """What Spark tables need beside the package."""
     java = shutil.which("java")
-    yield Check(_mark(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
+    yield Check(_status(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 
 
 CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
@@ -151,37 +161,39 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
 )
 
 
-def inspect(options: Any) -> int:
+def inspect(options: Namespace) -> int:
     """Print the command of the closest report, and of each other one that reads the files; return 2
     if none does.
     """
     from evalkit.parameters.reports import REPORTS
     from evalkit.studies import inspection
 
-    named = requests.ALIASES.get(options.report, options.report)
-    names = [named] if named else list(REPORTS)
-    if unknown := [name for name in names if name not in REPORTS]:
-        raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
+    names = list(REPORTS)
+    if options.report:
+        name = requests.ALIASES.get(options.report, options.report)
+        if name not in REPORTS:
+            raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {name!r}")
+        names = [name]
     with requests.one_line():
-        found = _readings(options, names)
-        about = _table(options.files)
-    read = [one for one in found if one.inspection]
-    for one in read:
-        line = (
-            f"{one.command}  # {one.report}: {inspection.described(one.inspection, options.files)}"
-        )
-        system.show_line(line)
-    if options.why or not read:
-        for line in about:
+        readings = _readings(options, names)
+        contents = _contents(options.files)
+    is_read = False
+    for reading in readings:
+        if reading.inspection:
+            is_read = True
+            description = inspection.described(reading.inspection, options.files)
+            system.show_line(f"{reading.command}  # {reading.report}: {description}")
+    if options.why or not is_read:
+        for line in contents:
             system.show_line(line)
-        for one in found:
-            if not one.inspection:
-                system.show(requests.in_lines(f"{one.report}: refused: {one.refusal}"))
-    return requests.DONE if read else requests.REFUSED
+        for reading in readings:
+            if not reading.inspection:
+                system.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
+    return requests.DONE if is_read else requests.REFUSED
 
 
-def _readings(options: Any, names: list[str]) -> list[Any]:
-    """How each report reads the files with the parameters that are given."""
+def _readings(options: Namespace, names: list[str]) -> list["Reading"]:
+    """How each of these reports reads the files with the parameters that were given."""
     from evalkit.studies import inspection
 
     file = requests.settings(options.file)
@@ -189,8 +201,10 @@ def _readings(options: Any, names: list[str]) -> list[Any]:
     return inspection.readings(options.files, names, values, dict(options.parameters))
 
 
-def _table(files: list[str]) -> list[str]:
-    """The parts of the input, a line each: rows and columns, with the types that a part states."""
+def _contents(files: list[str]) -> list[str]:
+    """The parts of the input, a line each: rows and columns, with the types that a part states;
+    last, if so, that its values were not read.
+    """
     from evalkit.reading.tables import sources
     from evalkit.reading.tables.parts import HEAD
     from evalkit.studies import inspection
@@ -198,15 +212,19 @@ def _table(files: list[str]) -> list[str]:
     lines = []
     parts = sources.parts(list(files))
     for part in parts:
-        first = len(next(iter(part.head.values()), ()))
-        is_whole = part.known_rows is None and 0 < first < HEAD
-        rows = first if is_whole else part.rows
-        about = "" if is_whole or part.known_rows is not None else "about "
-        types = {
-            name: f" ({kind.removeprefix('large_')})" for name, kind in part.stored_types.items()
-        }
-        columns = (f"{name}{types.get(name, '')}" for name in part.columns)
-        lines.append(f"{part.name}: {about}{counted(rows, 'row')}; columns {', '.join(columns)}")
+        rows_of_head = len(next(iter(part.head.values()), ()))
+        head_is_all = 0 < rows_of_head < HEAD
+        if part.known_rows is not None:
+            size = counted(part.rows, "row")
+        elif head_is_all:
+            size = counted(rows_of_head, "row")
+        else:
+            size = f"about {counted(part.rows, 'row')}"
+        columns = []
+        for name in part.columns:
+            kind = part.stored_types.get(name)
+            columns.append(f"{name} ({kind.removeprefix('large_')})" if kind else name)
+        lines.append(f"{part.name}: {size}; columns {', '.join(columns)}")
     if not inspection.small(parts):
         lines.append(
             f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "

@@ -2,6 +2,7 @@
 
 import pkgutil
 import tomllib
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -20,7 +21,7 @@ CONVENTIONS = tomllib.loads((pkgutil.get_data(__package__, "conventions.toml") o
 MOST = 5  # lines
 
 
-def main(options: Any) -> int:
+def main(options: Namespace) -> int:
     """Print the conventions that give the number, or the nearest ones; return the status."""
     theirs = options.theirs
     number, unit = _number(theirs)

@@ -4,14 +4,14 @@ machines.
 
 import json
 import shlex
-from collections.abc import Mapping
+from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from evalkit import report, system
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.commands import requests
 from evalkit.drawing.tables import markdown_line
 from evalkit.pages import first_screen
@@ -23,7 +23,7 @@ from evalkit.studies import diff, planned_rules, policy, study, unit_files
 A_FINDING = "none of severity severe"  # a rule that fits every report
 
 
-def main(options: Any) -> int:
+def main(options: Namespace) -> int:
     """Judge the report, print the rules as Markdown, write the files that are asked for; return the
     exit status.
     """
@@ -50,7 +50,7 @@ def main(options: Any) -> int:
     return requests.say(judged.message, requests.GATE)
 
 
-def _plan(options: Any) -> int:
+def _plan(options: Namespace) -> int:
     """Print what the rules will catch, by the spread of a report or by the plan of the policy."""
     with requests.one_line():
         policy_planned = gate("--plan", options.plan)
@@ -110,7 +110,7 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     ], findings
 
 
-def _compared(file: Path, given: str, source: Mapping[str, Any]) -> Path:
+def _compared(file: Path, given: str, source: Record) -> Path:
     """The units that a diff compared, by their SHA-256; a path starts at the working directory or
     above the JSON.
     """

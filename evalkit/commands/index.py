@@ -3,7 +3,8 @@ over time.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,7 @@ import nbformat.v4 as notebooks
 import pandas as pd
 
 from evalkit import numbers, report, system
+from evalkit.arrays import Record
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
@@ -34,7 +36,7 @@ SERIES = [
 ]  # reports of one kind and metric, whose values over time are one series
 
 
-def main(options: Any) -> int:
+def main(options: Namespace) -> int:
     """Write the index of a folder and print where it is. Raises Refused where no report is."""
     if (path := write(options.folder)) is None:
         raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
@@ -93,7 +95,7 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
         yield from rows
 
 
-def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _said(results: Record, place: str) -> dict[str, Any]:
     """What a report says as a whole. inputs: the last two, which of a diff are the old and the new
     report.
     """
@@ -113,7 +115,7 @@ def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
     }
 
 
-def _gate(gate: Mapping[str, Any] | None) -> str:
+def _gate(gate: Record | None) -> str:
     """How the gate of a report ended; "" without one."""
     if gate is None:
         return ""
@@ -180,7 +182,7 @@ def listing(frame: pd.DataFrame) -> Html:
     return tables.unlimited_table("All reports", list(columns), rows, note)
 
 
-def _link(row: Mapping[str, Any]) -> Cell:
+def _link(row: Record) -> Cell:
     return _to(row["place"], row["name"])
 
 
@@ -189,11 +191,11 @@ def _to(place: str, text: str) -> Cell:
     return Cell(text, markup=f'<a href="{quote(place)}.html">{escape(text)}</a>')
 
 
-def _value(row: Mapping[str, Any]) -> Cell:
+def _value(row: Record) -> Cell:
     return with_interval(row["value"], row["low"], row["high"])
 
 
-def _change(row: Mapping[str, Any]) -> Cell:
+def _change(row: Record) -> Cell:
     """The change since the report before, with a link to the diff of both where there is one."""
     if row["change"] != row["change"]:
         return Cell("")

@@ -8,16 +8,22 @@ import hashlib
 import logging
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evalkit import report, system
+from evalkit.arrays import Record
 
 if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
     from evalkit.parameters.cells import Listing
+    from evalkit.parameters.kinds import Parameter
     from evalkit.parameters.reports import Parameters
 
 LARGEST = 10**6  # bytes of a file of settings
@@ -76,27 +82,26 @@ def unquoted(name: str) -> str:
     return "; put a pattern of files in quotes: -p preds '*.csv'" if Path(name).is_file() else ""
 
 
-def load(path: Path) -> Any:
-    """The notebook."""
+def load(path: Path) -> NotebookNode:
+    """The notebook in a file. Raises Refused if the file holds none."""
     try:
         return report.read(path)
     except OSError as error:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
-    except (
-        ValueError,
-        AttributeError,
-        KeyError,
-    ):  # nbformat raises these for text, other JSON and old formats
+    # nbformat raises these for text, other JSON and old formats
+    except (ValueError, AttributeError, KeyError):
         raise Refused(f"{path} is not a Jupyter notebook") from None
 
 
-def declared(notebook: Any, path: Path) -> dict[str, Any]:
-    """The parameters that a notebook declares, by name."""
+def declared(notebook: NotebookNode, path: Path) -> dict[str, Parameter]:
+    """The parameters that a notebook declares, by name; none without a cell of parameters."""
     from evalkit.parameters import cells
 
     tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if not tagged:
+        return {}
     try:
-        return cells.declared(tagged[0].source) if tagged else {}
+        return cells.declared(tagged[0].source)
     except SyntaxError as error:
         raise Refused(
             f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})"
@@ -109,9 +114,10 @@ def listing(path: Path) -> Listing:
     """
     from evalkit.parameters import cells
 
-    parameters = report_of(path)
-    rows = parameters.options() if parameters else declared(load(path), path)
-    return cells.Listing(path.stem, rows.values())
+    report_parameters = report_of(path)
+    if report_parameters is not None:
+        return cells.Listing(path.stem, report_parameters.options().values())
+    return cells.Listing(path.stem, declared(load(path), path).values())
 
 
 def report_of(path: Path) -> type[Parameters] | None:
@@ -145,7 +151,8 @@ def settings(path: Path | None) -> Settings:
         if len(source) > LARGEST:
             raise Refused(f"-f: {path} must have at most {LARGEST:,} bytes, got {len(source):,}")
         text = source.decode("utf-8")
-        values = _of_yaml(text) if path.suffix in (".yaml", ".yml") else tomllib.loads(text)
+        is_yaml = path.suffix in (".yaml", ".yml")
+        values = _read_yaml(text) if is_yaml else tomllib.loads(text)
     except OSError as error:
         raise Refused(f"-f: cannot read {path}: {error.strerror}") from None
     except RecursionError:
@@ -156,7 +163,7 @@ def settings(path: Path | None) -> Settings:
     return Settings({name: _plain(value) for name, value in values.items()}, origin)
 
 
-def _of_yaml(text: str) -> dict[str, Any]:
+def _read_yaml(text: str) -> dict[str, Any]:
     """The parameters of a file of YAML, as papermill has them; ValueError for anything else."""
     import yaml
 
@@ -169,30 +176,36 @@ def _of_yaml(text: str) -> dict[str, Any]:
     return {str(name): value for name, value in values.items() if value is not None}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value of TOML as `-p` would give it: dates and times become text."""
     if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [_plain(entry) for entry in value]
     return value if isinstance(value, str | bool | int | float) else str(value)
 
 
 def parameters(
-    pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Any]
+    pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Parameter]
 ) -> dict[str, Any]:
     """The values by name: those of the file, overridden by those of the command line, typed like
     the defaults.
+
+    pairs: name and value of each `-p`. known: the parameters that there are, by name.
     """
     from evalkit.parameters.cells import typed
     from evalkit.parameters.kinds import refuse_unknown
 
     names = [name for name, _ in pairs]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise Refused(f"parameter {twice[0]!r} is given twice")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise Refused(f"parameter {repeated[0]!r} is given twice")
+    values = dict(file.values)
     with one_line():
-        refuse_unknown([*file.values, *names], known)
-        return {**file.values, **{name: typed(value, known[name]) for name, value in pairs}}
+        refuse_unknown([*values, *names], known)
+        for name, text in pairs:
+            values[name] = typed(text, known[name])
+    return values
 
 
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
@@ -201,36 +214,38 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
     """
     from evalkit.parameters.reports import REPORTS
 
-    if parameters := report_of(path):
-        with one_line():
-            asked = parameters.from_raw(values)
-        if asked.given and path.stem in REPORTS:  # the columns of the bundled sample are known
-            from evalkit.studies import inspection
+    kind = report_of(path)
+    if kind is None:
+        return
+    with one_line():
+        parameters = kind.from_raw(values)
+    if parameters.given and path.stem in REPORTS:  # the columns of the bundled sample are known
+        from evalkit.studies import inspection
 
-            with one_line():
-                inspection.check_headers(asked)
+        with one_line():
+            inspection.check_headers(parameters)
 
 
 # Names and folders --------------------------------------------------------------------------------
 
 
-def name_of(option: str | None, usual: str) -> str:
-    """The name of the report's files; raise Refused if no file can have it."""
-    text = usual if option is None else option
-    most = report.longest_name()
-    if (
-        not text.strip()
-        or text.startswith(".")
-        or any(mark in text for mark in ("/", os.sep, "\n", "\r"))
-    ):
+def name_of(option: str | None, default: str) -> str:
+    """The name of the report's files. Raises Refused if no file can have it.
+
+    option: the value of `--name`, None if it is not set.
+    """
+    name = default if option is None else option
+    has_separator = any(mark in name for mark in ("/", os.sep, "\n", "\r"))
+    if not name.strip() or name.startswith(".") or has_separator:
         raise Refused(
-            f"--name must be a file name without a folder and without a leading dot, got {text!r}"
+            f"--name must be a file name without a folder and without a leading dot, got {name!r}"
         )
-    if len(os.fsencode(text)) > most:
+    size = len(os.fsencode(name))
+    if size > report.longest_name():
         raise Refused(
-            f"--name must be at most {most} bytes long, got {len(os.fsencode(text))} ({text[:40]}…)"
+            f"--name must be at most {report.longest_name()} bytes long, got {size} ({name[:40]}…)"
         )
-    return text
+    return name
 
 
 def refuse_folder(folder: Path, notebook: Path) -> None:
@@ -252,7 +267,11 @@ def refuse_folder(folder: Path, notebook: Path) -> None:
         raise Refused(f"-o {folder}: {nearest} is not writable")
 
 
-DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
+# exit statuses: GATE of a report whose gate failed
+DONE = 0
+FAILED = 1
+REFUSED = 2
+GATE = 3
 NOTEBOOK = ".ipynb"
 UNITS = "units.parquet"  # what a run leaves on its desk
 
@@ -266,7 +285,7 @@ class Job:
     a report that would be the same again is not made.
     """
 
-    notebook: Any
+    notebook: NotebookNode
     parameters: dict[str, Any]
     folder: Path
     name: str
@@ -284,33 +303,50 @@ class Outcome:
     status: int
     page: Path | None = None
     messages: tuple[str, ...] = ()
-    results: dict[str, Any] | None = None
+    results: Record | None = None
 
 
 def job(
-    path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None
+    path: Path,
+    options: Namespace,
+    file: Settings,
+    name: str | None,
+    further: Mapping[str, str] = MappingProxyType({}),
 ) -> Job:
-    """The report that the options request, checked before a kernel starts. more: further
-    parameters, as text.
+    """The report that the options request, checked before a kernel starts.
 
-    Raises Refused for an invalid notebook, parameter, name or folder.
+    name: of its files; None: that of the notebook. further: parameters beside those of the options,
+    as text. Raises Refused for an invalid notebook, parameter, name or folder.
     """
     notebook = load(path)
-    pairs = [*options.parameters, *(more or {}).items()]
+    pairs = [*options.parameters, *further.items()]
     values = parameters(pairs, file, declared(notebook, path))
     refuse_values(values, path)
     sections = _sections(notebook, values)
-    files = name_of(name, path.stem)
+    file_name = name_of(name, path.stem)
     refuse_folder(options.folder, path)
     # a notebook of one's own may show what only a kernel shows
-    own_cells = report_of(path) is None or any(name.endswith(NOTEBOOK) for name in sections)
-    bundled = "" if own_cells else path.stem
-    if_changed = getattr(options, "if_changed", False)
-    return Job(notebook, values, options.folder, files, file.origin, bundled, if_changed)
+    has_own_cells = report_of(path) is None or any(map(_is_notebook, sections))
+    return Job(
+        notebook,
+        values,
+        options.folder,
+        file_name,
+        origin=file.origin,
+        bundled="" if has_own_cells else path.stem,
+        if_changed=getattr(options, "if_changed", False),
+    )
 
 
-def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
-    """The sections that are asked for. Raises Refused for one that the notebook lacks."""
+def _is_notebook(section: str) -> bool:
+    """True for a section that is a notebook of the user's."""
+    return section.endswith(NOTEBOOK)
+
+
+def _sections(notebook: NotebookNode, values: Mapping[str, Any]) -> list[str]:
+    """The sections that are asked for, none for all. Raises Refused for one that the notebook
+    lacks.
+    """
     if values.get("sections") is None:
         return []
     from evalkit.page.arrangement import check
@@ -322,9 +358,9 @@ def _sections(notebook: Any, values: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def closest(options: Any, names: Sequence[str] = ()) -> str:
-    """The report of these, of all without names, that reads the file of `preds` best; says so on
-    stderr.
+def closest(options: Namespace, names: Sequence[str] = ()) -> str:
+    """The report that reads the file of `preds` best; says so on stderr. names: the reports to
+    choose from; empty for all. Raises Refused if none reads it, or several do in different ways.
     """
     from evalkit.parameters.kinds import paths
     from evalkit.reading.matching import commands
@@ -333,14 +369,15 @@ def closest(options: Any, names: Sequence[str] = ()) -> str:
     files = list[str]()
     for name, value in options.parameters:
         if name == "preds":
-            several = paths(name, value)
-            files += several if isinstance(several, list) else [value]
+            listed = paths(name, value)
+            files += listed if isinstance(listed, list) else [value]
     if not files:
         raise Refused("name a report, such as classification, or a file: -p preds FILE")
-    rest = {name: value for name, value in options.parameters if name != "preds"}
-    values = parameters([*rest.items()], settings(options.file), written_options())
+    further = {name: value for name, value in options.parameters if name != "preds"}
+    pairs = list(further.items())
+    values = parameters(pairs, settings(options.file), written_options())
     with one_line():
-        readings = inspection.readings(files, names or inspection.BY_CLOSENESS, values, rest)
+        readings = inspection.readings(files, names or inspection.BY_CLOSENESS, values, further)
     first = readings[0]
     if first.inspection is None:
         refusals = [f"{reading.report}: {reading.refusal}" for reading in readings]
@@ -349,19 +386,24 @@ def closest(options: Any, names: Sequence[str] = ()) -> str:
         ways = [reading.command for reading in readings if reading.inspection]
         count = "several ways" if len(ways) > 1 else "one way, if this is meant"
         raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
-    about = in_lines(inspection.described(first.inspection, files))
-    read_as = f"evalkit: no report was named, this is: {first.command}  # {about}"
-    system.show_line(read_as, sys.stderr)
+    description = in_lines(inspection.described(first.inspection, files))
+    line = f"evalkit: no report was named, this is: {first.command}  # {description}"
+    system.show_line(line, sys.stderr)
     return first.report
 
 
-def written_options() -> dict[str, Any]:
-    """The parameters of all reports, whose values are read when the report is known."""
+def written_options() -> dict[str, Parameter]:
+    """The parameters of all reports by name, as texts: their values are read when the report is
+    known.
+    """
     from evalkit.parameters.kinds import WRITTEN
     from evalkit.parameters.reports import REPORTS
 
-    every = [parameter for report in REPORTS.values() for parameter in report.options().items()]
-    return {name: replace(parameter, kind=WRITTEN) for name, parameter in every}
+    options = {}
+    for parameters_of_report in REPORTS.values():
+        for name, parameter in parameters_of_report.options().items():
+            options[name] = replace(parameter, kind=WRITTEN)
+    return options
 
 
 def quiet() -> None:
@@ -370,25 +412,31 @@ def quiet() -> None:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
 
 
-def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
-    """Make the report. desk: a folder for the files of a run. bar: shows progress. Raises Refused
-    as `finish` does.
+def make(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
+    """Make the report, or find that it is unchanged, if the job asks so. Raises Refused as `finish`
+    does.
+
+    desk: a folder for the files of a run. bar: shows progress.
     """
     from evalkit import running
 
     if job.if_changed:
         from evalkit.commands import unchanged
 
-        if (stored := unchanged.results(job)) is not None:
+        stored = unchanged.results(job)
+        if stored is not None:
             page = job.folder / f"{job.name}.html"
             note = f"note: {page} is unchanged: the same inputs, parameters and versions"
-            return _gated(Outcome(DONE, page, (note,), stored))
+            return _with_gate(Outcome(DONE, page, (note,), stored))
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
-    shown = job.name if bar else ""
-    here = bool(job.bundled)
     run = running.execute(
-        job.notebook, job.parameters, origin=job.origin, units=units, here=here, bar=shown
+        job.notebook,
+        job.parameters,
+        origin=job.origin,
+        units=units,
+        in_process=bool(job.bundled),
+        bar=job.name if bar else "",
     )
     return finish(run, job.folder, job.name)
 
@@ -399,23 +447,22 @@ def finish(run: report.Run, folder: Path, name: str) -> Outcome:
     """
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
-    other = report.replaced(folder, name, run)
+    other_data = report.replaced(folder, name, run)
     page = _write(folder, name, report.files(run))[0]
     if run.failure:
-        return Outcome(
-            FAILED, page, (f"run failed: {run.failure.name}: {run.failure.message}; see {page}",)
-        )
+        message = f"run failed: {run.failure.name}: {run.failure.message}; see {page}"
+        return Outcome(FAILED, page, (message,))
     report.discard(folder, name, run)
-    note = (
-        (f"note: this replaced a report of other data ({other}); --name NAME keeps both",)
-        if other
-        else ()
-    )
-    return _gated(Outcome(DONE, page, note, run.results))
+    notes = tuple[str, ...]()
+    if other_data:
+        notes = (
+            f"note: this replaced a report of other data ({other_data}); --name NAME keeps both",
+        )
+    return _with_gate(Outcome(DONE, page, notes, run.results))
 
 
-def _gated(outcome: Outcome) -> Outcome:
-    """The outcome, with the gate that the report failed."""
+def _with_gate(outcome: Outcome) -> Outcome:
+    """The outcome; if the gate of its report failed, with that status and message."""
     gate = (outcome.results or {}).get("gate") or {}
     if gate.get("passed") is not False:
         return outcome
@@ -425,6 +472,9 @@ def _gated(outcome: Outcome) -> Outcome:
 
 
 def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[Path]:
+    """Write the files of a report, by their ending, and return their paths, the page first. Raises
+    Refused if they cannot be written.
+    """
     try:
         return report.write(folder, name, contents)
     except OSError as error:

@@ -3,6 +3,7 @@
 import base64
 import json
 import math
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from evalkit import report, system
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
 from evalkit.drawing.strips import Axis, Point
@@ -109,7 +110,7 @@ class Strip:
         return [row.point for row in self.rows if row.point]
 
 
-def main(options: Any) -> int:
+def main(options: Namespace) -> int:
     """Print the summary as Markdown, or write it as a mail with its picture; return the status."""
     with requests.one_line():
         if options.report.is_dir():
@@ -126,7 +127,7 @@ def main(options: Any) -> int:
     return requests.DONE
 
 
-def write(results: Mapping[str, Any], file: Path) -> list[Path]:
+def write(results: Record, file: Path) -> list[Path]:
     """Write the mail and its pictures beside the file of the results; return their paths.
 
     Raises InputError where they cannot be written.
@@ -148,7 +149,7 @@ def write(results: Mapping[str, Any], file: Path) -> list[Path]:
 # What is read -------------------------------------------------------------------------------------
 
 
-def read(file: Path) -> Mapping[str, Any]:
+def read(file: Path) -> Record:
     """The results of a report, with the parts that the summary shows.
 
     What a notebook of one's own publishes in another form is left out. Raises InputError where the
@@ -200,12 +201,12 @@ def _gate(gate: Any) -> dict[str, Any] | None:
     return {**gate, "rules": rules, "warnings": warnings if isinstance(warnings, list) else []}
 
 
-def _mapping(part: Any) -> Mapping[str, Any]:
+def _mapping(part: Any) -> Record:
     """A part of the results with fields; without any where it has another form."""
     return part if isinstance(part, Mapping) else {}
 
 
-def _rows(rows: Any, fields: Fields) -> list[Mapping[str, Any]]:
+def _rows(rows: Any, fields: Fields) -> list[Record]:
     """The rows of a table of the results that have all these fields."""
     return [row for row in rows if _has(fields, row)] if isinstance(rows, list) else []
 
@@ -220,7 +221,7 @@ def _has(fields: Fields, row: Any) -> bool:
 # What is said -------------------------------------------------------------------------------------
 
 
-def title(results: Mapping[str, Any], name: str) -> str:
+def title(results: Record, name: str) -> str:
     """The title of the report, with the date of its data; of one without a name of its own, with
     its first input.
     """
@@ -238,7 +239,7 @@ def title(results: Mapping[str, Any], name: str) -> str:
     return f"{shown}, {given['data_date']}" if given.get("data_date") else shown
 
 
-def answer(results: Mapping[str, Any]) -> list[str]:
+def answer(results: Record) -> list[str]:
     """The sentences of the first screen; of an earlier report, which has none in its results, the
     verdict in a line.
     """
@@ -248,7 +249,7 @@ def answer(results: Mapping[str, Any]) -> list[str]:
     return [verdict] if (verdict := batch.verdict(results)) else []
 
 
-def gate(results: Mapping[str, Any]) -> str:
+def gate(results: Record) -> str:
     """How the gate ended, in a line; "" without one."""
     judged = results["gate"] or {}
     if judged.get("message"):
@@ -263,7 +264,7 @@ def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _ended(judged: Mapping[str, Any]) -> str:
+def _ended(judged: Record) -> str:
     """The result of a gate, "" where it states none."""
     passed = judged.get("passed")
     if not isinstance(passed, bool):
@@ -271,7 +272,7 @@ def _ended(judged: Mapping[str, Any]) -> str:
     return PASS if passed else FAIL
 
 
-def strips(results: Mapping[str, Any]) -> Iterator[Strip]:
+def strips(results: Record) -> Iterator[Strip]:
     """The strip of the report, or of its log and its users."""
     for part in batch.parts(results):
         estimates = part.get("estimates") or []
@@ -300,9 +301,7 @@ def _unlisted(count: int, noun: str) -> str:
     return f"And {count:,} more {plural(noun, count)}." if count > 0 else ""
 
 
-def _strip_rows(
-    estimate: Mapping[str, Any], headline: Sequence[Mapping[str, Any]]
-) -> Iterator[StripRow]:
+def _strip_rows(estimate: Record, headline: Sequence[Record]) -> Iterator[StripRow]:
     """The rows of a system: with its first comparison, then one for each further comparison."""
     system = estimate["system"]
     value, low, high = (_known(estimate[name]) for name in ("value", "low", "high"))
@@ -327,7 +326,7 @@ def _known(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _difference(comparison: Mapping[str, Any]) -> str:
+def _difference(comparison: Record) -> str:
     """The difference from the second system, with the digits that its interval deserves."""
     difference = comparison["difference"]
     low, high = limits_from_json(comparison["low"], comparison["high"])
@@ -337,7 +336,7 @@ def _difference(comparison: Mapping[str, Any]) -> str:
     return f"{signed(difference, places)} from {comparison['second']}"
 
 
-def rules(results: Mapping[str, Any]) -> Html:
+def rules(results: Record) -> Html:
     """The rules of the gate, those that are not kept first: the result, and what each statement
     that decides it says.
     """
@@ -359,19 +358,19 @@ def rules(results: Mapping[str, Any]) -> Html:
     return table(counted(len(ordered), "rule"), heads, rows, note) if rows else Html("")
 
 
-def _result(rule: Mapping[str, Any]) -> str:
+def _result(rule: Record) -> str:
     """The result of a rule, and whether the rule is kept if the data do not tell."""
     if rule["result"] != CANNOT_TELL:
         return str(rule["result"])
     return f"{CANNOT_TELL}: {'kept' if _is_kept(rule) else 'not kept'}"
 
 
-def _is_kept(rule: Mapping[str, Any]) -> bool:
+def _is_kept(rule: Record) -> bool:
     """Whether the gate counts a rule as kept."""
     return bool(rule.get("kept", rule["result"] == PASS))
 
 
-def _largest_caught(statements: Sequence[Mapping[str, Any]]) -> float:
+def _largest_caught(statements: Sequence[Record]) -> float:
     """The regression that fails a rule whatever system or slice it is in; NaN if one of the
     statements fails for none.
     """
@@ -382,7 +381,7 @@ def _largest_caught(statements: Sequence[Mapping[str, Any]]) -> float:
     return max(known, default=math.nan)
 
 
-def _caught(statements: Sequence[Mapping[str, Any]]) -> str:
+def _caught(statements: Sequence[Record]) -> str:
     """The regression that a rule catches, and how probably an unchanged model fails it, if that is
     known.
     """
@@ -397,7 +396,7 @@ def _caught(statements: Sequence[Mapping[str, Any]]) -> str:
     return f"{caught}; unchanged {largest}"
 
 
-def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:
+def _decided_by(statements: Sequence[Record]) -> str:
     """The systems and slices of statements, with why they are not decided."""
     names = []
     for row in statements:
@@ -410,7 +409,7 @@ def _decided_by(statements: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(shown)
 
 
-def warned(results: Mapping[str, Any]) -> list[str]:
+def warned(results: Record) -> list[str]:
     """The severe findings, then the rules that can hardly fail and the findings that are
     warnings.
     """
@@ -426,7 +425,7 @@ def warned(results: Mapping[str, Any]) -> list[str]:
 # As a comment -------------------------------------------------------------------------------------
 
 
-def comment(results: Mapping[str, Any], name: str) -> str:
+def comment(results: Record, name: str) -> str:
     """The summary as Markdown. Its first line is a mark by which a comment is found again."""
     # quoted, as a name may end the mark, or the text of a command in which the mark stands
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
@@ -451,7 +450,7 @@ def comment(results: Mapping[str, Any], name: str) -> str:
 # As a mail ----------------------------------------------------------------------------------------
 
 
-def mail(results: Mapping[str, Any], name: str) -> str:
+def mail(results: Record, name: str) -> str:
     """The summary as one HTML body with inline styles: mail clients drop style sheets and SVG."""
     heading = escape(title(results, name))
     parts = [f'<h1 style="{FONT};font-size:20px;margin:0 0 12px;color:{INK}">{heading}</h1>']

@@ -1,11 +1,10 @@
 """Whether a report would be made of what it was made of before: `evalkit report --if-changed`."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalkit import report
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.commands import batch
 from evalkit.commands.requests import Job
 from evalkit.limits import USUAL
@@ -17,60 +16,81 @@ READ_FROM_FILES = (".py:", ".toml")  # in a parameter: files whose contents the 
 
 
 class InputFile(NamedTuple):
-    """A file that was read: its name as printed, and its SHA-256."""
+    """A file that was read: its name as printed, and its SHA-256, "" for what is no file."""
 
     name: str
     sha256: str
 
 
-def results(job: Job) -> dict[str, Any] | None:
+def results(job: Job) -> Record | None:
     """The results of the report that is there, if its inputs, parameters and versions are those of
     the job; None if anything differs or is not known.
 
     Only a bundled notebook is known not to have changed, and only parameters that name no further
     files and have no data, of which the JSON has the type alone.
     """
-    texts = [str(value) for value in job.parameters.values()]
-    names_files = any(mark in text for mark in READ_FROM_FILES for text in texts)
-    if names_files or not job.bundled:
+    if not job.bundled or any(map(_names_file, job.parameters.values())):
         return None
     path = job.folder / f"{job.name}.json"
     try:
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        asked = NOTEBOOKS[job.bundled].from_raw(job.parameters)
-        same = (
-            stored["report"] == job.bundled
-            and all((job.folder / f"{job.name}{ending}").exists() for ending in _endings(stored))
-            and stored["versions"] == provenance.versions()
-            and not provenance.holds_data(asked.given)
-            and stored["parameters"] == json.loads(json.dumps(provenance.printable(asked.given)))
-            and stored.get("settings", "") == job.origin
-            and {InputFile(i["name"], i["sha256"]) for i in stored["inputs"]} == _files(asked)
-        )
+        stored: Record = json.loads(path.read_text(encoding="utf-8"))
+        return stored if _is_of(stored, job) else None
     except (OSError, ValueError, KeyError, TypeError):  # another file, or an input that is refused
         return None
-    return stored if same else None
 
 
-def _endings(stored: Mapping[str, Any]) -> list[str]:
+def _names_file(value: object) -> bool:
+    """True if a parameter names a file whose contents the JSON does not have, such as a policy."""
+    return any(mark in str(value) for mark in READ_FROM_FILES)
+
+
+def _is_of(stored: Record, job: Job) -> bool:
+    """True if a report has all its files, and was made of the inputs, parameters and versions that
+    the job has now. Raises KeyError, TypeError or ValueError for results of another form.
+    """
+    if stored["report"] != job.bundled or stored["versions"] != provenance.versions():
+        return False
+    if any(not (job.folder / f"{job.name}{ending}").exists() for ending in _endings(stored)):
+        return False
+    parameters = NOTEBOOKS[job.bundled].from_raw(job.parameters)
+    if provenance.holds_data(parameters.given):
+        return False
+    # as JSON has them, where a tuple is a list
+    given = json.loads(json.dumps(provenance.printable(parameters.given)))
+    if stored["parameters"] != given or stored.get("settings", "") != job.origin:
+        return False
+    files = {InputFile(source["name"], source["sha256"]) for source in stored["inputs"]}
+    return files == _files(parameters)
+
+
+def _endings(stored: Record) -> list[str]:
     """The endings of the files that the report has for certain: that of its units unless they were
     not asked for, or may have been too many.
     """
-    asked = stored["parameters"].get("units")
-    if asked is False or stored["report"] == "diff":  # whose units are those of its two reports
-        return [*report.CONTENTS]
-    estimates = [row for part in batch.parts(stored) for row in part.get("estimates") or []]
-    systems = {row["system"] for row in estimates}
+    without_units = list(report.CONTENTS)
+    asks_for_units = stored["parameters"].get("units")  # None: unless they are too many
+    if asks_for_units is False or stored["report"] == "diff":  # its units are those of two reports
+        return without_units
+    systems = set()
+    for part in batch.parts(stored):
+        for estimate in part.get("estimates") or []:
+            systems.add(estimate["system"])
     rows = sum(file["rows"] for file in stored["inputs"])
-    many = rows * len(systems) > units.MOST  # a unit has at least one row
-    return [*report.CONTENTS] if many and not asked else [*report.CONTENTS, report.UNITS]
+    may_be_too_many = rows * len(systems) > units.MOST  # a unit has at least one row
+    if may_be_too_many and not asks_for_units:
+        return without_units
+    return [*without_units, report.UNITS]
 
 
-def _files(asked: Parameters) -> set[InputFile]:
-    """The files that the parameters name now."""
-    header = getattr(asked, "header", None)
-    parts = [part for table in asked.tables for part in sources.parts(table, header, USUAL.reading)]
-    files = {InputFile(part.name, part.fingerprint(0).sha256) for part in parts}
+def _files(parameters: Parameters) -> set[InputFile]:
+    """The files that the parameters name now. Raises InputError if they name none, or data that are
+    no file.
+    """
+    header = getattr(parameters, "header", None)
+    files = set()
+    for table in parameters.tables:
+        for part in sources.parts(table, header, USUAL.reading):
+            files.add(InputFile(part.name, part.fingerprint(0).sha256))
     if not files or any(not file.sha256 for file in files):
         raise InputError("there is no file to compare")
     return files

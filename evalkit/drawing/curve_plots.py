@@ -2,16 +2,19 @@
 folds.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from evalkit.drawing import figures as marks, plots
-from evalkit.drawing.figures import characters
+from evalkit.drawing.figures import AxesArray, Style, characters
 from evalkit.drawing.plots import (
     COLOURS,
     DARK,
@@ -28,14 +31,20 @@ from evalkit.drawing.plots import (
 )
 from evalkit.numbers import decimals, number, signed
 
-SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
-HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+SOLID: Style = {"markersize": 7, "mec": "white"}
+HOLLOW: Style = {"markersize": 6, "marker": "o", "mfc": "none"}
 DIAGONAL = ((0.0, 1.0), (0.0, 1.0))
-FAINT: dict[str, Any] = {"color": "#bfc5cb", "linewidth": 0.8, "zorder": 1.5}
-REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
+FAINT: Style = {"color": "#bfc5cb", "linewidth": 0.8, "zorder": 1.5}
+REFERENCE: Style = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 YLABEL = 42  # characters that fit beside a panel
+Step = Literal["pre", "post"]
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
+STEP_OF_LINES: dict[str, Step] = {STEPS: "pre", FROM_ABOVE: "post"}
 INK = "#000"  # of the counts in a confusion table
 # the end of the shades of a confusion table: shares, at most 1, stay so pale that the ink is read
 # on them, in the dark too
@@ -74,16 +83,16 @@ class Panel:
     faint: Collection[str] = ()
 
     @property
-    def band_steps(self) -> str | None:
+    def band_steps(self) -> Step | None:
         """The option `step` of `fill_between` for the bands: that of the lines if both have the
         same points, else None, straight.
         """
         if self.bands is self.lines and self.steps != "default":
-            return self.steps.removeprefix("steps-")
+            return STEP_OF_LINES[self.steps]
         return None
 
 
-def look(i: int) -> dict[str, Any]:
+def look(i: int) -> Style:
     """Colour and dashes of the i-th system, as options of `ax.plot`: told apart also without
     colour, and where a colour comes again.
 
@@ -93,7 +102,7 @@ def look(i: int) -> dict[str, Any]:
     return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
 
 
-def panels(frames: Sequence[Panel], axes: Any) -> Any:
+def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
     """Draw each panel on its axes. A panel with `keys` has a legend of its own; otherwise the last
     one has the legend, if there are several systems.
     """
@@ -105,7 +114,7 @@ def panels(frames: Sequence[Panel], axes: Any) -> Any:
     return axes
 
 
-def _panel(panel: Panel, ax: Any, systems: list[str]) -> dict[str, Any]:
+def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
     """Draw one panel, and return the line of each system that the legend names.
 
     systems: of all panels, so that a system looks the same in each.
@@ -135,7 +144,7 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> dict[str, Any]:
     return lines
 
 
-def _bands(bands: pd.DataFrame, step: str | None, ax: Any, systems: list[str]) -> None:
+def _bands(bands: pd.DataFrame, step: Step | None, ax: Axes, systems: list[str]) -> None:
     """Draw the band of each system, from `low` to `high` along `x`, in the system's colour.
 
     step: as in `fill_between`.
@@ -154,18 +163,20 @@ def _bands(bands: pd.DataFrame, step: str | None, ax: Any, systems: list[str]) -
         marks.band(area, name)
 
 
-def _points(points: pd.DataFrame, shape: dict[str, Any], ax: Any, systems: list[str]) -> None:
+def _points(points: pd.DataFrame, shape: Style, ax: Axes, systems: list[str]) -> None:
     """Draw the points whose `x` and `y` are finite, in the colour and with the marker of their
     system. shape: options of `ax.plot` that come before these.
     """
     is_finite = np.isfinite(points["x"]) & np.isfinite(points["y"])
     for row in points[is_finite].itertuples():
         i = systems.index(row.system)
-        style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
+        style: Style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
         marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
 
 
-def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:
+def matrix(
+    table: npt.ArrayLike, ax: Axes, *, classes: Sequence[str], xlabel: str, ylabel: str
+) -> Axes:
     """Draw a confusion table: each cell with its count, the darker the larger its share of the row;
     of few classes with the share too.
 
@@ -188,20 +199,29 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
     # names are centred below their columns: those at the ends reach out by half of their lengths
     line = sum(lengths) + GAP * len(names) + max(lengths)
     fits_level = line <= characters(plots.panel_width(ax))
-    ax.set_xticks(middles, names, rotation=0 if fits_level else 90)
+    rotation = 0 if fits_level else 90
+    ax.set_xticks(middles, names, rotation=rotation)
     ax.set_yticks(middles, names)
     ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)  # the first class on top
     return ax
 
 
-def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
-    """Draw the confusion table of each system, one panel per system. labels: those of `matrix`."""
+def matrices(
+    tables: Mapping[str, npt.ArrayLike],
+    axes: AxesArray,
+    *,
+    classes: Sequence[str],
+    xlabel: str,
+    ylabel: str,
+) -> AxesArray:
+    """Draw the confusion table of each system, one panel per system; see `matrix`."""
     for (name, table), ax in zip(tables.items(), axes.flat, strict=False):
-        matrix(table, ax, **labels).set_title(panel_title(name, ax))
+        matrix(table, ax, classes=classes, xlabel=xlabel, ylabel=ylabel)
+        ax.set_title(panel_title(name, ax))
     return axes
 
 
-def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
+def tenths(frame: pd.DataFrame, axes: AxesArray, *, ylabel: str) -> AxesArray:
     """Draw a value by decile of the forecast with its interval, around 0, one panel per system.
 
     frame: system, tenth, value, low, high.
@@ -214,7 +234,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         x = deciles["tenth"]
         limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
         marks.band(limits, panel.system)
-        dots = {"linestyle": "none", "marker": "o", "markersize": 4, "color": COLOURS[0]}
+        dots: Style = {"linestyle": "none", "marker": "o", "markersize": 4, "color": COLOURS[0]}
         points = ax.plot(x, deciles["value"], **dots)[0]
         texts = zip(x, estimate_texts(deciles, signed), strict=True)
         says = [f"{panel.system}, decile {tenth}: {text}" for tenth, text in texts]
@@ -223,7 +243,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     return axes
 
 
-def coverage(frame: pd.DataFrame, ax: Any) -> Any:
+def coverage(frame: pd.DataFrame, ax: Axes) -> Axes:
     """Draw the share of actual values in the intervals of each system against the level of the
     intervals, with the confidence interval of the share; on the diagonal both are equal.
 
@@ -249,11 +269,11 @@ def coverage(frame: pd.DataFrame, ax: Any) -> Any:
 def fan(
     intervals: pd.DataFrame,
     points: pd.DataFrame,
-    ax: Any,
+    ax: Axes,
     *,
     xlabel: str,
     names: Sequence[str] = (),
-) -> Any:
+) -> Axes:
     """Draw rows side by side: nested intervals as bars, the narrower the darker, the forecast as a
     white dot, the actual value as a filled one.
 
@@ -267,7 +287,7 @@ def fan(
         ax.vlines(
             bars["row"], bars["low"], bars["high"], color=COLOURS[0], alpha=opacity, linewidth=6
         )
-    dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
+    dots: Style = {"linestyle": "none", "marker": "o", "markersize": 3.5}
     ax.plot(points["row"], points["forecast"], color=COLOURS[0], mfc="white", **dots)
     ax.plot(points["row"], points["actual"], color=COLOURS[1], **dots)
     if names:
@@ -292,11 +312,11 @@ def reliability(
     curve: pd.DataFrame,
     bands: pd.DataFrame | None,
     spread: pd.DataFrame,
-    axes: Any,
+    axes: AxesArray,
     *,
     ylabel: str,
     words: Words,
-) -> Any:
+) -> AxesArray:
     """Draw a reliability diagram per system: the share of positives as an isotonic function of the
     predicted probability, a band around the diagonal, and the histogram of scores beneath.
 
@@ -317,7 +337,7 @@ def reliability(
     return axes
 
 
-def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Any) -> None:
+def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Axes) -> None:
     """Draw the isotonic curve of a system over its band. line: x, y. bands: of all systems."""
     if bands is not None:
         band = bands[bands["system"] == system]
@@ -329,33 +349,33 @@ def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: A
     marks.series(curve, system)
 
 
-def _histogram_beneath(bins: pd.DataFrame, ax: Any, *, floor: float, height: float) -> None:
+def _histogram_beneath(bins: pd.DataFrame, ax: Axes, *, floor: float, height: float) -> None:
     """Draw the `rows` of bins as a histogram that stands at y = floor and is `height` high."""
     most = max(bins["rows"].max(), 1)
     tops = height * bins["rows"] / most + floor
-    style = {"fill": True, "color": COLOURS[0], "alpha": 0.55, "linewidth": 0}
+    style: Style = {"fill": True, "color": COLOURS[0], "alpha": 0.55, "linewidth": 0}
     ax.stairs(tops, _edges(bins), baseline=floor, **style)
 
 
-def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Any) -> None:
+def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Axes) -> None:
     """Write lines into the upper left corner, or into the lower right one if the curve passes
     through the upper left.
     """
-    corner: dict[str, Any] = {"x": 0.03, "y": 0.98, "va": "top"}
+    corner: Style = {"x": 0.03, "y": 0.98, "va": "top"}
     curve_is_there = np.interp(CORNER_WIDTH, curve["x"], curve["y"]) > CORNER_FLOOR
     if curve_is_there:
         corner = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"}  # above the histogram
     _panel_text(ax, "\n".join(lines), **corner)
 
 
-def _panel_text(ax: Any, text: str, **style: Any) -> None:
+def _panel_text(ax: Axes, text: str, **style: Any) -> None:
     """Write a small text. style: options of `ax.text`; x and y are shares of the panel."""
     ax.text(s=text, fontsize=marks.small(), transform=ax.transAxes, **style)
 
 
 def histograms(
-    frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
-) -> Any:
+    frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
+) -> AxesArray:
     """Draw the histogram of scores of each class, one panel per system.
 
     frame: system, low, high (the edges of the bin), and the shares of the class in it, positive,
@@ -379,12 +399,12 @@ def histograms(
 def distributions(
     frame: pd.DataFrame,
     distances: pd.DataFrame,
-    axes: Any,
+    axes: AxesArray,
     *,
     xlabel: str,
     ylabel: str,
     sides: Sequence[str] = SIDES,
-) -> Any:
+) -> AxesArray:
     """Draw the distribution function of the scores of each class, one panel per system, and the
     Kolmogorov-Smirnov distance, where the two are farthest apart.
 
@@ -396,7 +416,7 @@ def distributions(
         x = panel.rows["x"]
         lines = {}
         for side, name, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
-            style = {"drawstyle": "steps-post", "color": CLASSES[side], "linestyle": dashes}
+            style: Style = {"drawstyle": "steps-post", "color": CLASSES[side], "linestyle": dashes}
             line = panel.ax.plot(x, panel.rows[side], **style)[0]
             lines[name] = marks.series(line, name)
         _mark_distance(distance_of.loc[panel.system], panel.ax)
@@ -404,7 +424,7 @@ def distributions(
     return axes
 
 
-def _mark_distance(distance: Any, ax: Any) -> None:
+def _mark_distance(distance: pd.Series[float], ax: Axes) -> None:
     """Draw the Kolmogorov-Smirnov distance as an upright line with its value.
 
     distance: x, value, and the ends of the line, positive, negative.
@@ -413,13 +433,14 @@ def _mark_distance(distance: Any, ax: Any) -> None:
     ends = [distance["negative"], distance["positive"]]
     ax.plot([x, x], ends, color=DARK, marker="_", linewidth=1.2)
     # the value stands on the side of the line where the panel has more room
-    stands_left = x > sum(ax.get_xlim()) / 2
+    placement: Style = {"offset": (4, 0), "ha": "left"}
+    if x > sum(ax.get_xlim()) / 2:
+        placement = {"offset": (-4, 0), "ha": "right"}
     note(
         ax,
         f"KS {number(distance['value'])}",
         (x, sum(ends) / 2),
-        (-4 if stands_left else 4, 0),
-        ha="right" if stands_left else "left",
+        **placement,
         va="center",
         fontsize=marks.small(),
         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5},
@@ -434,7 +455,7 @@ BENEATH = 0.17  # share of the height that a histogram below takes
 BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside the axes
 
 
-def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
+def cells(frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str) -> AxesArray:
     """Draw rows by forecast and actual value as shaded cells around the diagonal, one panel per
     system, all with the same limits.
 
@@ -454,8 +475,8 @@ def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
 
 
 def error_cells(
-    frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, name: str, xlabel: str, ylabel: str
-) -> Any:
+    frame: pd.DataFrame, tenths: pd.DataFrame, ax: Axes, *, name: str, xlabel: str, ylabel: str
+) -> Axes:
     """Draw the rows of a system by forecast and error as shaded cells around 0, and over them the
     mean error in each tenth of the forecasts with its interval.
 
@@ -465,7 +486,7 @@ def error_cells(
     forecasts = tenths["forecast"]
     limits = ax.vlines(forecasts, tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
     marks.band(limits, MEAN)
-    style = {"marker": "o", "markersize": 4, "color": COLOURS[1], "linewidth": 1}
+    style: Style = {"marker": "o", "markersize": 4, "color": COLOURS[1], "linewidth": 1}
     means = ax.plot(forecasts, tenths["bias"], **style)[0]
     texts = zip(forecasts, estimate_texts(tenths, signed, "bias"), strict=True)
     marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
@@ -475,7 +496,7 @@ def error_cells(
     return ax
 
 
-def _shaded_cells(cells: pd.DataFrame, most: float, ax: Any) -> None:
+def _shaded_cells(cells: pd.DataFrame, most: float, ax: Axes) -> None:
     """Draw cells in `SHADES` shades by the logarithm of their `rows`; the darkest have `most`."""
     log_share = np.log(np.maximum(cells["rows"], 1)) / max(np.log(most), 1e-9)  # 0 to 1
     shades = np.minimum(log_share * SHADES, SHADES - 1).astype(int)
@@ -486,7 +507,7 @@ def _shaded_cells(cells: pd.DataFrame, most: float, ax: Any) -> None:
             _fill_cells(shade_cells, ax, opacity)
 
 
-def _fill_cells(cells: pd.DataFrame, ax: Any, opacity: float) -> None:
+def _fill_cells(cells: pd.DataFrame, ax: Axes, opacity: float) -> None:
     """Draw cells of one size as one path; those on top of each other are one rectangle, so that no
     edge shows between them.
     """
@@ -514,8 +535,8 @@ def _fill_cells(cells: pd.DataFrame, ax: Any, opacity: float) -> None:
 
 
 def errors(
-    frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str
-) -> Any:
+    frame: pd.DataFrame, means: Mapping[str, float], axes: AxesArray, *, xlabel: str, ylabel: str
+) -> AxesArray:
     """Draw the histogram of errors around 0 and a line at their mean, one panel per system.
 
     frame: system, low, high (the edges of the bin), share (of the rows in it). means: the mean
@@ -533,7 +554,7 @@ def errors(
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
         # the text stands in the upper corner away from the highest bar
-        corner = {"x": 0.02, "ha": "left"}
+        corner: Style = {"x": 0.02, "ha": "left"}
         if np.argmax(shares) < len(shares) / 2:
             corner = {"x": 0.98, "ha": "right"}
         _panel_text(ax, f"mean {signed(mean, places)}", y=0.97, va="top", **corner)
@@ -545,10 +566,10 @@ def means(
     curve: pd.DataFrame,
     bands: pd.DataFrame | None,
     spread: pd.DataFrame,
-    axes: Any,
+    axes: AxesArray,
     *,
     words: Words,
-) -> Any:
+) -> AxesArray:
     """Draw the mean actual value as an isotonic function of the forecast, one panel per system: a
     band around the diagonal, and the histogram of forecasts beneath.
 
@@ -598,11 +619,11 @@ class SystemPanel(NamedTuple):
 
     system: str
     rows: pd.DataFrame
-    ax: Any
+    ax: Axes
 
 
 def _system_panels(
-    frame: pd.DataFrame, axes: Any, xlabel: str, ylabel: str
+    frame: pd.DataFrame, axes: AxesArray, xlabel: str, ylabel: str
 ) -> Iterator[SystemPanel]:
     """The panel of each `system` of the frame, with its title, labels and grid lines."""
     for (name, rows), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
@@ -619,7 +640,7 @@ def _edges(bins: pd.DataFrame) -> np.ndarray:
 # Folds --------------------------------------------------------------------------------------------
 
 
-def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
+def draw_map(frame: pd.DataFrame, ax: Axes, *, xlabel: str, dated: bool = False) -> Axes:
     """Draw one bar per fold, its stretches coloured by what their rows are used for.
 
     frame: `fold`, `kind` (test, training, both), `start`, `width`. dated: True if x is a date.
@@ -646,7 +667,7 @@ def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) 
 LETTERS_BELOW = 60  # of the labels below a figure
 
 
-def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel: str) -> Any:
+def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabel: str) -> Axes:
     """Draw the value of each `system` on the test rows of each `fold`, and as hollow points those
     of one system on the training rows.
 
@@ -683,7 +704,7 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
 GOLDEN_RATIO = 0.618  # its multiples, without their whole parts, spread evenly over 0 to 1
 
 
-def draw_strip(frame: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
+def draw_strip(frame: pd.DataFrame, ax: Axes, *, xlabel: str) -> Axes:
     """Draw the `value`s of each `way` as one row of points, and a line at their mean.
 
     The points are spread over the height of the row, so that equal ones do not hide each other.

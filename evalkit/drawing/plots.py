@@ -2,20 +2,33 @@
 returns it.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.drawing import figures as marks
-from evalkit.drawing.figures import POINTS_PER_INCH, characters, letters, wrapped
+from evalkit.drawing.figures import (
+    POINTS_PER_INCH,
+    AxesArray,
+    Style,
+    characters,
+    letters,
+    wrapped,
+)
 from evalkit.metrics.distributions import Distribution
 from evalkit.numbers import Show, decimals, estimate, number, signed
 from evalkit.statistics.alternatives import Alternative
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 # 5 dashes and 8 colours have no common factor: no pair of them comes again before 40 lines
 DASHES = (
@@ -26,13 +39,14 @@ DASHES = (
     (0, (6, 1.5, 1, 1.5, 1, 1.5)),
 )
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
-BETTER, WORSE = COLOURS[2], COLOURS[1]  # of differences
+BETTER = COLOURS[2]  # of differences
+WORSE = COLOURS[1]
 GREY = "#767676"
 DARK = "#444"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_BARS = 2000  # more than this cannot be told apart in a picture
-GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
-ZERO_LINE: dict[str, Any] = {"color": DARK, "linewidth": 0.9}
+GRID: Style = {"color": "#ddd", "linewidth": 0.6}
+ZERO_LINE: Style = {"color": DARK, "linewidth": 0.9}
 WIDEST = 0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
 LABEL_SHARE = 0.45  # of the width of a figure, at most, for the labels of its rows
 PANEL_NAME = 22  # characters of a system's name beside small panels
@@ -56,7 +70,7 @@ def colour(i: int) -> str:
     return str(colours[i % len(colours)])
 
 
-def style_of(i: int) -> dict[str, Any]:
+def style_of(i: int) -> Style:
     """Colour and marker of the i-th system, as options of `ax.plot`: told apart also without
     colour.
     """
@@ -70,11 +84,11 @@ def shorten(name: str, most: int = 32) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def row_labels(names: Iterable[str], ax: Any) -> list[str]:
+def row_labels(names: Iterable[str], ax: Axes) -> list[str]:
     """The names as labels of rows: broken into lines that take less than half of the figure's
     width, a word that is longer than a line shortened.
     """
-    line = characters(LABEL_SHARE * ax.figure.get_figwidth())
+    line = characters(LABEL_SHARE * marks.figure_of(ax).get_figwidth())
     labels = []
     for name in names:
         words = [shorten(word, line) for word in name.split(" ")]
@@ -82,27 +96,25 @@ def row_labels(names: Iterable[str], ax: Any) -> list[str]:
     return labels
 
 
-def panel_title(name: str, ax: Any) -> str:
+def panel_title(name: str, ax: Axes) -> str:
     """The name as title of a panel, broken into lines that are no wider than the panel."""
     return wrapped(name, characters(panel_width(ax)))
 
 
-def panel_width(ax: Any) -> float:
+def panel_width(ax: Axes) -> float:
     """The width of the figure that axes have, in inches, their labels among it."""
-    spec = ax.get_subplotspec()
-    columns = spec.get_gridspec().ncols if spec else 1
-    return float(ax.figure.get_figwidth()) / columns
+    return marks.figure_of(ax).get_figwidth() / marks.columns_of_panels(ax)
 
 
 def note(
-    ax: Any, text: str, point: tuple[Any, Any], offset: tuple[float, float], **style: Any
+    ax: Axes, text: str, point: tuple[float, float], offset: tuple[float, float], **style: Any
 ) -> None:
     """Write a text beside a point of the data. offset: to the right and up, in points of type."""
     ax.annotate(text, point, xytext=offset, textcoords="offset points", **style)
 
 
 def legend(
-    ax: Any, artists: Mapping[str, Any], remarks: Mapping[str, str] = MappingProxyType({})
+    ax: Axes, artists: Mapping[str, Artist], remarks: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Add a legend below the axes, in two columns if the panel is wide enough.
 
@@ -128,16 +140,26 @@ def legend(
         bbox_transform=ax.transAxes + downwards,
     )
     setattr(box, marks.LEGEND_ROWS, math.ceil(len(artists) / columns))
-    for text, shown, handle, name in zip(
-        box.get_texts(), texts, box.legend_handles, artists, strict=True
-    ):
-        marks.legend(text, name).set_text(shown)
-        marks.legend(handle, name)
+    keys: Sequence[Any] = box.legend_handles
+    for label, text, key, name in zip(box.get_texts(), texts, keys, artists, strict=True):
+        marks.legend(label, name).set_text(text)
+        marks.legend(key, name)
+
+
+class IntervalRow(Protocol):
+    """A row of a frame, as `itertuples` yields it, with an estimate and its interval."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
 
 
 def intervals(
-    frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Sides | None = None
-) -> Any:
+    frame: pd.DataFrame, ax: Axes, *, label: str, zero: bool, sides: Sides | None = None
+) -> Axes:
     """Draw one row per result, from top to bottom: a point at its value, a line for its interval.
 
     frame: `name`, `value`, `low`, `high`, and `colour` if not all have the same; a row whose value
@@ -147,7 +169,8 @@ def intervals(
     """
     row_numbers = np.flatnonzero(np.isfinite(frame["value"]))
     results = frame.iloc[row_numbers]
-    texts = estimate_texts(results, signed if zero else number)
+    show = signed if zero else number
+    texts = estimate_texts(results, show)
     for y, result, text in zip(row_numbers, results.itertuples(), texts, strict=True):
         colour = result.colour if "colour" in frame else COLOURS[0]
         limits = ax.plot(_limits(result), [y, y], color=colour, solid_capstyle="butt")[0]
@@ -169,19 +192,19 @@ def intervals(
     return ax
 
 
-def _limits(result: Any) -> list[float]:
+def _limits(result: IntervalRow) -> list[float]:
     """The ends of the line of a result's interval; where a limit is not finite, the line ends at
-    the value. result: a row with `value`, `low` and `high`.
+    the value.
     """
     low = result.low if np.isfinite(result.low) else result.value
     high = result.high if np.isfinite(result.high) else result.value
     return [low, high]
 
 
-def _name_sides(ax: Any, sides: Sides) -> None:
+def _name_sides(ax: Axes, sides: Sides) -> None:
     """Write above the axes, to the left and to the right of x = 0, what these sides mean."""
     left, right = sides
-    above_axes: dict[str, Any] = {
+    above_axes: Style = {
         "xycoords": ("data", "axes fraction"),
         "fontsize": marks.small(),
         "color": DARK,
@@ -192,7 +215,7 @@ def _name_sides(ax: Any, sides: Sides) -> None:
         note(ax, f"{right} →", (0, 1), (5, 2), ha="left", **above_axes)
 
 
-def rows_downwards(ax: Any, rows: int) -> None:
+def rows_downwards(ax: Axes, rows: int) -> None:
     """Let y run from row 0 on top to the last below, with room of 0.6 rows before and behind."""
     ax.set_ylim(rows - 0.4, -0.6)  # the last row is rows − 1
 
@@ -211,8 +234,8 @@ def estimate_texts(frame: pd.DataFrame, show: Show = number, value: str = "value
 
 
 def curves(
-    frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False
-) -> Any:
+    frame: pd.DataFrame, ax: Axes, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False
+) -> Axes:
     """Draw one line per `system`, column `y` against column `x`, with its band from `low` to
     `high`. log: put x on a log scale, with a tick at each of its values.
     """
@@ -248,8 +271,8 @@ def curves(
 
 
 def bars(
-    values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS
-) -> Any:
+    values: Sequence[float], ax: Axes, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS
+) -> Axes:
     """Draw the values of units as bars, lowest first, and a line at their mean.
 
     colours: of values above 0, and of those below. Of more than `MAX_BARS` units the bars are
@@ -277,7 +300,7 @@ def bars(
     return ax
 
 
-def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
+def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
     """Draw one panel per `slice`, with a point and an interval for each `system`, its place the
     same in all panels.
 
@@ -307,7 +330,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     return axes
 
 
-def _label_lowest(axes: Any, panels: int, label: str) -> None:
+def _label_lowest(axes: AxesArray, panels: int, label: str) -> None:
     """Give the lowest panel of each column the numbers and the label of the x axis, and hide the
     axes that are left over. axes: by row and column; the first `panels` are drawn on.
     """
@@ -326,8 +349,8 @@ TICKS = {10**2: "100", 10**3: "1k", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10
 
 
 def forest(
-    frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, sides: Sides | None = None
-) -> Any:
+    frame: pd.DataFrame, ax: Axes, *, label: str, margin: float | None, sides: Sides | None = None
+) -> Axes:
     """Draw differences with their intervals around 0, as `intervals`, and as a band the differences
     that count as equivalent, from −margin to margin.
     """
@@ -339,8 +362,8 @@ def forest(
 
 
 def histogram(
-    values: Distribution, ax: Any, *, xlabel: str, ylabel: str, direction: int = 1
-) -> Any:
+    values: Distribution, ax: Axes, *, xlabel: str, ylabel: str, direction: int = 1
+) -> Axes:
     """Draw a histogram of differences per unit: better ones green, worse ones orange, those of 0 as
     a hatched bar of their own; lines at the mean and the median.
 
@@ -365,7 +388,7 @@ def histogram(
             marks.series(bar, "", [text])
     if values.zeros:
         _zero_bar(values.zeros, bin_width / 2, int(counts.max()), ax)
-    style = {"color": DARK, "linewidth": 1.2}
+    style: Style = {"color": DARK, "linewidth": 1.2}
     ax.axvline(values.mean, linestyle="--", label=f"mean {signed(values.mean)}", **style)
     ax.axvline(values.median, linestyle=":", label=f"median {signed(values.median)}", **style)
     ax.legend(loc="upper left")
@@ -373,13 +396,13 @@ def histogram(
     return ax
 
 
-def _zero_bar(zeros: int, width: float, highest: int, ax: Any) -> None:
+def _zero_bar(zeros: int, width: float, highest: int, ax: Axes) -> None:
     """Draw the number of differences that are 0 as a hatched bar with its number.
 
     highest: the count of the highest other bar. The axis is cut at 1.6 times that, so that many
     zeros do not make the others too low to read.
     """
-    hatched: dict[str, Any] = {"color": "none", "edgecolor": GREY, "hatch": "////"}
+    hatched: Style = {"color": "none", "edgecolor": GREY, "hatch": "////"}
     ax.bar([0], [zeros], width=width, linewidth=0.8, **hatched)
     visible = min(zeros, 1.6 * max(highest, 1))
     ax.set(ylim=(0, 1.08 * max(visible, highest)))
@@ -407,8 +430,8 @@ def at_least_as_far(draws: Floats, observed: float, alternative: Alternative) ->
 
 
 def null_distribution(
-    draws: Floats, ax: Any, *, observed: float, alternative: Alternative, xlabel: str, ylabel: str
-) -> Any:
+    draws: Floats, ax: Axes, *, observed: float, alternative: Alternative, xlabel: str, ylabel: str
+) -> Axes:
     """Draw the histogram of means under random signs, as shares, and lines at the observed mean
     and, of a two-sided test, at its opposite. Red: the draws `at_least_as_far`, whose share is p.
     """
@@ -417,7 +440,7 @@ def null_distribution(
     red = at_least_as_far(draws, observed, alternative)
     ax.hist(
         [draws[~red], draws[red]],
-        edges,
+        edges.tolist(),
         weights=[share[~red], share[red]],
         stacked=True,
         color=[GREY, MISSED],
@@ -428,19 +451,21 @@ def null_distribution(
     # the text stands away from the line at −observed, unless there is no room outside
     has_room_outside = abs(observed) < edges[-1] / 2
     to_the_right = (observed > 0) == has_room_outside
-    style: dict[str, Any] = {"ha": "left" if to_the_right else "right", "va": "top"}
-    offset = (4 if to_the_right else -4, -2)
+    placement: Style = {"offset": (-4, -2), "ha": "right"}
+    if to_the_right:
+        placement = {"offset": (4, -2), "ha": "left"}
     top = 1.15 * ax.get_ylim()[1]  # room for the text above the bars
     ax.set_ylim(top=top)
-    note(ax, f"observed {signed(observed)}", (observed, top), offset, color=COLOURS[0], **style)
+    text = f"observed {signed(observed)}"
+    note(ax, text, (observed, top), color=COLOURS[0], va="top", **placement)
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
 def null_shares(
-    k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str
-) -> Any:
+    k: Floats, chance: Floats, ax: Axes, *, seen: int, counted: np.ndarray, xlabel: str
+) -> Axes:
     """Draw the probability of each number of successes under the null.
 
     k: numbers of successes, ascending. chance: the probability of each. seen: the observed number.
@@ -459,7 +484,7 @@ def null_shares(
 
 def duality(
     curve: pd.DataFrame,
-    ax: Any,
+    ax: Axes,
     *,
     observed: float,
     p_of_observed: float,
@@ -467,7 +492,7 @@ def duality(
     limits: Sequence[float],
     sided: str,
     label: str,
-) -> Any:
+) -> Axes:
     """Draw the p-value of the test that the mean is `mean`, as a curve over such means: the
     interval holds those whose p is at least α, and the p of the test is the curve at 0.
 
@@ -488,7 +513,9 @@ def duality(
     return ax
 
 
-def sample_intervals(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
+def sample_intervals(
+    frame: pd.DataFrame, axes: AxesArray, *, truth: float, label: str
+) -> AxesArray:
     """Draw the intervals of many samples beside a line at the true value, one panel per `method`;
     those that miss it are red and thick, and their number stands in the title.
 
@@ -510,7 +537,9 @@ NAME_STEP = 0.9  # height of a name and the room below it
 RANK_AXIS = 0.6  # height of the axis of ranks above 0, where the bars begin
 
 
-def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float, label: str) -> Any:
+def critical_difference(
+    ranks: Mapping[str, float], ax: Axes, *, distance: float, label: str
+) -> Axes:
     """Draw mean ranks on an axis, best left, and a bar below the systems whose ranks differ by less
     than the critical difference: a diagram of critical differences.
 
@@ -535,13 +564,16 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]  # a little beyond the ranks
         ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
     for i, (name, rank) in enumerate(ordered):
-        is_left = i < on_the_left
-        row = i if is_left else k - 1 - i
-        _rank_name(ax, name, rank, names_top - NAME_STEP * row, edge=1 if is_left else worst)
+        row = i
+        edge = 1
+        if i >= on_the_left:
+            row = k - 1 - i
+            edge = worst
+        _rank_name(ax, name, rank, names_top - NAME_STEP * row, edge=edge)
     return ax
 
 
-def _rank_axis(ax: Any, worst: int, step: int, label: str) -> None:
+def _rank_axis(ax: Axes, worst: int, step: int, label: str) -> None:
     """Make the upper edge the axis of ranks from 1 to the worst; the other edges are not drawn."""
     ax.set(xlim=(1, worst))
     ax.xaxis.tick_top()
@@ -554,18 +586,21 @@ def _rank_axis(ax: Any, worst: int, step: int, label: str) -> None:
     ax.spines["top"].set_visible(True)
 
 
-def _rank_name(ax: Any, name: str, rank: float, y: float, *, edge: int) -> None:
+def _rank_name(ax: Axes, name: str, rank: float, y: float, *, edge: int) -> None:
     """Draw a line from a rank on the axis down to y and on to the edge of the axes, 1 or the worst
     rank, and write name and rank behind it.
     """
     ax.plot([rank, rank, edge], [RANK_AXIS, y, y], color=GREY, linewidth=0.8, clip_on=False)
-    is_left = edge == 1
+    edge_share = 1.0  # of the width
+    placement: Style = {"offset": (4, 0), "ha": "left"}
+    if edge == 1:
+        edge_share = 0.0
+        placement = {"offset": (-4, 0), "ha": "right"}
     note(
         ax,
         f"{name} {rank:.2f}",
-        (0.0 if is_left else 1.0, y),  # x as a share of the width, y in the data
-        (-4 if is_left else 4, 0),
-        ha="right" if is_left else "left",
+        (edge_share, y),  # y in the data
+        **placement,
         va="center",
         xycoords=ax.get_yaxis_transform(),
         annotation_clip=False,
@@ -591,8 +626,8 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
 
 
 def power(
-    frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str
-) -> Any:
+    frame: pd.DataFrame, ax: Axes, *, observed: float, margin: float | None, xlabel: str
+) -> Axes:
     """Draw the power of the test against the true difference, one line per number of `units`, with
     lines at 80 % power, at the observed difference and at the margin.
 
@@ -622,7 +657,7 @@ def power(
     return ax
 
 
-def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
+def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
     """Draw the probability that an experiment shows the wrong sign against its number of users, one
     fitted line per `system` and its counted points in the same colour.
 
@@ -660,7 +695,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     return ax
 
 
-def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
+def draw_agreement(points: list[np.ndarray], titles: list[str], axes: AxesArray) -> AxesArray:
     """Draw rankers by preference and lift, one panel per title, with the least-squares line.
 
     points: of each panel an array of shape (n_rankers, 2): the user share − ½, and the lift as a
@@ -684,13 +719,13 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
     return axes
 
 
-def _zero_cross(ax: Any) -> None:
+def _zero_cross(ax: Axes) -> None:
     """Draw the lines y = 0 and x = 0."""
     ax.axhline(0, color=DARK, linewidth=0.8)
     ax.axvline(0, color=DARK, linewidth=0.8)
 
 
-def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
+def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
     """Draw the true lift of rankers against their user share − ½, one panel for `plays` and one for
     `hours`, with a marker per `family` and the least-squares line of the first family.
 

@@ -1,13 +1,18 @@
 """Figures in pixels: PNG with few colours and twice as many pixels an inch as a screen."""
 
+from __future__ import annotations
+
 import base64
 import io
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCREEN = 96  # pixels of an inch of a page
 SCALE = 2  # pixels of the picture to one of the screen, in each direction
@@ -26,7 +31,7 @@ class Png(NamedTuple):
     height: int
 
 
-def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
+def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
     """The PNG of a figure of matplotlib, which was drawn before: its parts keep their places.
 
     panels: the left and the right end of each panel of a row, in inches; those that the screen has
@@ -40,7 +45,7 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     figure.set_facecolor("white")
     _scale_labels(figure, DPI / figure.dpi)
     figure.set_dpi(DPI)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
     with mpl.rc_context({**style, "text.hinting": "none"}), warnings.catch_warnings():
         # the warning would write a control character of a name to the terminal
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
@@ -57,7 +62,7 @@ def png(figure: Any, panels: Sequence[tuple[float, float]], style: Mapping[Any, 
     return Png(content, image.width // SCALE, image.height // SCALE)
 
 
-def _scale_labels(figure: Any, scale: float) -> None:
+def _scale_labels(figure: Figure, scale: float) -> None:
     """Move the labels of axes as far as the resolution grows: matplotlib keeps their distance from
     the axes in pixels. scale: the new resolution by the old one.
     """

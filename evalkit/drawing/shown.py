@@ -196,7 +196,9 @@ class Shown(Displayed):
 
         Rows are read again. Raises ParameterError for an unknown slice.
         """
-        slices = {part.name: part for part in getattr(self, "slices", ())}
+        slices = {
+            segment_slice.name: segment_slice for segment_slice in getattr(self, "slices", ())
+        }
         if name not in slices:
             names = ", ".join(slices) or "none; set segments to a column"
             raise ParameterError(
@@ -204,7 +206,8 @@ class Shown(Displayed):
                 f"{names}"
             )
         with system.working_in(self.p.folder):
-            return self.sliced(slices[name], replace(self.p, segment=name))
+            study: Self = self.sliced(slices[name], replace(self.p, segment=name))
+        return study
 
     @property
     def system_names(self) -> Sequence[str]:
@@ -218,12 +221,12 @@ class Shown(Displayed):
         """
         study = self if segment is None else self.segment(segment)
         names = texts("systems", systems)
-        known = study.system_names
+        all_names = study.system_names
         for name in names:
-            if name not in known:
+            if name not in all_names:
                 raise ParameterError(
-                    f"systems: there is no system {name!r}{did_you_mean(name, known)}, there are "
-                    f"{', '.join(known)}"
+                    f"systems: there is no system {name!r}{did_you_mean(name, all_names)}, there "
+                    f"are {', '.join(all_names)}"
                 )
         if not names:
             return study
@@ -231,7 +234,8 @@ class Shown(Displayed):
         key = frozenset(names)
         if key not in cache:
             cache[key] = study.of_systems(names)
-        return cache[key]
+        of_systems: Self = cache[key]
+        return of_systems
 
     def reread(self, **changes: Any) -> Any:
         """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
@@ -308,7 +312,7 @@ class Shown(Displayed):
         return outputs
 
     def _repr_html_(self) -> str:
-        return self.displays()[0].data["text/html"]
+        return str(self.displays()[0].data["text/html"])
 
     def __str__(self) -> str:
         return self.summary().text

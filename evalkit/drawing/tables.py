@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import ParameterError, Record
 from evalkit.displays import Display, Displayed, with_page
 from evalkit.numbers import (
     END,
@@ -755,7 +755,7 @@ def _start_of_cell(cell: Cell) -> str:
     return f"<td{kind}>{html}"
 
 
-Rows = Sequence[Mapping[str, Any]]  # of a frame, each by column
+Rows = Sequence[Record]  # of a frame, each by column
 Column = Callable[[Rows], Sequence[Cell | str]]  # from all rows to the cells of a column
 Columns = Mapping[str, Column] | str  # by the head of each; or in one text, see `named`
 Numbers = Callable[[Rows], list[Cell]]  # a column of numbers
@@ -792,12 +792,12 @@ def by_system(
     return table(caption, ["system", *map(head, values)], rows, note)
 
 
-def each(make: Callable[[Mapping[str, Any]], Cell | str]) -> Column:
+def each(make: Callable[[Record], Cell | str]) -> Column:
     """A column whose cells are made row by row: `make` returns the cell of a row."""
     return partial(_cells_of_rows, make)
 
 
-def _cells_of_rows(make: Callable[[Mapping[str, Any]], Cell | str], rows: Rows) -> list[Cell | str]:
+def _cells_of_rows(make: Callable[[Record], Cell | str], rows: Rows) -> list[Cell | str]:
     """The cell of each row."""
     return [make(row) for row in rows]
 
@@ -823,7 +823,7 @@ def words(name: str) -> Column:
 
 
 @each
-def pair(row: Mapping[str, Any]) -> Cell:
+def pair(row: Record) -> Cell:
     """The heads of rows that compare two systems: "first − second"."""
     return minus(row["first"], row["second"])
 

@@ -187,10 +187,10 @@ def __getattr__(name: str) -> Kind:
     return KINDS[name]
 
 
-def every() -> list[Kind]:
+def all_kinds() -> list[Kind]:
     """Every kind, by code.
 
-    >>> every()[0].code
+    >>> all_kinds()[0].code
     'EK101'
     """
     return sorted(KINDS.values(), key=lambda kind: kind.code)
@@ -204,7 +204,7 @@ def markdown() -> str:
 def _theme(theme: str, heading: str) -> str:
     rows = [
         f"| {k.code} | {k.name} | {k.meaning} | {k.advice} |"
-        for k in every()
+        for k in all_kinds()
         if k.code.startswith(theme)
     ]
     return "\n".join(

@@ -46,17 +46,20 @@ data-x data-y>`
     `evalkit/pages/binary_page.py`.
 """
 
+from __future__ import annotations
+
 import copy
 import html
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbconvert.exporters.templateexporter import TemplateExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -65,8 +68,11 @@ from traitlets.config import Config
 
 from evalkit.displays import PAGE
 from evalkit.findings.kinds import measured
-from evalkit.numbers import anchor
+from evalkit.numbers import anchor, counted
 from evalkit.page.arrangement import arranged, by_heading, is_heading, on_page
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
@@ -132,9 +138,9 @@ class ReportExporter(TemplateExporter):
         config.merge(super().default_config)
         return config
 
-    def default_filters(self) -> Any:
+    def default_filters(self) -> Iterator[tuple[str, Callable[..., object]]]:
         """nbconvert's filters and those of this page, each with the name that templates use."""
-        yield from super().default_filters()
+        yield from super().default_filters()  # type: ignore[no-untyped-call]  # nbconvert has no types
         filters = (
             prose,
             boxed,
@@ -151,13 +157,14 @@ class ReportExporter(TemplateExporter):
             yield function.__name__, function
 
     def from_notebook_node(
-        self, nb: Any, resources: Any = None, **options: Any
+        self, nb: NotebookNode, resources: dict[str, Any] | None = None, **options: Any
     ) -> tuple[Any, dict[str, Any]]:
         """The HTML of the page of a notebook, and nbconvert's resources; of a notebook that failed
         the cells up to the one that failed.
         """
         notebook = copy.deepcopy(nb)
-        if failed := failure(notebook):
+        failed = failure(notebook)
+        if failed is not None:
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = arranged(on_page(notebook.cells))
         _prefer_page(notebook)
@@ -168,7 +175,7 @@ class ReportExporter(TemplateExporter):
         return super().from_notebook_node(notebook, resources, **options)
 
 
-def _prefer_page(notebook: Any) -> None:
+def _prefer_page(notebook: NotebookNode) -> None:
     """Give outputs that have a form for the page of their own that form alone."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -176,7 +183,7 @@ def _prefer_page(notebook: Any) -> None:
                 output.data = {"text/html": output.data[PAGE]}
 
 
-def failure(notebook: Any) -> dict[str, Any] | None:
+def failure(notebook: NotebookNode) -> dict[str, Any] | None:
     """The error that ended the run: its name, its message, and the index of its cell; None if there
     was none.
 
@@ -296,17 +303,21 @@ def sectioned(page: str) -> str:
     """The page with each heading of a markdown cell, and what follows it, in a section, and what
     stands before the first one in a section that is always printed.
     """
-    first, *sections = re.split(SECTION, page)
-    others = "".join(f"<section>{section}</section>" for section in sections)
-    return f'<section class="first">{first}</section>{others}'
+    first, *further = re.split(SECTION, page)
+    sections = "".join(f"<section>{section}</section>" for section in further)
+    return f'<section class="first">{first}</section>{sections}'
 
 
 def styled(page: str) -> str:
     """The page with each distinct style of its figures stored once."""
-    pieces = STYLE.split(page)
-    return "".join(
-        piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i]
-    )
+    styles = set()
+    pieces = []
+    for piece in STYLE.split(page):
+        if piece not in styles:
+            pieces.append(piece)
+        if STYLE.match(piece):
+            styles.add(piece)
+    return "".join(pieces)
 
 
 def dated(page: str) -> str:
@@ -355,21 +366,20 @@ def _plain(markup: str) -> str:
 EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 
-def without_empty(cells: list[Any]) -> list[Any]:
+def without_empty(cells: list[NotebookNode]) -> list[NotebookNode]:
     """The cells without the sections whose outputs are all empty."""
-    return [cell for section in by_heading(cells) if not _is_empty(section) for cell in section]
+    filled = [section for section in by_heading(cells) if not _is_empty(section)]
+    return list(chain.from_iterable(filled))
 
 
-def _is_empty(section: list[Any]) -> bool:
+def _is_empty(section: list[NotebookNode]) -> bool:
     """True for a section with a heading whose outputs are all without text; without an output it
     may be prose, and is not empty.
     """
-    outputs = [output for cell in section for output in cell.get("outputs", [])]
-    return (
-        bool(outputs)
-        and is_heading(section[0])
-        and all(output.get("data") in EMPTY for output in outputs)
-    )
+    outputs = list(chain.from_iterable(cell.get("outputs", []) for cell in section))
+    if not outputs or not is_heading(section[0]):
+        return False
+    return all(output.get("data") in EMPTY for output in outputs)
 
 
 # Glossary -----------------------------------------------------------------------------------------
@@ -392,23 +402,20 @@ class Term:
 def _terms() -> tuple[Term, ...]:
     """The terms of glossary.toml, in its order."""
     table = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
-    return tuple(
-        Term(
-            name,
-            " ".join(term["meaning"].split()).format_map(vars(measured)),
-            tuple(term.get("words", ())),
-        )
-        for name, term in table.items()
-    )
+    terms = []
+    for name, term in table.items():
+        meaning = " ".join(term["meaning"].split()).format_map(vars(measured))
+        terms.append(Term(name, meaning, tuple(term.get("words", ()))))
+    return tuple(terms)
 
 
 TERMS = _terms()
-OF_WORDS = {word: term for term in TERMS for word in term.words or (term.name,)}
-WORDS = re.compile(
-    r"(?<![\w-])("
-    + "|".join(map(re.escape, sorted(OF_WORDS, key=len, reverse=True)))
-    + r")(?![\w-])"
-)
+TERM_OF_WORDS: dict[str, Term] = {}
+for term in TERMS:
+    TERM_OF_WORDS.update(dict.fromkeys(term.words or (term.name,), term))
+# the longest first: of two that begin at one place it is the term
+_ALTERNATIVES = "|".join(map(re.escape, sorted(TERM_OF_WORDS, key=len, reverse=True)))
+WORDS = re.compile(rf"(?<![\w-])({_ALTERNATIVES})(?![\w-])")
 TAGS = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 TAG = re.compile(r"<(/?)([a-z0-9]+)")
 # no links inside
@@ -462,7 +469,7 @@ def _link_first(mentioned: set[Term], words: re.Match[str]) -> str:
     """The words of a term as a link to its entry; without one if the term is among those mentioned,
     to which it is added.
     """
-    term = OF_WORDS[words[1]]
+    term = TERM_OF_WORDS[words[1]]
     if term in mentioned:
         return words[1]
     mentioned.add(term)
@@ -491,9 +498,9 @@ def _glossary(terms: list[Term]) -> str:
     """The terms and their meanings in HTML, folded; a link to a term opens them."""
     if not terms:
         return ""
-    items = "".join(
-        f'<dt id="{t.id}">{html.escape(t.name)}</dt><dd>{html.escape(t.meaning)}</dd>'
-        for t in terms
-    )
-    summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
+    items = ""
+    for term in terms:
+        name = f'<dt id="{term.id}">{html.escape(term.name)}</dt>'
+        items += f"{name}<dd>{html.escape(term.meaning)}</dd>"
+    summary = f"{counted(len(terms), 'term')} used on this page"
     return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'

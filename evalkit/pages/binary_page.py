@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
 from evalkit.drawing import curve_plots, figures, plots, tables
@@ -41,7 +42,7 @@ from evalkit.pages import (
     threshold_page,
 )
 from evalkit.pages.shared_findings import (
-    beaten,
+    constant_better,
     counts,
     idle,
     nonzero,
@@ -99,7 +100,7 @@ def top(study: BinaryStudy) -> Html:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
-    note = texts.said("binary.top_note")
+    note = texts.sentence("binary.top_note")
     caption = "Lift among the highest scores"
     table = by_system(caption, study.gains, "depth", lift, note, "top {:.0%}".format)
     return tables.folded("Lift and recall of the highest 1% to 50%", table)
@@ -216,7 +217,7 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     scores = [
         *_scores(study),
-        *beaten(study, told=(ROC_AUC.name,)),
+        *constant_better(study, reported=(ROC_AUC.name,)),
         *_probabilities(study),
         *_ties(study),
     ]
@@ -440,9 +441,9 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     c = study.table(study.order[0])
     positives = counted(c.positives, "positive")
     negatives = counted(c.negatives, "negative")
-    lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
+    lines = {kind: page.rows_of_figure(study, study.curve(kind)) for kind in ("roc", "pr")}
     points = {
-        kind: page.drawn(study, binary_diagnostics.operating_points(study, kind).dropna())
+        kind: page.rows_of_figure(study, binary_diagnostics.operating_points(study, kind).dropna())
         for kind in lines
     }
     bands = {kind: study.bands(kind, page.systems_of_figure(study)) for kind in lines}
@@ -452,14 +453,14 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
             f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for "
             f"the whole curve. "
         )
-    rest = texts.said(
+    rest = texts.sentence(
         "binary.curve_plot",
         study,
         n=f"{positives}, {negatives}",
         pointwise=pointwise,
-        few=page.few(study),
+        few=page.omission(study),
     )
-    caption = f"{rest} {texts.said('binary.break_even')}"
+    caption = f"{rest} {texts.sentence('binary.break_even')}"
     roc = Panel(
         lines["roc"],
         f"false positive rate ({negatives})",
@@ -480,7 +481,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         points=points["pr"],
         reference=((0, 1), (study.base_rate, study.base_rate)),
         steps=STEPS,
-        circles=page.drawn(study, binary_diagnostics.break_even(study).dropna()),
+        circles=page.rows_of_figure(study, binary_diagnostics.break_even(study).dropna()),
         keys=_areas(study, AVERAGE_PRECISION, "AP"),
         caption=f"Precision-recall curves, {caption}",
     )
@@ -535,7 +536,9 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     )
     # the first metric of the leader, in the data and then at the other base rate
     before, after = study.elsewhere.query("system == @leader")["value"].iloc[:2]
-    caption = texts.said("binary.base_rate_plot", study, before=number(before), after=number(after))
+    caption = texts.sentence(
+        "binary.base_rate_plot", study, before=number(before), after=number(after)
+    )
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
 
@@ -545,10 +548,10 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
     """Share of the positives found against the share of rows looked at."""
     x = f"share of rows, highest scores first (n = {_weight(study.table(study.leader).total, 1)})"
     y = "share of positives found (recall)"
-    panel = Panel(page.drawn(study, study.curve("gain")), x, y, reference=DIAGONAL)
+    panel = Panel(page.rows_of_figure(study, study.curve("gain")), x, y, reference=DIAGONAL)
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
-    caption = texts.said("binary.top_plot", shares=shares, few=page.few(study))
+    caption = texts.sentence("binary.top_plot", shares=shares, few=page.omission(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
@@ -569,8 +572,8 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
 
     name, axis: of these curves and of what lies on their horizontal axis, in words.
     """
-    few: list[Mapping[str, Any]] = []
-    often: list[Mapping[str, Any]] = []
+    few: list[Record] = []
+    often: list[Record] = []
     for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
         crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
         (often if crosses_often else few).append(row)
@@ -582,7 +585,7 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
     return lines
 
 
-def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
+def _crossing(name: str, axis: str, row: Record) -> str:
     """Where two curves cross, in words. name, axis: as in `_crossings`."""
     at = row["crossings"]
     first = row["first"]
@@ -597,7 +600,7 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
     return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
 
 
-def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _often(name: str, axis: str, rows: Sequence[Record]) -> str:
     """Pairs of curves that cross again and again, in one line."""
     shares = listed(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
     return (
@@ -622,7 +625,7 @@ def base_rate(study: BinaryStudy) -> Html:
         rows.append([Cell(name), *cells])
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
-    note = texts.said("binary.base_rate_note")
+    note = texts.sentence("binary.base_rate_note")
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
         note += (
             " No interval of average precision: at this rate it depends on the few highest-scoring "
@@ -652,7 +655,7 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
         places = decimals(rows["value"], rows["low"], rows["high"])
         for row in rows[rows["system"].isin(list(words))].itertuples():
             words[row.system].append(f"{CORNER[part]} {number(row.value, places)}")
-    how = texts.said("binary.calibration_plot_how")
+    how = texts.sentence("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
 
@@ -669,7 +672,7 @@ def reliability(
         band = (
             f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
         )
-    caption = texts.said("binary.reliability", rows=len(study.account), how=how, band=band)
+    caption = texts.sentence("binary.reliability", rows=len(study.account), how=how, band=band)
     return page.diagrams(
         curve_plots.reliability, drawn, words, caption, ylabel=what, height=3.4, panels=len(words)
     )
@@ -678,7 +681,7 @@ def reliability(
 @probabilities
 def calibration(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    note = texts.said("binary.calibration_note") + NO_LIMITS
+    note = texts.sentence("binary.calibration_note") + NO_LIMITS
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
@@ -718,7 +721,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     """Slope and intercept of each system's logistic recalibration, folded."""
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
-    note = texts.said("binary._logistic_note")
+    note = texts.sentence("binary._logistic_note")
     if certain := [name for name in study.order if study.wrong.get(name)]:
         note += (
             f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such "
@@ -752,7 +755,7 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
         {name: tables[name] for name in names},
         score_curves.edges(tables, probabilities=study.probabilities),
     )
-    caption = texts.said(
+    caption = texts.sentence(
         "binary.score_plot",
         bins=score_curves.BINS,
         positives=counted(c.positives, "positive"),
@@ -778,7 +781,7 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     name = study.leader
     frame = score_curves.distribution(name, study.table(name))
     widest = score_curves.distances(study.counts_by_system)
-    caption = texts.said("binary.ks_plot", study, distances=_distances(study))
+    caption = texts.sentence("binary.ks_plot", study, distances=_distances(study))
     figure = figures.row(
         curve_plots.distributions,
         frame,
@@ -801,7 +804,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
     of = "of" if study.decision_column else "at"
-    caption = texts.said("binary.confusion_plot", study, what=what, of=of)
+    caption = texts.sentence("binary.confusion_plot", study, what=what, of=of)
     words = [_counts_in_words(name, matrix) for name, matrix in matrices.items()]
     return figures.row(
         curve_plots.matrices,

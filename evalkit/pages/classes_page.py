@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
@@ -28,8 +29,8 @@ from evalkit.numbers import counted, decimals, listed, number, plural, signed_pe
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import (
-    beaten,
     binned,
+    constant_better,
     counts,
     decisions_as_scores,
     few_clusters,
@@ -88,7 +89,7 @@ def thresholds(study: ClassesStudy) -> Html:
         lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")
     )
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
-    note = texts.said("classes.thresholds_note")
+    note = texts.sentence("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
 
 
@@ -147,7 +148,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     names = study.order[: figures.panels_in_row(len(shown), CELL)]
     mistake = classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = texts.said(
+    caption = texts.sentence(
         "classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account)
     )
     if mistake:
@@ -227,7 +228,7 @@ def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
     """Every finding of a multi-class report."""
     few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
     scores = [
-        *beaten(study),
+        *constant_better(study),
         *_decisions(study),
         *_probabilities(study),
         *_incomplete(study),
@@ -326,7 +327,7 @@ def ks_plot(study: Either) -> Figure | Html:
     frame = pd.concat(
         [score_curves.distribution(name, c, classes.SQUARE.curve) for name, c in tables.items()]
     )
-    caption = texts.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
+    caption = texts.sentence("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
     data = (frame, score_curves.distances(tables))
     more = _size(study) | labels | {"sides": study.sides}
@@ -346,7 +347,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
         f"probabilities are right. "
     )
     grey = "" if drawn.bands is None else grey
-    caption = texts.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
+    caption = texts.sentence("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
     figure = page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
     return _folded(study, figure, "Reliability diagrams")
@@ -356,7 +357,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
     panels = [_benefit(study.leader, name, c) for name, c in study.class_tables.items()]
-    caption = texts.said("classes.decision_curve", of_each=_of_each(study))
+    caption = texts.sentence("classes.decision_curve", of_each=_of_each(study))
     figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
@@ -534,7 +535,7 @@ def _one_by_one(
     kind = frame.columns[1]
 
     @each
-    def name(row: Mapping[str, Any]) -> str:
+    def name(row: Record) -> str:
         return str(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
 
     columns: dict[str, Column] = {kind: name} | {

@@ -91,7 +91,7 @@ def estimates(study: row_study.RowStudy) -> tables.Html:
         if metrics[-1].uses_decisions:
             caption += f"; those of decisions {by} {study.decided_by}"
     below = [page.reference(study, constant, study.constant, metrics)] if constant else []
-    return page.estimates(study, caption, note, metrics=metrics, more=below)
+    return page.estimates(study, caption, note, metrics=metrics, references=below)
 
 
 def _constant(study: Any) -> tuple[str, str]:

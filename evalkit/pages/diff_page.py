@@ -1,11 +1,12 @@
 """The words, tables and figures of the page of a diff."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.catalogue import lookup
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import (
@@ -37,25 +38,28 @@ from evalkit.studies.diff import UNNAMED, Diff, date_of, shown
 
 pieces.offered(__name__)
 
+SIZES = "common / left / came"  # the head of a column
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has all of it
 
 
 def title(study: Diff) -> Html:
     """The title and what was asked."""
-    old, new = (shown(file) for file in (study.old, study.new))
-    dates = [
-        f"{shown(file)}: data of {date}"
-        for file in (study.old, study.new)
-        if (date := date_of(file))
-    ]
     units = counted(study.account["common"].iloc[0], f"common {study.unit_name}")
-    asked = (
+    question = (
         f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, "
         f"on {units}?"
     )
-    sample = [first_screen.SAMPLE] if study.p.sampled else []
-    below = [*sample, *filter(None, [study.p.note]), *dates]
-    return tables.heading(study.p.title or f"Diff: {new} against {old}", asked, *below)
+    notices = []
+    if study.p.sampled:
+        notices.append(first_screen.SAMPLE)
+    if study.p.note:
+        notices.append(study.p.note)
+    for file in (study.old, study.new):
+        date = date_of(file)
+        if date:
+            notices.append(f"{shown(file)}: data of {date}")
+    default_title = f"Diff: {shown(study.new)} against {shown(study.old)}"
+    return tables.heading(study.p.title or default_title, question, *notices)
 
 
 def verdict(study: Diff) -> Html:
@@ -74,23 +78,26 @@ def _answer(study: Diff) -> list[str]:
 
 
 def _further(study: Diff) -> list[str]:
-    """What stands behind the answer: the slice that changed most, and that the reports asked a
-    one-sided question.
+    """The sentences behind the answer: the slice that changed most, and that the reports asked a
+    one-sided question, if they did.
     """
     further = most_changed(study.primary.label, study.most_changed)
     if question := study.question_of_reports:
         change = first_screen.ONE_SIDED[question].change
-        further.append(texts.said("diff.two_sided", change=change, question=question))
+        further.append(texts.sentence("diff.two_sided", change=change, question=question))
     return further
 
 
 def _opening(study: Diff) -> first_screen.Opening:
-    """That no unit is in both reports, and the largest significant loss unless the answer is that
-    sentence.
+    """That no unit is in both reports, if so, and the largest significant loss unless the answer is
+    that sentence.
     """
-    units = plural(study.unit_name, 2)
-    other = f"The reports have no {units} in common, so that other {units} may be the cause."
-    sentences = [other] if study.apart else []
+    sentences = []
+    if study.apart:
+        units = plural(study.unit_name, 2)
+        sentences.append(
+            f"The reports have no {units} in common, so that other {units} may be the cause."
+        )
     row = study.largest_loss
     if row is None:
         return first_screen.Opening(sentences)
@@ -101,19 +108,21 @@ def _opening(study: Diff) -> first_screen.Opening:
     second = study.spoken(row["second"])
     metric = first_screen.spoken(study, row["metric"])
     sentences.append(f"{first} is worse than {second} by {metric}.")
-    return first_screen.Opening(sentences, row["first"] if decides else "")
+    system = row["first"] if decides else ""
+    return first_screen.Opening(sentences, system)
 
 
-def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
+def most_changed(label: str, row: Record | None) -> list[str]:
     """In which slice a metric changed most, of those that show a change; nothing where none
     does. label: of the metric.
     """
     if row is None:
         return []
     whose = "" if row["system"] == UNNAMED else f" of {row['system']}"
-    by = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
-    where = f"{lookup.title_of(label)}{whose} changed most in {row['segment']} {row['slice']}"
-    return [f"{where}: {by}, adjusted p {p_value(row['adjusted'])}."]
+    slice_name = f"{row['segment']} {row['slice']}"
+    change = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
+    claim = f"{lookup.title_of(label)}{whose} changed most in {slice_name}"
+    return [f"{claim}: {change}, adjusted p {p_value(row['adjusted'])}."]
 
 
 def every_finding(study: Diff) -> list[kinds.Finding]:
@@ -127,31 +136,40 @@ def every_finding(study: Diff) -> list[kinds.Finding]:
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:
-    """What the files prove of the cause: what differs in what made both reports."""
-    differs = study.changes[~study.changes["same"]]
-    rows = {kind: part.to_dict("records") for kind, part in differs.groupby("kind", sort=False)}
-    causes = {kind: listed(map(_cause, some)) for kind, some in rows.items()}
+    """What the files prove of the cause: which inputs, parameters, versions … differ."""
+    differing = study.changes[~study.changes["same"]]
+    causes = {}  # by the kind of what differs, in words
+    for kind, changes in differing.groupby("kind", sort=False):
+        causes[kind] = listed(map(_cause, changes.to_dict("records")))
     if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
         yield kinds.CAUSE_UNKNOWN.note()
     elif not causes:
         yield kinds.ONLY_VERSIONS.note(0, "nothing")
-    elif {*causes} == {"version"}:
-        yield kinds.ONLY_VERSIONS.note(len(differs), "versions", names=causes["version"])
+    elif list(causes) == ["version"]:
+        yield kinds.ONLY_VERSIONS.note(len(differing), "versions", names=causes["version"])
     else:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
-        same = listed(
-            f"{kind}s" for kind in study.changes["kind"].unique() if kind not in {*causes, "unit"}
+        equal = []
+        for kind in study.changes["kind"].unique():
+            if kind not in causes and kind != "unit":
+                equal.append(f"{kind}s")
+        changes_meaning = "definition" in causes or "unit" in causes
+        severity = kinds.WARNING if changes_meaning else kinds.NOTE
+        yield kinds.CAUSES.rated(
+            severity, len(differing), causes=words, same=listed(equal) or "nothing"
         )
-        severity = kinds.WARNING if {"definition", "unit"} & {*causes} else kinds.NOTE
-        yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
     if study.relabelled:
         yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
 
 
-def _cause(row: Mapping[str, Any]) -> str:
-    """What differs; of an input also both files."""
-    old, new = (row[side].partition(", SHA-256")[0] for side in ("old", "new"))
-    return f"{row['what']} ({old} → {new})" if row["kind"] == "input" else str(row["what"])
+def _cause(row: Record) -> str:
+    """The name of what differs; of an input also both files. row: of `study.changes`."""
+    name = str(row["what"])
+    if row["kind"] != "input":
+        return name
+    old_file = row["old"].partition(", SHA-256")[0]
+    new_file = row["new"].partition(", SHA-256")[0]
+    return f"{name} ({old_file} → {new_file})"
 
 
 def _units(study: Diff) -> Iterator[kinds.Finding]:
@@ -159,20 +177,27 @@ def _units(study: Diff) -> Iterator[kinds.Finding]:
     row = study.account.iloc[0]
     units = plural(study.unit_name, 2)
     if row["common"]:
-        common, left, came = (int(row[name]) for name in ("common", "only_old", "only_new"))
-        yield kinds.COMMON_UNITS.note(common, units=units, common=common, left=left, came=came)
+        yield kinds.COMMON_UNITS.note(
+            int(row["common"]),
+            units=units,
+            common=int(row["common"]),
+            left=int(row["only_old"]),
+            came=int(row["only_new"]),
+        )
+    elif all(values.named for values in study.deciding.values()):
+        yield kinds.NO_COMMON_UNITS.warning(0, "apart", units=units)
     else:
-        has_names = all(of.named for of in study.deciding.values())
-        yield kinds.NO_COMMON_UNITS.warning(0, "apart" if has_names else "unnamed", units=units)
+        yield kinds.NO_COMMON_UNITS.warning(0, "unnamed", units=units)
 
 
 def _alone(study: Diff) -> Iterator[kinds.Finding]:
     """The systems and metrics that are not compared, and how systems are paired."""
     if not study.alone:
         return
-    new, old = study.unpaired_new, study.unpaired_old
-    places = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
-    names = listed(f"{name}{places.get(name, '')}" for name in study.alone)
+    new = study.unpaired_new
+    old = study.unpaired_old
+    report = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
+    names = listed(f"{name}{report.get(name, '')}" for name in study.alone)
     pair = ""
     if new and old:
         pairs = {**study.p.pairs, new[0]: old[0]}
@@ -184,72 +209,73 @@ def causes(study: Diff) -> Html:
     """The inputs of both reports, and what else differs in what made them."""
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
     columns = named("kind | what w")
-    columns |= {side: _facts(side) for side in ("old", "new")}
-    columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
+    columns |= {"old": _facts("old"), "new": _facts("new"), "": each(_comparison)}
     note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded(
         "What made the two reports", of_rows("Inputs, and what differs", frame, columns, note)
     )
 
 
-def _facts(side: str) -> Column:
-    """What made one side, with the beginning of each SHA-256."""
-    return each(lambda row: Cell(DIGEST.sub(r"\1…", row[side]), kind="text"))
+def _facts(report: str) -> Column:
+    """What made a report, with the beginning of each SHA-256. report: "old" or "new"."""
+    return each(lambda row: Cell(DIGEST.sub(r"\1…", row[report]), kind="text"))
+
+
+def _comparison(row: Record) -> Cell:
+    """Whether both reports were made of the same."""
+    return Cell("the same" if row["same"] else "differs", kind="text")
 
 
 def account(study: Diff) -> Html:
     """The change of each metric, as the exact sum of three terms."""
     return account_table(
-        study.account, texts.said("diff.account_note", level=percent(study.settings.level))
+        study.account, texts.sentence("diff.account_note", level=percent(study.settings.level))
     )
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
     """The same of a frame, each metric with the decimals of its difference elsewhere."""
     rows = []
-    for _, part in frame.groupby("metric", sort=False):
-        places = _places(part)
-        for row in part.to_dict("records"):
-            values = [number_cell(row[name], places) for name in ("old", "new")]
-            values.append(_with_limits(row, "change", "change_low", "change_high", places))
-            values.append(_with_limits(row, "changed", "low", "high", places))
-            values += [number_cell(row[name], places, signed) for name in ("left", "came")]
-            words = [Cell(row[name], kind="text") for name in ("metric", "system")]
-            verdict = Cell(row["verdict"], kind="text one")
-            rows.append([*words, *values, _sizes(row), verdict])
-    heads = [
-        "metric",
-        "system",
-        "old",
-        "new",
-        "change",
-        "= common units changed",
-        "+ units left",
-        "+ units came",
-    ]
+    for _, metric_rows in frame.groupby("metric", sort=False):
+        places = _places(metric_rows)
+        for row in metric_rows.to_dict("records"):
+            cells = {
+                "metric": Cell(row["metric"], kind="text"),
+                "system": Cell(row["system"], kind="text"),
+                "old": number_cell(row["old"], places),
+                "new": number_cell(row["new"], places),
+                "change": _with_limits(row, "change", "change_low", "change_high", places),
+                "= common units changed": _with_limits(row, "changed", "low", "high", places),
+                "+ units left": number_cell(row["left"], places, signed),
+                "+ units came": number_cell(row["came"], places, signed),
+                SIZES: _sizes(row),
+                "verdict": Cell(row["verdict"], kind="text one"),
+            }
+            rows.append(cells)
     caption = "Change = common units changed + units left + units came"
-    return tables.table(caption, [*heads, "common / left / came", "verdict"], rows, note)
+    return tables.table(caption, list(rows[0]), [list(cells.values()) for cells in rows], note)
 
 
-def _places(part: pd.DataFrame) -> int:
-    """The decimals that the numbers of one metric ask for."""
-    value = part["changed"].fillna(part["change"])
-    low = part["low"].fillna(part["change_low"])
-    high = part["high"].fillna(part["change_high"])
-    width = decimals(value, low, high)
-    if (part["low"] == part["high"]).all():
-        width = max(width, decimals([*part["left"], *part["came"]]))
-    return width
+def _places(rows: pd.DataFrame) -> int:
+    """The decimals that the numbers of one metric ask for. rows: of the account."""
+    value = rows["changed"].fillna(rows["change"])
+    low = rows["low"].fillna(rows["change_low"])
+    high = rows["high"].fillna(rows["change_high"])
+    places = decimals(value, low, high)
+    if (rows["low"] == rows["high"]).all():
+        places = max(places, decimals(pd.concat([rows["left"], rows["came"]])))
+    return places
 
 
-def _with_limits(row: Mapping[str, Any], name: str, low: str, high: str, places: int) -> Cell:
+def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Cell:
     """A number of the account, with its limits if they are known."""
     if pd.isna(row[low]):
         return number_cell(row[name], places, signed)
     return with_interval(row[name], row[low], row[high], signed, places)
 
 
-def _sizes(row: Mapping[str, Any]) -> Cell:
+def _sizes(row: Record) -> Cell:
+    """How many units are in both reports, in the old one alone, and in the new one alone."""
     return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
 
 
@@ -263,43 +289,47 @@ def segments(study: Diff) -> Html:
     columns["difference on common units"] = tables.limits(
         "difference", "difference_low", "difference_high", signed
     )
-    columns |= named("p p | adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
-    columns["common / left / came"] = each(_sizes)
-    note = (
-        texts.said("diff.segments_note")
-        if additive
-        else texts.said("diff.segments_not_additive", study)
-    )
+    columns |= named("p p | adjusted p=adjusted p")
+    note = texts.sentence("diff.segments_not_additive", study)
+    if additive:
+        columns |= named("mix ± | within ±")
+        note = texts.sentence("diff.segments_note")
+    columns[SIZES] = each(_sizes)
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
 
 def moved(study: Diff) -> Html:
     """The common units that moved most."""
-    if not len(frame := study.moved):
-        if study.apart:
-            return tables.paragraph(f"No {study.unit_name} is in both reports.")
+    frame = study.moved
+    if frame.empty and study.apart:
+        return tables.paragraph(f"No {study.unit_name} is in both reports.")
+    if frame.empty:
         return tables.paragraph(
             f"No common {study.unit_name} has another {study.primary.label} in the new report."
         )
-    beside = {name: frame[name].tolist() for name in study.new.segments}
-    items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
-    heads = named(" | ".join(["system w | old # | new # | difference ±", *items]))
-    side = "value" if next(iter(study.deciding.values())).has_terms else "score"
-    words = {
-        "old": f"old {side}",
-        "new": f"new {side}",
-        "difference": f"effect on {study.primary.label}",
-    }
-    words = {} if study.averaged else words
-    columns = {
-        words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()
-    }
-    note = texts.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
-    which = f"The {counted(len(frame), study.unit_name)} that moved most"
-    of = study.primary.label
-    units = frame["unit"]
-    rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
-    return explorer.listing(rows)
+    if study.averaged:
+        columns = named("system w | old # | new # | difference ±")
+        note = texts.sentence("diff.moved_mean", study)
+    else:
+        first_values = next(iter(study.deciding.values()))
+        noun = "value" if first_values.has_terms else "score"
+        effect = f"effect on {study.primary.label}"
+        columns = named(f"system w | old {noun}=old # | new {noun}=new # | {effect}=difference ±")
+        note = texts.sentence("diff.moved_other", study)
+    for name in ("entered", "left"):
+        if name in frame:
+            columns |= named(f"items that {name}={name} w")
+    records = frame.to_dict("records")
+    listing = explorer.Explored(
+        f"The {counted(len(frame), study.unit_name)} that moved most",
+        systems=study.primary.label,
+        unit=study.unit_name,
+        names=frame["unit"].tolist(),
+        attributes={name: frame[name].tolist() for name in study.new.segments},
+        columns={head: cells(records) for head, cells in columns.items()},
+        note=note,
+    )
+    return explorer.listing(listing)
 
 
 @pieces.where(lambda study: len(study.series))
@@ -309,7 +339,7 @@ def series(study: Diff) -> figures.Figure | Html:
     frame = frame.assign(
         name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
     )
-    caption = texts.said("diff.series", study, level=percent(study.settings.level))
+    caption = texts.sentence("diff.series", study, level=percent(study.settings.level))
     return figures.picture(
         plots.intervals,
         frame,
@@ -331,24 +361,36 @@ findings, origin = page.findings, page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "answer": _answer(study),
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],
         "same": study.same,
         "not_compared": study.alone,
+        "dates": [date_of(study.old), date_of(study.new)],
     }
-    more["dates"] = [date_of(file) for file in (study.old, study.new)]
-    frames = as_json.records(
-        account=study.account, by_segment=study.segments, moved=study.moved, series=study.series
+    fields |= as_json.records(
+        account=study.account,
+        by_segment=study.segments,
+        moved=study.moved,
+        series=study.series,
+        changes=study.changes,
     )
-    return as_json.results(
-        study, every_finding(study), more | frames | as_json.records(changes=study.changes)
-    )
+    return as_json.results(study, every_finding(study), fields)
 
 
 SUMMARY = (verdict, account, page.comparisons)
 PIECES = (
-    *(title, verdict, findings, causes, account, page.differences, page.comparisons, segments),
-    *(moved, series, definitions, origin),
+    title,
+    verdict,
+    findings,
+    causes,
+    account,
+    page.differences,
+    page.comparisons,
+    segments,
+    moved,
+    series,
+    definitions,
+    origin,
 )

@@ -15,7 +15,7 @@ from evalkit.pages.shared_findings import (
     columns_read,
     contrary,
     counts,
-    held,
+    one_row_per_unit,
     picked,
     slices,
     undirected,
@@ -26,26 +26,26 @@ from evalkit.studies.experiment import Experiment
 pieces.offered(__name__)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
     return shown.findings(of_users(study), "users-")
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
     users = counted(study.users, study.unit_name)
     return page.estimates(study, f"Arms with their {study.settings.level:.0%} intervals, {users}")
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms on every metric."""
     return page.comparisons(study)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 @pieces.where(lambda study: len(study.lifts))
 def effects(study: Experiment) -> figures.Figure | Html:
     """The lift of every metric on one axis."""
@@ -55,7 +55,7 @@ def effects(study: Experiment) -> figures.Figure | Html:
     frame = rows[["value", "low", "high"]].assign(name=names)
     frame["colour"] = [page.COLOURED[verdict][1] for verdict in rows["verdict"]]
     whose = f"{pairs.iloc[0]}: " if pairs.nunique() == 1 else ""
-    caption = texts.said("experiment.effects", whose=whose, level=study.settings.level)
+    caption = texts.sentence("experiment.effects", whose=whose, level=study.settings.level)
     return figures.picture(
         plots.intervals,
         frame,
@@ -67,7 +67,7 @@ def effects(study: Experiment) -> figures.Figure | Html:
     )
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
@@ -76,11 +76,11 @@ def adjustments(study: Experiment) -> Html:
     pair = " − ".join(study.opponents)
     n = max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
-    note = texts.said("experiment.adjustments_note")
+    note = texts.sentence("experiment.adjustments_note")
     return of_rows(caption, study.adjustments, columns, note)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
@@ -103,7 +103,7 @@ def _about(users: float) -> str:
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
@@ -156,7 +156,7 @@ def of_users(study: Experiment) -> list[Finding]:
     )
     if "metrics" not in study.p.given:
         data.append(metrics_taken(study))
-    data += [*undirected(study), *design(study), *held(study, study.users, units)]
+    data += [*undirected(study), *design(study), *one_row_per_unit(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 
@@ -238,13 +238,13 @@ def _usual(study: Experiment) -> Iterator[Finding]:
         )
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def heavy_users(study: Experiment) -> figures.Figure | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
-    caption = texts.said(
+    caption = texts.sentence(
         "experiment.heavy_users",
         first=first,
         second=second,

@@ -5,8 +5,11 @@ columns.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from evalkit.arrays import Floats
 from evalkit.drawing import tables
@@ -17,121 +20,142 @@ from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
 from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
-
-
 ROOM = 10_000  # letters of HTML that they may take, without what they open to
-
-
 OPENED = 30  # rows that open to the other columns of the input
-
-
 SYSTEMS = 4  # whose values stand beside the two that are compared
-
-
 CHOICE = 5  # systems of which a reader chooses the two that are compared
-
-
-HEADS = {ErrorKind.LABELS: "worst label of {}"}  # of what a system says; else its name
+HEADS = {ErrorKind.LABELS: "worst label of {}"}  # of a column of predictions; else the system
+Columns = Mapping[str, Sequence[Cell | str]]  # the cells of each column, by its head
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
     """The columns of two systems, those that the page compares until the reader chooses others.
 
-    values: of each system that can be chosen, one per unit, the two first. apart: their
-    differences. heads: of each column, with {0} and {1} for the systems -> 0 or 1 for the values of
-    the first or the second, 2 for the differences.
+    values: of each system that can be chosen, one per unit, the two first. differences: one per
+    unit. heads: of each column, with {0} and {1} for the systems; mapped to what it holds: 0 or 1
+    for the values of the first or the second system, 2 for the differences.
     """
 
     values: Mapping[str, Floats]
-    apart: Iterable[float]
+    differences: Iterable[float]
     heads: Mapping[str, int]
     places: int
 
     @property
-    def chosen(self) -> bool:
-        """Whether there are others to choose."""
+    def has_choice(self) -> bool:
+        """True if there are more than two systems."""
         return len(self.values) > 2
 
     def columns(self) -> dict[Cell, list[Cell]]:
-        """Heads and cells."""
-        first, second, *_ = self.values.values()
-        cells = [[number_cell(value, self.places) for value in of] for of in (first, second)]
-        cells.append([number_cell(value, self.places, signed) for value in self.apart])
-        heads = {head.format(*self.values): which for head, which in self.heads.items()}
-        return {
-            Cell(head, markup=f"<b>{tables.breaking(head)}</b>"): cells[which]
-            for head, which in heads.items()
-        }
+        """The cells of each column, by its head."""
+        first, second = islice(self.values.values(), 2)
+        cells = [
+            [number_cell(value, self.places) for value in first],
+            [number_cell(value, self.places) for value in second],
+            [number_cell(value, self.places, signed) for value in self.differences],
+        ]
+        columns = {}
+        for template, content in self.heads.items():
+            head = template.format(*self.values)
+            columns[Cell(head, markup=f"<b>{tables.breaking(head)}</b>")] = cells[content]
+        return columns
 
     def choice(self, start: int) -> Html:
         """Two boxes to choose from, where a script runs. start: the place of the first column."""
-        values = [
-            [name, *(rounded(value, self.places) for value in of)]
-            for name, of in self.values.items()
-        ]
+        values: list[list[object]] = []
+        for name, numbers in self.values.items():
+            values.append([name, *(rounded(value, self.places) for value in numbers)])
         data = {
             "values": values,
-            "heads": [*self.heads.items()],
+            "heads": list(self.heads.items()),
             "start": start,
             "places": self.places,
         }
         packed = escape(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
-        first, second, *rest = (f"<option>{escape(name)}" for name in self.values)
-        chosen = second.replace(">", " selected>", 1)
-        boxes = f'<select aria-label="first system">{"".join([first, second, *rest])}</select> and '
-        boxes += f'<select aria-label="second system">{"".join([first, chosen, *rest])}</select>'
+        first_box = self._options(selected=0)
+        second_box = self._options(selected=1)
+        boxes = (
+            f'<select aria-label="first system">{first_box}</select> and '
+            f'<select aria-label="second system">{second_box}</select>'
+        )
         html = f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>'
         return Html(html, replaced_by=(Html(""),))
+
+    def _options(self, selected: int) -> str:
+        """The systems as options of a box. selected: the number of the one that it shows first;
+        without a mark a browser shows number 0.
+        """
+        options = ""
+        for i, name in enumerate(self.values):
+            mark = " selected" if i == selected > 0 else ""
+            options += f"<option{mark}>{escape(name)}"
+        return options
 
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """The units that a page lists. beside: column -> text of each, such as its segments. columns:
-    head -> cells.
+    """The units that a page lists.
 
-    opened: HTML, what the first of them open to; nothing where that is empty. pair: whose columns
-    stand before `more`.
+    which: the line that opens the list. systems: in words. unit: what a unit is called. names: of
+    the units. attributes: the text of each unit by column, such as its segments. opened: HTML that
+    the first of the units open to; "" for one that does not. pair: whose columns stand between
+    `columns` and `further_columns`.
     """
 
     which: str
-    of: str
+    systems: str
     unit: str
     names: Sequence[object]
-    beside: Mapping[str, Sequence[object]]
-    columns: Mapping[str, Sequence[Cell | str]]
-    opened: Sequence[str]
+    attributes: Mapping[str, Sequence[object]]
+    columns: Columns
+    opened: Sequence[str] = ()
     note: str = ""
     pair: Pair | None = None
-    more: Mapping[str, Sequence[Cell | str]] = field(default_factory=dict)
+    further_columns: Columns = field(default_factory=dict)
 
 
-def listing(e: Explored) -> Html:
-    """A fold with a table of the units."""
-    heads = [_opening(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
-    choice = [e.pair.choice(1 + len(e.beside) + len(e.columns))] if e.pair and e.pair.chosen else []
-    return tables.folded(e.which, tables.stack([*choice, _listing_table(e, heads)]), place=LISTED)
+def listing(explored: Explored) -> Html:
+    """A fold with a table of the units, and above it the choice of two of more systems."""
+    names_and_html = zip_longest(explored.names, explored.opened, fillvalue="")
+    heads = [_opening(name, html) for name, html in names_and_html]
+    pieces = [_listing_table(explored, heads)]
+    pair = explored.pair
+    if pair is not None and pair.has_choice:
+        start = 1 + len(explored.attributes) + len(explored.columns)
+        pieces.insert(0, pair.choice(start))
+    return tables.folded(explored.which, tables.stack(pieces), place=LISTED)
 
 
-def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
-    beside = [[_beside(name, value) for value in values] for name, values in e.beside.items()]
-    columns: dict[Any, Any] = {**e.columns, **(e.pair.columns() if e.pair else {}), **e.more}
-    rows: list[Any] = list(zip(heads, *beside, *columns.values(), strict=True))
-    order = "in the order of " if e.pair and e.pair.chosen else ""
-    return tables.unlimited_table(
-        f"{e.which}, {order}{e.of}", [e.unit, *e.beside, *columns], rows, e.note
-    )
+def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
+    """The table of the units. heads: of the rows."""
+    attributes = []
+    for name, values in explored.attributes.items():
+        attributes.append([_attribute(name, value) for value in values])
+    table_heads: list[tables.Head] = [explored.unit, *explored.attributes, *explored.columns]
+    columns: list[Sequence[tables.Head]] = [heads, *attributes, *explored.columns.values()]
+    caption = f"{explored.which}, {explored.systems}"
+    if explored.pair is not None:
+        pair_columns = explored.pair.columns()
+        table_heads += pair_columns
+        columns += pair_columns.values()
+        if explored.pair.has_choice:
+            caption = f"{explored.which}, in the order of {explored.systems}"
+    table_heads += explored.further_columns
+    columns += explored.further_columns.values()
+    rows = list(zip(*columns, strict=True))
+    return tables.unlimited_table(caption, table_heads, rows, explored.note)
 
 
-def _opening(name: object, opened: str) -> Cell:
-    if not opened:
+def _opening(name: object, html: str) -> Cell:
+    """The head of a unit's row, which opens to the HTML; "" for one that does not open."""
+    if not html:
         return Cell(str(name))
-    return Cell(
-        str(name), markup=f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>"
-    )
+    details = f"<details><summary>{escape(name)}</summary><div>{html}</div></details>"
+    return Cell(str(name), markup=details)
 
 
-def _beside(name: str, value: object) -> Cell:
+def _attribute(name: str, value: object) -> Cell:
     """A value with the name of its column, which a reader can type to filter; with its end a link
     filters by it.
     """
@@ -139,58 +163,76 @@ def _beside(name: str, value: object) -> Cell:
 
 
 def explorer(study: RowStudy) -> Html:
-    """The rows that the leader misses by most or unlike its opponent, with what every system says
-    of them.
+    """The rows that the leader misses by most or unlike its opponent, with the prediction of every
+    system.
     """
     if study.data is None:
-        return tables.paragraph(texts.said("explorer.not_listed", study))
-    m = _missed(study)
-    several = (
-        [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]
-        for row in m.unused_values(OPENED)
-    )
-    return listing(_listing(m, list(map("<br>".join, several))))
+        return tables.paragraph(texts.sentence("explorer.not_listed", study))
+    missed = _missed(study)
+    opened = []
+    for row in missed.unused_values(OPENED):
+        lines = [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]
+        opened.append("<br>".join(lines))
+    return listing(_explored(missed, opened))
 
 
-def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
-    total = len(m.aligned)
-    first, *others = m.pair
-    kind = (
-        "rows with the largest or most unlike errors" if others else "rows with the largest errors"
+def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
+    """The rows as they are listed. opened: as of `Explored`."""
+    total = len(missed.aligned)
+    first = missed.pair[0]
+    is_pair = len(missed.pair) > 1
+    which = f"The {len(missed.rows)} rows with the largest errors"
+    if is_pair:
+        which = f"The {len(missed.rows)} rows with the largest or most unlike errors"
+    if len(missed.rows) == total:
+        which = f"All {counted(total, 'row')}"
+    note = texts.DEFINITIONS["misses"][missed.misses.error_kind.name]
+    if len(missed.rows) < total:
+        choice = f"Of {total:,} rows, those with the largest errors of {first}"
+        if missed.study.slices:
+            choice += ", overall and per segment"
+        if is_pair:
+            second = missed.pair[1]
+            choice += f", and those where the errors of {first} and {second} differ most"
+        note = f"{choice}. {note}"
+    attributes = {}
+    for name in missed.study.settings.attributes:
+        attributes[name] = missed.study.attributes[name][missed.rows].tolist()
+    explored = Explored(
+        which,
+        systems=" and ".join(missed.pair),
+        unit="row",
+        names=missed.aligned.id[missed.rows].tolist(),
+        attributes=attributes,
+        columns=_predictions(missed),
+        opened=opened,
+        note=note,
     )
-    which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
-    slices = ", overall and per segment" if m.study.slices else ""
-    unlike = (
-        f", and those where the errors of {first} and {others[0]} differ most" if others else ""
-    )
-    some = f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. "
-    note = some if len(m.rows) < total else ""
-    beside = {
-        name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes
-    }
-    names = m.aligned.id[m.rows].tolist()
-    note = f"{note}{texts.DEFINITIONS['misses'][m.misses.error_kind.name]}"
-    of = " and ".join(m.pair)
-    if not others:
-        return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)
-    return Explored(which, of, "row", names, beside, _said(m), opened, note, _misses(m))
+    if is_pair:
+        return replace(explored, pair=_misses_of_pair(missed))
+    misses = {f"miss {first}": _values(missed.misses.errors[first][missed.rows])}
+    return replace(explored, columns={**explored.columns, **misses})
 
 
 def recorded(study: RowStudy) -> dict[str, Any]:
     """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
     if study.data is None:
         return {}
-    m = _missed(study)
-    return {"missed": [_record(m, row) for row in m.rows.tolist()]}
+    missed = _missed(study)
+    return {"missed": [_record(missed, row) for row in missed.rows.tolist()]}
 
 
-def _record(m: Missed, row: int) -> dict[str, Any]:
-    by_system = (
-        (name, m.misses.predictions[name][row], m.misses.errors[name][row])
-        for name in m.misses.predictions
-    )
-    said = [{"system": name, "says": says, "miss": off} for name, says, off in by_system]
-    return {"row": m.aligned.id[row], m.misses.truth_name: m.misses.truth[row], "systems": said}
+def _record(missed: Missed, row: int) -> dict[str, Any]:
+    """A row for the JSON: its id, its actual value, and each system's prediction and miss."""
+    misses = missed.misses
+    systems = []
+    for name, predictions in misses.predictions.items():
+        systems.append({"system": name, "says": predictions[row], "miss": misses.errors[name][row]})
+    return {
+        "row": missed.aligned.id[row],
+        misses.truth_name: misses.truth[row],
+        "systems": systems,
+    }
 
 
 @cached
@@ -199,38 +241,37 @@ def _missed(study: RowStudy) -> Missed:
     return fitting(study, MOST, ROOM, _letters)
 
 
-def _letters(m: Missed) -> int:
-    e = _listing(m)
-    if e.pair:  # what lets a reader choose takes no room from the rows
-        plain = {head.text: cells for head, cells in e.pair.columns().items()}
-        e = replace(e, columns={**e.columns, **plain}, pair=None)
-    return len(_listing_table(e, [Cell(str(name)) for name in e.names]).html)
+def _letters(missed: Missed) -> int:
+    """How many letters of HTML the table of these rows has, without what they open to."""
+    explored = _explored(missed)
+    if explored.pair:  # what lets a reader choose takes no room from the rows
+        columns = {head.text: cells for head, cells in explored.pair.columns().items()}
+        explored = replace(explored, columns={**explored.columns, **columns}, pair=None)
+    heads = [Cell(str(name)) for name in explored.names]
+    return len(_listing_table(explored, heads).html)
 
 
-def _said(m: Missed) -> dict[str, list[Cell | str]]:
-    """What rows are and systems say."""
-    head = HEADS.get(m.misses.error_kind, "{}")
-    systems = list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
-    says = {head.format(name): _values(m.misses.predictions[name][m.rows]) for name in systems}
-    return {m.misses.truth_name: _values(m.misses.truth[m.rows])} | says
+def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
+    """The columns of the actual value and of each system's prediction."""
+    misses = missed.misses
+    columns = {misses.truth_name: _values(misses.truth[missed.rows])}
+    head = HEADS.get(misses.error_kind, "{}")
+    systems = list(dict.fromkeys([*missed.pair, *missed.study.order]))[:SYSTEMS]
+    for name in systems:
+        columns[head.format(name)] = _values(misses.predictions[name][missed.rows])
+    return columns
 
 
-def _alone(m: Missed) -> dict[str, list[Cell | str]]:
-    """The misses of the only system."""
-    return {f"miss {m.pair[0]}": _values(m.misses.errors[m.pair[0]][m.rows])}
-
-
-def _misses(m: Missed) -> Pair:
+def _misses_of_pair(missed: Missed) -> Pair:
     """The misses of the first of two systems, and how much more it misses than the second."""
-    values = {
-        name: m.misses.errors[name][m.rows]
-        for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])
-    }
-    places = decimals(value for name in m.pair for value in values[name])
-    return Pair(values, m.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
+    values = {}
+    for name in dict.fromkeys([*missed.pair, *missed.study.order][:CHOICE]):
+        values[name] = missed.misses.errors[name][missed.rows]
+    places = decimals(np.concatenate([values[name] for name in missed.pair]))
+    return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
-def _values(values: Any) -> list[Cell | str]:
+def _values(values: npt.NDArray[Any]) -> list[Cell | str]:
     """Numbers with the same decimals, or words."""
     if values.dtype == object:
         return [Cell(cut(str(value)), kind="text") for value in values]

@@ -5,15 +5,16 @@ it was tested.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
 from evalkit import numbers
+from evalkit.arrays import Record
 from evalkit.drawing import shown, strips, tables
 from evalkit.drawing.tables import Cell, Column, Html, each, join, of_rows, with_interval
+from evalkit.findings.kinds import VERDICT
 from evalkit.numbers import (
     counted,
     listed,
@@ -27,6 +28,8 @@ from evalkit.numbers import (
 )
 from evalkit.pages import page, pieces, texts
 from evalkit.parameters.policy import Policy
+from evalkit.parameters.reports import Shared
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.study import Study
@@ -65,29 +68,41 @@ BETWEEN = {
 }
 
 
-def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
-    """The title, and what was asked of one system, of systems against a baseline, or of systems
-    among themselves.
+class Subject(Protocol):
+    """What a page is about: a study, or two reports that are compared."""
 
-    what: that which they predict.
+    @property
+    def p(self) -> Shared: ...
+    @property
+    def sources(self) -> Sequence[Source]: ...
+
+
+def title(kind: str, study: Study, rows: str, target: str = "") -> Html:
+    """The title, and the question about one system, about systems against a baseline, or about
+    systems among themselves.
+
+    kind: the table of questions in definitions.toml. rows: how many there are, in words. target:
+    what the systems predict.
     """
-    words = texts.QUESTIONS[kind]
+    questions = texts.QUESTIONS[kind]
     if len(study.order) == 1:
         form = "alone"
     elif study.settings.baseline:
         form = "against"
     else:
         form = "best"
-    asked = words[form].format(study=study, systems=len(study.order), what=what)
-    return heading(words["report"], f"{asked}, by {study.primary.spoken}, on {rows}?", study)
+    question = questions[form].format(study=study, systems=len(study.order), what=target)
+    question = f"{question}, by {study.primary.spoken}, on {rows}?"
+    return heading(questions["report"], question, study)
 
 
-def heading(report: str, asked: str, of: Any) -> Html:
-    """The title, what was asked, and what the parameters say of the data.
+def heading(report: str, question: str, subject: Subject) -> Html:
+    """The title, the question, and what the parameters say of the data: the slice, the note, the
+    date.
 
-    of: a study, or what else has parameters `p` and `sources`.
+    report: the name of the report, before that of its input, unless the parameters have a title.
     """
-    parameters = of.p
+    parameters = subject.p
     lines = []
     if parameters.segment:
         lines.append(f"Only {parameters.segment}")
@@ -96,10 +111,10 @@ def heading(report: str, asked: str, of: Any) -> Html:
     if parameters.data_date:
         lines.append(f"Data of {parameters.data_date}")
     if parameters.sampled:
-        asked = f"{asked} {SAMPLE}"
-    files = input_name([source.name for source in of.sources])
-    usual = f"{report}: {files}" if files else report
-    return tables.heading(parameters.title or usual, asked, *lines)
+        question = f"{question} {SAMPLE}"
+    files = input_name([source.name for source in subject.sources])
+    default_title = f"{report}: {files}" if files else report
+    return tables.heading(parameters.title or default_title, question, *lines)
 
 
 def input_name(names: Sequence[str]) -> str:
@@ -112,19 +127,28 @@ def input_name(names: Sequence[str]) -> str:
     if not names:
         return ""
     paths = [PurePath(name) for name in names]
-    parts_of_files = [path.parts[1:] if path.anchor else path.parts for path in paths]
-    first = "/".join(parts_of_files[0][-2:])
+    first_with_folder = "/".join(_without_root(paths[0]).parts[-2:])
     if len(paths) == 1:
-        return first
-    levels = zip(*parts_of_files, strict=False)  # the first parts of all paths, the second, …
-    shared = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, levels)]
-    return shared[-1] if shared else f"{first} and {len(paths[1:])} more"
+        return first_with_folder
+    common_folder = ""
+    # the first parts of all paths, then the second ones, …
+    for parts in zip(*(_without_root(path).parts for path in paths), strict=False):
+        if len(set(parts)) > 1:
+            break
+        common_folder = parts[0]
+    return common_folder or f"{first_with_folder} and {len(paths) - 1} more"
+
+
+def _without_root(path: PurePath) -> PurePath:
+    """An absolute path relative to its root; another one as it is."""
+    return path.relative_to(path.anchor) if path.anchor else path
 
 
 class Opening(NamedTuple):
-    """What stands before the answer, in the place of a metric that contradicts it.
+    """Sentences before the answer, in place of the one on a metric that contradicts it.
 
-    system: the one that it compares by the metric that decides, which the answer leaves out.
+    system: the system that they compare by the metric that decides, which the answer leaves out; ""
+    if there is none.
     """
 
     sentences: Sequence[str] = ()
@@ -134,31 +158,30 @@ class Opening(NamedTuple):
 NOTHING = Opening()
 
 
-def answer(study: Study, *more: str, opening: Opening = NOTHING) -> list[str]:
-    """The answer and what turns it round, in sentences, then `more`."""
-    sentences = [_begun(sentence) for sentence in (*_sentences(study, opening), *more)]
+def answer(study: Study, *further: str, opening: Opening = NOTHING) -> list[str]:
+    """The answer and what turns it round, in sentences, then further ones."""
+    sentences = [_capitalised(text) for text in (*_sentences(study, opening), *further)]
     if study.used_share < ENOUGH:
         sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
     return sentences
 
 
-def verdict(study: Study, *more: str, opening: Opening = NOTHING) -> Html:
-    """The gate where one is set, the answer and what turns it round, the strip of results, and how
-    it was tested.
+def verdict(study: Study, *further: str, opening: Opening = NOTHING) -> Html:
+    """The gate where one is set, the answer and what turns it round, then further sentences, the
+    strip of results, and how it was tested.
     """
-    sentences = answer(study, *more, opening=opening)
-    explained = [gloss(study)]
+    sentences = answer(study, *further, opening=opening)
+    explanations = [gloss(study)]
     if len(study.headline):
-        how = tables.paragraph(_how(study))
-        explained.append(tables.folded("How this was tested", how))
-    parts = [*gate(study), tables.answer(*sentences), strip(study)]
-    below = tables.stack(explained)
+        how_tested = tables.paragraph(_how_tested(study))
+        explanations.append(tables.folded("How this was tested", how_tested))
+    below = tables.stack(explanations)
     # on the page the first figure stands between the strip and what explains it
-    moved = replace(below, html=shown.placed(shown.VERDICT, below.html))
-    return tables.stack([*parts, moved])
+    below = replace(below, html=shown.placed(VERDICT, below.html))
+    return tables.stack([*gate(study), tables.answer(*sentences), strip(study), below])
 
 
-SIDES_IN_WORDS = {
+DIRECTION_IN_WORDS = {
     "high": "higher is better",
     "low": "lower is better",
     "neither": "neither high nor low is better",
@@ -166,7 +189,7 @@ SIDES_IN_WORDS = {
 }
 
 
-def _begun(sentence: str) -> str:
+def _capitalised(sentence: str) -> str:
     """A sentence whose article has a capital letter; names stay as they are."""
     return f"The {sentence[4:]}" if sentence.startswith("the ") else sentence
 
@@ -174,9 +197,9 @@ def _begun(sentence: str) -> str:
 def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
-    side = SIDES_IN_WORDS[metric.best]
+    direction = DIRECTION_IN_WORDS[metric.best]
     name = page.metric_link(study.primary)
-    meaning = f"{study.primary.plain} ({side})."
+    meaning = f"{study.primary.plain} ({direction})."
     return Html(
         f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
         f"{name.full_text}: {meaning}",
@@ -189,30 +212,27 @@ def _sentences(study: Study, opening: Opening) -> list[str]:
     """
     if study.broken_design:
         return [f"No verdict: {study.broken_design}."]
-    usual = _answer(study, opening.system)
+    answer = _answer(study, opening.system)
     if opening.sentences:
-        return [*opening.sentences, usual]
+        return [*opening.sentences, answer]
     further = [*_contrary(study), *_weakest(study)]
-    label = study.primary.label
-    value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
-    places = page.places(study, label)
-    of_constant = number(value, places)
-    worse = [name for name, own in by_system.items() if number(own, places) != of_constant]
+    value, by_system = diagnostics.beaten(study).get(study.primary.label, (math.nan, {}))
+    places = page.places(study, study.primary.label)
+    constant = number(value, places)
+    worse = [name for name, own in by_system.items() if number(own, places) != constant]
     if not worse:
-        return [usual, *further]
-    constant = f"is {of_constant} if every row gets the same prediction"
+        return [answer, *further]
+    comparison = f"is {constant} if every row gets the same prediction"
     if len(worse) < len(study.order):
         verb = "does" if len(worse) == 1 else "do"
-        some = f"{_several(study, worse)} {verb} not reach that"
-        return [usual, f"{study.primary.title} {constant}; {some}.", *further]
-    none = f"{shortened(worse[0])} does not beat"
-    if len(worse) > 1:
-        none = f"No {study.compares} beats"
-    return [
-        f"{none} a constant prediction: {study.primary.spoken} {constant}.",
-        usual,
-        *further,
-    ]
+        worse_systems = f"{_in_sentence(study, worse)} {verb} not reach that"
+        sentence = f"{study.primary.title} {comparison}; {worse_systems}."
+        return [answer, sentence, *further]
+    nobody = f"No {study.compares} beats"
+    if len(worse) == 1:
+        nobody = f"{shortened(worse[0])} does not beat"
+    sentence = f"{nobody} a constant prediction: {study.primary.spoken} {comparison}."
+    return [sentence, answer, *further]
 
 
 def _contrary(study: Study) -> Iterator[str]:
@@ -221,11 +241,11 @@ def _contrary(study: Study) -> Iterator[str]:
     """
     pairs = diagnostics.contrary(study)
     if len(pairs):
-        first, by = pairs.iloc[0][["first", "metric"]]
-        worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
-        others = _several(study, worse)
-        metric = spoken(study, by)
-        yield f"But by {metric} {_name(study, first)} is significantly worse than {others}."
+        first, label = pairs.iloc[0][["first", "metric"]]
+        is_same = (pairs["first"] == first) & (pairs["metric"] == label)
+        better = _in_sentence(study, pairs[is_same]["second"].tolist())
+        metric = spoken(study, label)
+        yield f"But by {metric} {_name(study, first)} is significantly worse than {better}."
 
 
 def spoken(study: Study, label: str) -> str:
@@ -234,39 +254,43 @@ def spoken(study: Study, label: str) -> str:
 
 
 def _weakest(study: Study) -> Iterator[str]:
-    """Of which class, or label, the leader finds the smallest share."""
+    """Of which class, or label, the leader finds the smallest share; nothing without classes."""
     weakest = study.weakest
     if weakest is None:
         return
     whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
-    found = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
+    recall = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
     if weakest.instead:
-        found = f"{found}; {weakest.share:.0%} of them are predicted as {weakest.instead}"
-    yield f"The weakest {weakest.noun}{whose} is {shortened(weakest.name)}: {found}."
+        recall = f"{recall}; {weakest.share:.0%} of them are predicted as {weakest.instead}"
+    yield f"The weakest {weakest.noun}{whose} is {shortened(weakest.name)}: {recall}."
 
 
-def _answer(study: Study, named: str) -> str:
+def _answer(study: Study, compared_before: str) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show
-    it. named: a system that was compared with the baseline before.
+    it.
+
+    compared_before: a system that a sentence before compares with the baseline, "" for none.
     """
-    if len(study.order) > 1 and _undefined(study):
+    if len(study.order) > 1 and _is_undefined(study):
         return f"{study.primary.title} has no value for any {study.compares}."
     if not len(study.headline):
         return _alone(study)
     if len(study.headline) == 1:
         return _of_pair(study, study.headline.iloc[0])
-    return _against_baseline(study, named) if study.settings.baseline else _of_leader(study)
+    if study.settings.baseline:
+        return _against_baseline(study, compared_before)
+    return _of_leader(study)
 
 
-def _undefined(study: Study) -> bool:
+def _is_undefined(study: Study) -> bool:
     """True if no system has a value of the metric that decides."""
     return math.isnan(diagnostics.deciding(study, study.order[0])["value"])
 
 
 def _alone(study: Study) -> str:
-    """The value of one system, or that a metric without a better direction ranks none."""
-    row = diagnostics.deciding(study, study.leader)
-    places = page.places(study, study.primary.label)
+    """The answer where nothing is compared: the value of the only system; of several, that they
+    share no units, or that a metric without a better direction does not rank them.
+    """
     if len(study.order) > 1 and not study.pairs:
         values = [f"{shortened(name)} has {_value_of(study, name)}" for name in study.order]
         units = plural(study.unit_name, 2)
@@ -277,9 +301,11 @@ def _alone(study: Study) -> str:
             f"{study.primary.title} has no better direction, so the {plural(study.compares, 2)} "
             f"are not ranked by it."
         )
+    row = diagnostics.deciding(study, study.leader)
+    places = page.places(study, study.primary.label)
     value = numbers.estimate(row["value"], row["low"], row["high"], places=places)
-    found = f"{study.primary.spoken} is {value} over {counted(row['n'], study.unit_name)}"
-    return f"{shortened(study.leader)}: {found}{_beside_constant(study, row)}."
+    answer = f"{study.primary.spoken} is {value} over {counted(row['n'], study.unit_name)}"
+    return f"{shortened(study.leader)}: {answer}{_beside_constant(study, row)}."
 
 
 def _value_of(study: Study, name: str) -> str:
@@ -288,7 +314,7 @@ def _value_of(study: Study, name: str) -> str:
     return number(value, page.places(study, study.primary.label))
 
 
-def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
+def _beside_constant(study: Study, row: Record) -> str:
     """On which side of a constant prediction an interval lies; "" if there is no such value."""
     constant = diagnostics.constant(study, study.primary)
     if not (math.isfinite(constant) and math.isfinite(row["low"])):
@@ -301,23 +327,25 @@ def _beside_constant(study: Study, row: Mapping[str, Any]) -> str:
 
 
 class PairInWords(NamedTuple):
-    """What the sentence on a pair says of its values.
+    """Pieces of the sentence that compares two systems.
 
-    values: the two, "0.81 and 0.79". both: the metric with the two. instead: the metric with the
-    first "instead of" the second. equal: what two values without a difference are.
+    metric: by which they are compared. values: "0.81 and 0.79". metric_and_values: "AUC is 0.81 and
+    0.79". first_instead: "AUC is 0.81 (2.5% more) instead of 0.79". equal_values: what stands
+    behind the metric if there is no difference.
 
-    Where the systems were measured on different units the first three are their difference over
-    the units that both have.
+    Where the systems were measured on different units, values, metric_and_values and first_instead
+    are their difference over the units that both have.
     """
 
     metric: str
     values: str
-    both: str
-    instead: str
-    equal: str
+    metric_and_values: str
+    first_instead: str
+    equal_values: str
 
 
-def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
+def _pair_in_words(study: Study, row: Record) -> PairInWords:
+    """The words of a pair. row: of `study.headline`."""
     metric = study.primary.spoken
     first = _value_of(study, row["first"])
     second = _value_of(study, row["second"])
@@ -328,24 +356,24 @@ def _pair_in_words(study: Study, row: Mapping[str, Any]) -> PairInWords:
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
         difference = signed(row["difference"], page.places(study, study.primary.label))
         differs = f"{over}, {metric} differs by {difference}"
-        return PairInWords(metric, differs, differs, differs, equal=f" {over}")
+        return PairInWords(metric, differs, differs, differs, equal_values=f" {over}")
     return PairInWords(
         metric,
         values=f"{first} and {second}",
-        both=f"{metric} is {first} and {second}",
-        instead=f"{metric} is {first}{_relative(study, row)} instead of {second}",
-        equal=f": both have {first}",
+        metric_and_values=f"{metric} is {first} and {second}",
+        first_instead=f"{metric} is {first}{_relative(study, row)} instead of {second}",
+        equal_values=f": both have {first}",
     )
 
 
-def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
+def _of_pair(study: Study, row: Record) -> str:
     """The answer on two systems, in one sentence."""
     first = _name(study, row["first"])
     second = _name(study, row["second"])
     pair = _pair_in_words(study, row)
     match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
-            return f"{first} and {second} do not differ in {pair.metric}{pair.equal}."
+            return f"{first} and {second} do not differ in {pair.metric}{pair.equal_values}."
         case "equivalent":
             level = percent(diagnostics.equivalence_level(study))
             margin = f"the {level} interval of their difference lies within {_margin(study)}"
@@ -354,13 +382,15 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
         case "cannot tell":
             direction = ONE_SIDED.get(study.sided)
             if direction:
-                shown = f"that {first} is {direction.side} {second}: {pair.both}."
-                return f"The data do not show {shown}{_only(study)}"
+                claim = f"that {first} is {direction.side} {second}: {pair.metric_and_values}."
+                return f"The data do not show {claim}{_only(study)}"
             better = diagnostics.words(study).better
-            return f"The data do not show whether {first} or {second} is {better}: {pair.both}."
+            question = f"whether {first} or {second} is {better}"
+            return f"The data do not show {question}: {pair.metric_and_values}."
         case "higher" | "lower":
-            return f"{first} has {row['verdict']} {pair.metric} than {second}: {pair.instead}."
-    return f"{first} is {row['verdict']} than {second}: {pair.instead}."
+            lead = f"{first} has {row['verdict']} {pair.metric} than {second}"
+            return f"{lead}: {pair.first_instead}."
+    return f"{first} is {row['verdict']} than {second}: {pair.first_instead}."
 
 
 def sided(study: Study) -> str:
@@ -374,27 +404,27 @@ def _only(study: Study) -> str:
     return f" Only {direction.change} counts." if direction else ""
 
 
-def _relative(study: Study, row: Mapping[str, Any]) -> str:
+def _relative(study: Study, row: Record) -> str:
     """By how much per cent the first value is above or below the second, in brackets; empty where
     that is undefined.
     """
-    by = _per_cent(study, row)
-    if not by:
+    percentage = _per_cent(study, row)
+    if not percentage:
         return ""
-    return f" ({by} more)" if row["difference"] > 0 else f" ({by} less)"
+    return f" ({percentage} more)" if row["difference"] > 0 else f" ({percentage} less)"
 
 
-def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
+def _per_cent(study: Study, row: Record) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined or
     looks like 0.
     """
-    by = diagnostics.relative(study, row)
-    if math.isnan(by):
+    share = diagnostics.relative(study, row)
+    if math.isnan(share):
         return ""
     places = None
     if "lift_low" in row:
-        places = numbers.decimals([by], [row["lift_low"]], [row["lift_high"]])
-    text = signed_percent(by, places).lstrip("+−")
+        places = numbers.decimals([share], [row["lift_low"]], [row["lift_high"]])
+    text = signed_percent(share, places).lstrip("+−")
     looks_like_0 = not any(digit in text for digit in "123456789")
     return "" if looks_like_0 else text
 
@@ -423,22 +453,22 @@ def _of_leader(study: Study) -> str:
     leader = shortened(study.leader)
     has = f"the {_top(study)} {study.primary.spoken}, {_value_of(study, study.leader)}"
     if as_good := diagnostics.as_good(study):
-        has = f"{has}, the same as {_several(study, as_good)}"
+        has = f"{has}, the same as {_in_sentence(study, as_good)}"
     if len(beaten) == len(others):
-        every = "both" if len(others) == 2 else f"all {len(others)}"
-        all_others = f"{every} other {plural(study.compares, 2)}"
+        how_many = "both" if len(others) == 2 else f"all {len(others)}"
+        all_others = f"{how_many} other {plural(study.compares, 2)}"
         return f"{leader} is {words.better} than {all_others}{_adjusted(study)}: it has {has}."
 
     claims = []
     if beaten:
-        claims.append(f"{words.better} than {_several(study, beaten)}")
+        claims.append(f"{words.better} than {_in_sentence(study, beaten)}")
     if equivalent:
-        claims.append(f"equivalent to {_several(study, equivalent)} (within {_margin(study)})")
+        claims.append(f"equivalent to {_in_sentence(study, equivalent)} (within {_margin(study)})")
     limits = []
     if ahead:
         units = plural(study.unit_name, 2)
         where = _adjusted(study) or f" over the {units} that both have"
-        limits.append(f"it is {words.worse} than {_several(study, ahead)}{where}")
+        limits.append(f"it is {words.worse} than {_in_sentence(study, ahead)}{where}")
     if unclear:
         which = _any(study, unclear)
         limits.append(f"the data do not show that it is {words.better} than {which}")
@@ -452,34 +482,36 @@ def _of_leader(study: Study) -> str:
     return f"{answer}."
 
 
-def _against_baseline(study: Study, named: str) -> str:
-    """The answer where a baseline is set: the systems by their verdict. named: as in `_answer`."""
-    rows = study.headline[study.headline["first"] != named]
+def _against_baseline(study: Study, compared_before: str) -> str:
+    """The answer where a baseline is set: the systems by their verdict, but for one that a sentence
+    before compares with it.
+    """
+    rows = study.headline[study.headline["first"] != compared_before]
     words = diagnostics.words(study)
     verdicts = [verdict_of(row) for row in rows.to_dict("records")]
     systems = rows.groupby(verdicts, sort=False)["first"].agg(list)
     parts = []
-    for verdict_ in (words.better, "equivalent", words.worse):
-        if verdict_ in systems:
-            verb = "is" if len(systems[verdict_]) == 1 else "are"
-            which = _several(study, systems[verdict_])
-            parts.append(f"{which} {verb} {verdict_} {BETWEEN[verdict_]} it")
+    for reached in (words.better, "equivalent", words.worse):
+        if reached in systems:
+            verb = "is" if len(systems[reached]) == 1 else "are"
+            which = _in_sentence(study, systems[reached])
+            parts.append(f"{which} {verb} {reached} {BETWEEN[reached]} it")
     if NO_DIFFERENCE in systems:
         verb = "does" if len(systems[NO_DIFFERENCE]) == 1 else "do"
-        parts.append(f"{_several(study, systems[NO_DIFFERENCE])} {verb} not differ from it")
+        parts.append(f"{_in_sentence(study, systems[NO_DIFFERENCE])} {verb} not differ from it")
     only = ""
     if "cannot tell" in systems:
         unclear = systems["cannot tell"]
         verb = "are" if len(unclear) > NAMED else "is"
-        which = f"{_several(study, unclear, 'or')} {verb}"
+        which = f"{_in_sentence(study, unclear, 'or')} {verb}"
         question = f"whether {which} {words.better} or {words.worse}"
         if direction := ONE_SIDED.get(study.sided):
             question = f"that {which} {direction.side} it"
         parts.append(f"the data do not show {question}")
         only = _only(study)
     baseline = shortened(study.settings.baseline or "")
-    by = f"{study.primary.spoken}{_adjusted(study)}"
-    return f"Against {baseline}, by {by}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
+    metric = f"{study.primary.spoken}{_adjusted(study)}"
+    return f"Against {baseline}, by {metric}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
@@ -500,8 +532,8 @@ def _of_best_two(study: Study) -> str:
     return f" Of the others, {first} is {row['verdict']} than {second}, the second {words.best}."
 
 
-def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
-    """Some names in a sentence; of more than three their number."""
+def _in_sentence(study: Study, names: Sequence[str], last: str = "and") -> str:
+    """Systems in a sentence; of more than three their number. last: the word before the last."""
     if len(names) > NAMED:
         return numbers.counted(len(names), study.compares)
     return numbers.enumerated([_name(study, name) for name in names], last)
@@ -514,11 +546,18 @@ def _name(study: Study, system: str) -> str:
 
 def _any(study: Study, names: Sequence[str]) -> str:
     """Some names of which none is meant more than another; of more than three their number."""
-    several = _several(study, names, "or")
-    return f"any of {several}" if len(names) > NAMED else several
+    systems = _in_sentence(study, names, "or")
+    return f"any of {systems}" if len(names) > NAMED else systems
 
 
-def gate(study: Any) -> list[Html]:
+class Gated(Protocol):
+    """What rules may be set for: a study, or the log and the users of an interleaving report."""
+
+    @property
+    def gate(self) -> policy.Judged | None: ...
+
+
+def gate(study: Gated) -> list[Html]:
     """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
     judged = study.gate
     if judged is None:
@@ -541,42 +580,49 @@ def rules(judged: policy.Judged) -> Html:
     columns["value and usual interval"] = _limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
-        levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
-        columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
-        note = texts.said("first_screen.policy", count=judged.tested, **levels)
+        level_of_each = percent(judged.level)
+        columns[f"limits at {level_of_each}"] = _limits("rule_low", "rule_high")
+        note = texts.sentence(
+            "first_screen.policy",
+            count=judged.tested,
+            level=percent(judged.policy.level),
+            each=level_of_each,
+        )
     elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
         columns["limits that decide"] = _limits("rule_low", "rule_high")
     columns["result"] = each(_rule_result)
     if judged.sensitive:
         columns |= CATCH
-        note = f"{note} {texts.said('first_screen.catches')}".lstrip()
+        note = f"{note} {texts.sentence('first_screen.catches')}".lstrip()
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
 
-def _rule_result(row: Mapping[str, Any]) -> Cell:
+def _rule_result(row: Record) -> Cell:
     """The result of a statement, and below it why, where that is said."""
     reason = (row["why"],) if row["why"] else ()
     return Cell(row["result"], below=reason, kind="text")
 
 
-def planned(asked: Policy, rows: pd.DataFrame) -> Html:
-    """What rules will catch. rows: of the rules about numbers, that: their texts."""
+def planned(stated: Policy, rows: pd.DataFrame) -> Html:
+    """What the rules of a policy will catch. rows: one of each rule about a number, `that`: its
+    text.
+    """
     columns: dict[str, Column] = {"rule": tables.words("that")}
     if "system" in rows:
         columns["of"] = each(_subject)
-    units = f", {asked.plan.units:,} units" if asked.plan else ""
-    note = texts.said("first_screen.catches")
-    return of_rows(f"What {asked.name} catches{units}", rows, columns | CATCH, note)
+    units = f", {stated.plan.units:,} units" if stated.plan else ""
+    note = texts.sentence("first_screen.catches")
+    return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH, note)
 
 
-def _power(row: Mapping[str, Any]) -> Cell:
+def _power(row: Record) -> Cell:
     """The probability that a rule fails at its margin, with the margin."""
     if math.isnan(row["power"]):
         return Cell("–")
     return replace(probability(row["power"]), below=(f"at {number(row['margin'])}",))
 
 
-def _units(row: Mapping[str, Any]) -> Cell:
+def _units(row: Record) -> Cell:
     """The number of units that a rule needs for its margin."""
     needed = row["units_needed"]
     return Cell("–") if math.isnan(needed) else Cell(f"{needed:,.0f}", numbers=(needed,))
@@ -597,10 +643,12 @@ def probability(probability: float) -> Cell:
         return Cell("–")
     if probability < SMALLEST:
         return Cell("<0.1%")
-    return Cell(">99.9%" if probability > LARGEST else numbers.share(probability))
+    if probability > LARGEST:
+        return Cell(">99.9%")
+    return Cell(numbers.share(probability))
 
 
-def statement(row: Mapping[str, Any]) -> str:
+def statement(row: Record) -> str:
     """A statement in a line, with the limits that decide."""
     parts = [_subject(row).text]
     if row["metric"]:
@@ -609,7 +657,7 @@ def statement(row: Mapping[str, Any]) -> str:
     return ": ".join(part for part in parts if part)
 
 
-def _subject(row: Mapping[str, Any]) -> Cell:
+def _subject(row: Record) -> Cell:
     """The system or pair of a statement, and its slice."""
     subject = row["system"]
     if row["against"]:
@@ -620,16 +668,16 @@ def _subject(row: Mapping[str, Any]) -> Cell:
 
 
 def _limits(low: str, high: str) -> Column:
-    """The numbers of statements with two of their limits; nothing for a rule about the report as a
-    whole.
+    """A column of the numbers of statements with two of their limits; empty for a rule about the
+    report as a whole. low, high: the columns of the limits.
     """
 
-    def cell(row: Mapping[str, Any]) -> Cell:
+    def number_with_limits(row: Record) -> Cell:
         if not row["metric"]:
             return Cell("")
         return with_interval(row["value"], row[low], row[high])
 
-    return each(cell)
+    return each(number_with_limits)
 
 
 def link(text: str, place: str) -> Cell:
@@ -639,9 +687,8 @@ def link(text: str, place: str) -> Cell:
 
 # The strip of results -----------------------------------------------------------------------------
 
-Against = Mapping[
-    str, dict[str, Any]
-]  # the comparison of each system with the baseline, or with the leader
+# by system its comparison with the baseline; without a baseline, with the leader
+Against = Mapping[str, dict[str, Any]]
 
 
 def strip(study: Study) -> Html:
@@ -666,7 +713,8 @@ def strip(study: Study) -> Html:
     constant = diagnostics.constant(study, study.primary)
     if math.isfinite(constant):
         point = (constant, math.nan, math.nan)
-        cells = [number(constant, page.places(study, label)), *["" for _ in heads[2:]]]
+        cells = [number(constant, page.places(study, label))]
+        cells += [""] * len(heads[2:])
         name = Cell("(a constant)")
         rows.append(strips.Result(name, [("a constant", point)], cells, strips.REFERENCE))
     n = numbers.sample_sizes(
@@ -677,76 +725,94 @@ def strip(study: Study) -> Html:
 
 
 def _result(study: Study, name: str, against: Against) -> strips.Result:
-    """The row of one system."""
-    own = diagnostics.deciding(study, name)
-    point = (own["value"], own["low"], own["high"])
-    cells: list[Cell | str] = [
-        tables.with_interval(*point, places=page.places(study, study.primary.label))
-    ]
+    """The row of one system: its estimate, and, if there are comparisons, difference and verdict.
+
+    The leader, or the baseline, has no comparison: its row says which of them it is.
+    """
+    estimate = diagnostics.deciding(study, name)
+    point = (estimate["value"], estimate["low"], estimate["high"])
+    places = page.places(study, study.primary.label)
+    cells: list[Cell | str] = [tables.with_interval(*point, places=places)]
+    tone = ""
     row = against.get(name)
     if row is not None:
-        same = page.difference_places(study)
-        shown = row if study.settings.baseline else diagnostics.turned(row)  # as in the tables
-        limits = (shown["low"], shown["high"])
-        difference = tables.with_interval(shown["difference"], *limits, signed, same)
-        aside, below = _beside(study, row)
-        cells += [replace(difference, below=aside), replace(_word(verdict_of(row)), below=below)]
+        tone = verdict_of(row)
+        below = _below_comparison(study, row)
+        difference = replace(_difference_cell(study, row), below=below.difference)
+        cells += [difference, replace(_word(tone), below=below.verdict)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return strips.Result(
-        Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else ""
-    )
+    return strips.Result(Cell(shortened(name)), [(name, point)], cells, tone)
 
 
-def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands below a difference, and below its verdict."""
+def _difference_cell(study: Study, row: Record) -> Cell:
+    """The difference with its interval, in the direction that the tables have."""
+    if not study.settings.baseline:
+        row = diagnostics.turned(row)
+    places = page.difference_places(study)
+    return tables.with_interval(row["difference"], row["low"], row["high"], signed, places)
+
+
+class BelowComparison(NamedTuple):
+    """The lines below a difference, and below its verdict."""
+
+    difference: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
+
+
+def _below_comparison(study: Study, row: Record) -> BelowComparison:
+    """What stands below a difference and its verdict in the strip. row: of an `Against`."""
     if row["verdict"] == "equivalent":
         level = percent(diagnostics.equivalence_level(study))
-        return (), (f"{level} interval within {_margin(study)}",)
+        return BelowComparison(verdict=(f"{level} interval within {_margin(study)}",))
     if row["verdict"] == "cannot tell":
-        significant_alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
-        if significant_alone:
-            return ("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",)
-        return (), ()
-    subject, stated = "", row
+        is_significant_alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
+        if is_significant_alone:
+            adjusted = f"adjusted p {p_value(row['adjusted'])}"
+            return BelowComparison(("of this pair alone",), (adjusted,))
+        return BelowComparison()
+    subject = ""
     if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
         subject = f"{shortened(study.leader)} "
-        stated = diagnostics.turned(row)
-    percentage = _per_cent(study, stated)
+        row = diagnostics.turned(row)
+    percentage = _per_cent(study, row)
     if not percentage:
-        return (), ()
-    side = "higher" if stated["difference"] > 0 else "lower"
-    return (f"{subject}{percentage} {side}",), ()
+        return BelowComparison()
+    direction = "higher" if row["difference"] > 0 else "lower"
+    return BelowComparison((f"{subject}{percentage} {direction}",))
 
 
 def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
-    """Many systems, those of one verdict in one row: a dot for each, and the ends of what they
-    have.
-    """
+    """Many systems, those of one verdict in one row."""
+    rows_by_tone: dict[str, list[strips.Result]] = {}
+    for row in rows:
+        rows_by_tone.setdefault(row.tone, []).append(row)
     together = []
-    for tone in dict.fromkeys(row.tone for row in rows):
-        alike = [row for row in rows if row.tone == tone]
+    for tone, alike in rows_by_tone.items():
         # a row without a verdict is the leader or the baseline, unless no row has one
-        stay_single = len(alike) == 1 or (not tone and len(alike) < len(rows))
-        together += alike if stay_single else [_one(study, alike)]
+        stays_single = len(alike) == 1 or (not tone and len(alike) < len(rows))
+        if stays_single:
+            together += alike
+        else:
+            together.append(_joint_result(study, alike))
     return together
 
 
-def _one(study: Study, rows: list[strips.Result]) -> strips.Result:
-    """The row of several systems of one verdict."""
+def _joint_result(study: Study, rows: list[strips.Result]) -> strips.Result:
+    """One row in place of those of several systems of one verdict: a dot for each system, and the
+    first and the last of their estimates and differences.
+    """
     first = rows[0]
     last = rows[-1]
-    cells: list[Cell | str] = [
-        f"{tables.cell(a).text} to {tables.cell(b).text}"
-        for a, b in zip(first.cells[:2], last.cells[:2], strict=True)
-    ]
-    names = Cell(
-        counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),)
-    )
+    cells: list[Cell | str] = []
+    for first_cell, last_cell in zip(first.cells[:2], last.cells[:2], strict=True):
+        cells.append(f"{tables.cell(first_cell).text} to {tables.cell(last_cell).text}")
+    if len(first.cells) > 2:
+        cells.append(_word(first.tone))
+    names = listed((row.name.text for row in rows), NAMED)
+    head = Cell(counted(len(rows), study.compares), below=(names,))
     points = [point for row in rows for point in row.points]
-    return strips.Result(
-        names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone
-    )
+    return strips.Result(head, points, cells, first.tone)
 
 
 def _word(verdict: str) -> Cell:
@@ -755,18 +821,20 @@ def _word(verdict: str) -> Cell:
 
 
 def _below(study: Study, against: Against) -> Iterator[Html]:
-    """What true difference would have been shown where none was, and where all differences
-    stand.
+    """The line below the strip: what true difference would have been shown where none was, and
+    where all differences stand; none without comparisons.
     """
     if not against:
         return
     places = page.difference_places(study)
-    how = ""
+    adjustment = ""
     if before := study.adjusted_for(study.primary):
         means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
-        how = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
+        adjustment = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
     all_differences = link("All differences and p-values", page.evidence(study))
-    yield tables.paragraph(join(how, _detectable(study, against, places), all_differences, "."))
+    yield tables.paragraph(
+        join(adjustment, _detectable(study, against, places), all_differences, ".")
+    )
 
 
 def _detectable(study: Study, against: Against, places: int) -> str:
@@ -780,23 +848,25 @@ def _detectable(study: Study, against: Against, places: int) -> str:
     ]
     if not differences:
         return ""
-    over = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
-    shown = listed(differences, NAMED)
-    return f"True differences that these data would show with 80% power{over}: {shown}. "
+    adjusted = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
+    which = listed(differences, NAMED)
+    return f"True differences that these data would show with 80% power{adjusted}: {which}. "
 
 
-def _adjusted_means(row: Mapping[str, Any], places: int) -> str:
+def _adjusted_means(row: Record, places: int) -> str:
     """The adjusted means of two arms, as text; "" if they are undefined."""
     names = (shortened(row["first"]), shortened(row["second"]))
     pairs = zip(names, page.adjusted_means(row, places), strict=False)
     return " and ".join(f"{name} {mean}" for name, mean in pairs)
 
 
-def _how(study: Study) -> str:
+def _how_tested(study: Study) -> str:
     """How the answer was tested, in a paragraph."""
     best = ""
-    if not study.settings.baseline and not _undefined(study):
-        best = texts.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
+    if not study.settings.baseline and not _is_undefined(study):
+        best = texts.sentence(
+            "first_screen.leader", study, top=_top(study), systems=len(study.order)
+        )
     facts = {
         "best": best,
         "how": page.methods(study.headline),
@@ -813,7 +883,7 @@ def _how(study: Study) -> str:
     }
     if direction := ONE_SIDED.get(study.sided):
         facts["verdicts"] = " or ".join(_possible_verdicts(study)).capitalize()
-        facts["one_sided"] = texts.said(
+        facts["one_sided"] = texts.sentence(
             "first_screen.one_sided",
             study,
             better=words.better,
@@ -823,18 +893,18 @@ def _how(study: Study) -> str:
             limit=direction.limit,
         )
     if study.settings.alpha is not None:
-        facts["apart"] = texts.said(
+        facts["apart"] = texts.sentence(
             "first_screen.alpha",
             verdicts=facts["verdicts"].lower(),
             alpha=facts["alpha"],
             level=facts["level"],
         )
     if len(diagnostics.best_two(study)):
-        facts["picked"] = texts.said("first_screen.picked", best=words.best)
-    equivalent = texts.said("first_screen.no_margin")
+        facts["picked"] = texts.sentence("first_screen.picked", best=words.best)
+    equivalent = texts.sentence("first_screen.no_margin")
     if study.settings.margin:
         equivalent = f"Equivalent: within {_margin(study)}."
-    return texts.said("first_screen.how", study, equivalent=equivalent, **facts)
+    return texts.sentence("first_screen.how", study, equivalent=equivalent, **facts)
 
 
 def _possible_verdicts(study: Study) -> list[str]:
@@ -849,6 +919,6 @@ def _possible_verdicts(study: Study) -> list[str]:
 
 def _top(study: Study) -> str:
     """Whether the leader has the highest or the lowest value; "" if there is none."""
-    if _undefined(study):
+    if _is_undefined(study):
         return ""
     return "highest" if study.primary.metric.sign > 0 else "lowest"

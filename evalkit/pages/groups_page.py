@@ -2,12 +2,12 @@
 the groups of the leader.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, with_interval
 from evalkit.numbers import counted, decimals, listed, percent, signed
@@ -68,7 +68,7 @@ def _summary(study: Study, column: str) -> Html:
     return tables.paragraph(" ".join(sentences))
 
 
-def _gap_in_words(row: Mapping[Any, Any]) -> str:
+def _gap_in_words(row: Record) -> str:
     """A gap with its groups, as a sentence names it."""
     places = decimals([row["gap"]], [row["low"]], [row["high"]])
     gap = with_interval(row["gap"], row["low"], row["high"], places=places).full_text
@@ -77,7 +77,7 @@ def _gap_in_words(row: Mapping[Any, Any]) -> str:
 
 def _largest(study: Study, column: str) -> Html:
     """The largest gap of each metric and system."""
-    frame = page.drawn(study, study.largest_gaps(column))
+    frame = page.rows_of_figure(study, study.largest_gaps(column))
     systems = page.systems_of_figure(study)
     rows = []
     for metric, part in frame.groupby("metric", sort=False):
@@ -87,8 +87,8 @@ def _largest(study: Study, column: str) -> Html:
         f"Largest gap between groups of {column}, {percent(study.settings.level)} intervals that "
         f"allow for having picked both groups"
     )
-    note = texts.said("groups.largest_note", margin=f"{study.settings.groups.margin:g}")
-    return tables.table(caption, ["metric", *systems], rows, f"{note}{page.few(study)}")
+    note = texts.sentence("groups.largest_note", margin=f"{study.settings.groups.margin:g}")
+    return tables.table(caption, ["metric", *systems], rows, f"{note}{page.omission(study)}")
 
 
 def _largest_cells(part: pd.DataFrame, places: int) -> Iterator[Cell]:
@@ -113,7 +113,7 @@ def _groups(study: Study, column: str, system: str) -> Html:
     heads = [Cell(str(group)) for group in first["group"]]
     counts = [Cell(f"{n:,}", numbers=(n,)) for n in first["n"]]
     caption = f"{system} in the groups of {column}; below each value the gap to {_reference(frame)}"
-    note = texts.said("groups.note", level=percent(study.settings.level))
+    note = texts.sentence("groups.note", level=percent(study.settings.level))
     rows = list(zip(heads, counts, *columns, strict=True))
     return tables.table(caption, [column, "n", *map(_head, metrics)], rows, note)
 

@@ -10,7 +10,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
 from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, texts
-from evalkit.pages.shared_findings import columns_read, held, of_sample
+from evalkit.pages.shared_findings import columns_read, of_sample, one_row_per_unit
 from evalkit.report import Results
 from evalkit.studies import interleaving, provenance, randomisation, units
 from evalkit.studies.interleaving import Interleaving, Online, excess_of_fair_share
@@ -57,13 +57,13 @@ def verdict(o: Online) -> Html:
     return tables.stack(parts)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
     return shown.findings(of_log(study), "log-")
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     users = counted(study.users, study.unit_name)
@@ -75,11 +75,11 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-comparisons = pieces.of_a_part(page.comparisons)
-segments = pieces.of_a_part(page.segments)
+comparisons = pieces.where_it_exists(page.comparisons)
+segments = pieces.where_it_exists(page.segments)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
@@ -87,7 +87,7 @@ def checks(study: Interleaving) -> Html:
     columns = named(f"position i{' | arm=system w' if several else ''}")
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
-    note = texts.said("interleaving.checks_note", broken=randomisation.BROKEN)
+    note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN)
     by_position = of_rows(
         "Balance of teams by position (position 1: the coin)", study.coins, columns, note
     )
@@ -129,7 +129,7 @@ def results(o: Online) -> Results:
     return Results(as_json.about(o, every_finding(o)) | more)
 
 
-def _log_results(study: Interleaving) -> dict:
+def _log_results(study: Interleaving) -> dict[str, Any]:
     counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
     return as_json.answers(study) | {
         "simulated": study.simulated,
@@ -159,7 +159,7 @@ def of_log(study: Interleaving) -> list[Finding]:
     """Every finding of a log of sessions."""
     return [
         *_log(study),
-        *held(study, study.sessions, "sessions"),
+        *one_row_per_unit(study, study.sessions, "sessions"),
         *fairness(study),
         *of_sample(study),
     ]
@@ -222,7 +222,7 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
         yield kinds.REPEATED_ITEMS.warning(repeated, items=items)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def balance(study: Interleaving) -> figures.Figure | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair
     coin.
@@ -236,7 +236,7 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     ]
     frame = excess_of_fair_share(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
-    caption = texts.said(
+    caption = texts.sentence(
         "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level
     )
     drawn: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
@@ -248,7 +248,7 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     return figures.picture(plots.intervals, frame, caption=caption, says=listed, **drawn)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def by_position(study: Interleaving) -> figures.Figure | Html:
     """Outcome per shown item by position and arm."""
     outcome = study.table.columns["outcome"]
@@ -267,18 +267,18 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
     )
     labels: dict[str, Any] = {"x": "position", "y": "value", "xlabel": "position in the list"}
     labels["ylabel"] = f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})"
-    drawn = page.drawn(study, study.by_position)
+    drawn = page.rows_of_figure(study, study.by_position)
     return figures.picture(plots.curves, drawn, caption=caption, says=listed, **labels)
 
 
 HOW = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test with CUPED"}
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
-    text = texts.said(
+    text = texts.sentence(
         "interleaving.answer",
         name=study.name,
         raw=row["raw_metric"],
@@ -305,7 +305,7 @@ def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
     spec = (
@@ -313,21 +313,21 @@ def needed(study: Planning) -> Html:
         "about | "
     )
     columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
-    note = texts.said("interleaving.needed_note")
+    note = texts.sentence("interleaving.needed_note")
     by_design = of_rows(
         f"Users needed, from {study.users:,} simulated users", study.needed, columns, note
     )
     return tables.folded("Users needed by design", by_design)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
     spec = (
         "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
     )
     columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
-    note = texts.said("interleaving.worlds_note")
+    note = texts.sentence("interleaving.worlds_note")
     by_world = of_rows(
         "Users for 95% agreement, simulated, by assumption", study.worlds, columns, note
     )
@@ -348,7 +348,7 @@ ABOUT: dict[str, Callable[[str], Column]] = {
 }
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
@@ -357,7 +357,7 @@ def stages(study: Planning) -> Html:
     stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
-    note = texts.said(
+    note = texts.sentence(
         "interleaving.stages_note",
         users_arm=first["users_arm"],
         users_interleaved=first["users_interleaved"],
@@ -411,14 +411,14 @@ def assumptions(study: Planning) -> str:
     spread = (
         f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
     )
-    return texts.said("interleaving.assumptions", study, spread=spread, click=click)
+    return texts.sentence("interleaving.assumptions", study, spread=spread, click=click)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
-    caption = texts.said(
+    caption = texts.sentence(
         "interleaving.errors",
         fewest=FEWEST_GROUPS,
         assumptions=assumptions(study),
@@ -435,31 +435,25 @@ def errors(study: Planning) -> figures.Figure | Html:
     return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def agreement(study: Planning) -> figures.Figure | Html:
     """Interleaving preference of many simulated rankers against their true A/B lift and the
     measured one.
     """
     r = {how: study.correlation(how) for how in HOW}
-    caption = texts.said(
-        "interleaving.agreement", rankers=study.rankers, each=study.users_per_ranker
-    )
+    caption = texts.sentence("interleaving.agreement", rankers=study.rankers, each=study.users_per_ranker)
     titles = [f"{HOW[how]}, r\u00a0=\u00a0{number(r[how], 2)}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
     return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
 
 
-@pieces.of_a_part
+@pieces.where_it_exists
 def families(study: Planning) -> figures.Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
-    caption = texts.said(
-        "interleaving.families",
-        rankers=len(rankers),
-        each=study.users_per_ranker,
-        bait=BAIT,
-        kinds=KINDS,
+    caption = texts.sentence(
+        "interleaving.families", rankers=len(rankers), each=study.users_per_ranker, bait=BAIT, kinds=KINDS
     )
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "

@@ -3,12 +3,13 @@ oracle, its bias, and how many labels would be needed.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, count, each, named, of_rows, prefixed_limits
 from evalkit.findings import kinds
@@ -42,11 +43,11 @@ def verdict(study: JudgedOutputs) -> Html:
     """The first screen, that its numbers are the oracle's, not the judge's, and how many labels
     would say more.
     """
-    sentences = [texts.said("judges.corrected", oracle=study.oracle, labels=_labels(study))]
+    sentences = [texts.sentence("judges.corrected", oracle=study.oracle, labels=_labels(study))]
     pair = " − ".join(study.opponents) if len(study.headline) else ""
     for row in study.labels_needed.to_dict("records"):
         if row["what"] == pair and not row["needed"] <= row["labels"]:
-            more = texts.said(
+            more = texts.sentence(
                 "judges.more",
                 what=pair,
                 width=row["width"],
@@ -57,7 +58,7 @@ def verdict(study: JudgedOutputs) -> Html:
     return first_screen.verdict(study, *sentences)
 
 
-def _enough(row: Mapping[Any, Any], units: str) -> str:
+def _enough(row: Record, units: str) -> str:
     """The labels for a wished width, in words."""
     if math.isnan(row["needed"]):
         return f"more than labels of all {row['units']:,} {units}"
@@ -78,13 +79,13 @@ def judge(study: JudgedOutputs) -> Html:
 
 
 def _corrections(study: JudgedOutputs) -> Html:
-    caption = texts.said("judges.corrections", study, oracle=study.oracle)
+    caption = texts.sentence("judges.corrections", study, oracle=study.oracle)
     columns = named(
         "system w | labels n | of=units n | judge's mean=judge # | labels alone=alone [_] | "
         "corrected=value [] | weight λ=weight # | worth labels=worth n",
         n=partial(count, show="{:,.0f}".format),
     )
-    note = texts.said("judges.corrections_note", units=plural(study.unit_name, 2))
+    note = texts.sentence("judges.corrections_note", units=plural(study.unit_name, 2))
     return of_rows(caption, study.corrections, columns, note)
 
 
@@ -92,7 +93,7 @@ def _needed(study: JudgedOutputs) -> Html:
     """The labels for a wished width."""
     most = f"more than all {int(study.corrections['units'].max()):,}"
 
-    def labels(row: Mapping[str, Any], name: str) -> Cell:
+    def labels(row: Record, name: str) -> Cell:
         if math.isnan(row[name]):
             return Cell(most)
         return Cell(f"{row[name]:,.0f}", numbers=(row[name],))
@@ -100,14 +101,14 @@ def _needed(study: JudgedOutputs) -> Html:
     columns = named("what w | labels n | width now=width_now # | wished width=width #")
     columns["labels needed"] = each(partial(labels, name="needed"))
     columns["without the judge"] = each(partial(labels, name="alone"))
-    caption = texts.said("judges.needed", study)
-    return of_rows(caption, study.labels_needed, columns, texts.said("judges.needed_note"))
+    caption = texts.sentence("judges.needed", study)
+    return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
 
 
 def _bias(study: JudgedOutputs) -> Html:
     """The bias by system and by score."""
 
-    def place(row: Mapping[str, Any]) -> Cell:
+    def place(row: Record) -> Cell:
         if math.isnan(row["score_low"]):
             return Cell(row["system"])
         ends = dict.fromkeys((number(row["score_low"]), number(row["score_high"])))
@@ -115,8 +116,8 @@ def _bias(study: JudgedOutputs) -> Html:
 
     columns = {"labelled": each(place)} | named("labels n | judge # | oracle #")
     columns["judge − oracle"] = prefixed_limits("bias", signed)
-    caption = texts.said("judges.bias", study, oracle=study.oracle)
-    note = texts.said("judges.bias_note")
+    caption = texts.sentence("judges.bias", study, oracle=study.oracle)
+    note = texts.sentence("judges.bias_note")
     return of_rows(caption, study.judge_bias, columns, note)
 
 
@@ -132,16 +133,16 @@ def _agreement(study: JudgedOutputs) -> Html:
     wide["n"] = frame.groupby("system")["n"].first().loc[study.order].to_numpy()
     cut = ""
     if not math.isnan(study.cut):
-        cut = texts.said("judges.cut", study)
+        cut = texts.sentence("judges.cut", study)
     elif "kappa" not in {*frame["coefficient"]}:
-        cut = texts.said("judges.no_cut")
-    caption = texts.said("judges.agreement", oracle=study.oracle)
-    return of_rows(caption, wide, columns, texts.said("judges.agreement_note", cut=cut))
+        cut = texts.sentence("judges.no_cut")
+    caption = texts.sentence("judges.agreement", oracle=study.oracle)
+    return of_rows(caption, wide, columns, texts.sentence("judges.agreement_note", cut=cut))
 
 
 def title(study: JudgedOutputs) -> Html:
     """The title and what was asked."""
-    asked = texts.said(
+    asked = texts.sentence(
         "judges.asked",
         systems=listed(study.systems),
         oracle=study.oracle,
@@ -193,7 +194,7 @@ def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
     )
 
 
-def _favour(row: Mapping[Any, Any]) -> str:
+def _favour(row: Record) -> str:
     """A pair of `favoured` in words."""
     limits = interval(row["bias_difference_low"], row["bias_difference_high"])
     judge = signed(row["judge_difference"])

@@ -18,8 +18,8 @@ from evalkit.pages import (
     texts,
 )
 from evalkit.pages.shared_findings import (
-    beaten,
     binned,
+    constant_better,
     few_rows,
     idle,
     of_sample,
@@ -78,7 +78,7 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
         steps=curve_plots.STEPS,
     )
     rows = counted(len(study.account), "row")
-    caption = texts.said(
+    caption = texts.sentence(
         "labels.threshold_plot",
         at=number(at),
         level=percent(study.settings.level),
@@ -145,7 +145,7 @@ def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
         *few_rows(study.rows_by_name, "Labels that are true", listed),
         *shared_findings.few_clusters(study),
     ]
-    scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
+    scores = [*_scores(study), *constant_better(study), *binned(study, "label"), *_added_up(study)]
     return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
 
 

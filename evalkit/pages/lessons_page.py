@@ -17,7 +17,7 @@ def hundred() -> figures.Figure:
     """
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
-    caption = texts.said(
+    caption = texts.sentence(
         "lessons.hundred",
         missed_t=missed["t"],
         missed_z=missed["z with s"],
@@ -67,7 +67,7 @@ def on_coin() -> Html:
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     exact = tables.table("Ten flips of a fair coin, exactly", heads, rows)
-    return tables.stack([exact, coin(), tables.paragraph(texts.said("lessons.on_coin_text"))])
+    return tables.stack([exact, coin(), tables.paragraph(texts.sentence("lessons.on_coin_text"))])
 
 
 def _rejected(p: float) -> tuple[Cell, Cell]:
@@ -76,7 +76,7 @@ def _rejected(p: float) -> tuple[Cell, Cell]:
 
 def on_hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = texts.said("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
+    text = texts.sentence("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
     return tables.stack([hundred(), tables.paragraph(text)])
 
 

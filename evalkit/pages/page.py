@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from evalkit import numbers
+from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
@@ -53,6 +54,7 @@ IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
 WIDEST = 8  # metrics of a table
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
+WON = "{units} won / tied / lost"  # the head of a column
 
 
 def places(study: Study, label: str) -> int:
@@ -72,107 +74,102 @@ def estimates(
     note: str = "",
     *,
     metrics: Sequence[MetricAtK] | None = None,
-    more: Sequence[Row] = (),
+    references: Sequence[Row] = (),
 ) -> Html:
-    """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below
-    the systems. More metrics than a screen holds take several tables of like width.
+    """Systems in rows, best first, metrics in columns; the best value bold. More metrics than a
+    screen holds take several tables of like width.
+
+    metrics: None for all of the report. references: rows below the systems, such as a constant.
     """
     columns = study.settings.metrics if metrics is None else metrics
-    marks = beaten(study)
-    order = _in_sight(study)
+    labels = [chosen.label for chosen in columns]
+    marks = significance_marks(study)
+    order = _order_in_table(study)
     if order != list(study.order):
         note = f"The baseline stands first. {note}"
-    cells = [_cells(study, chosen.label) for chosen in columns]
-    rows = [
-        [
-            Cell(name, mark=marks.letters.get(name, "")),
-            *(
-                replace(of[name], mark=marks.of(chosen.label, name))
-                for of, chosen in zip(cells, columns, strict=True)
-            ),
-        ]
-        for name in order
-    ]
-    heads = [metric_head(chosen) for chosen in columns]
-    of_columns = study.estimates[
-        study.estimates["metric"].isin([chosen.label for chosen in columns])
-    ]
-    best = ""
+    cells_by_metric = {label: _cells_by_system(study, label) for label in labels}
+    rows: list[Row] = []
+    for name in order:
+        row = [Cell(name, mark=marks.letters.get(name, ""))]
+        for label, cells in cells_by_metric.items():
+            row.append(replace(cells[name], mark=marks.letters_of_beaten(label, name)))
+        rows.append(row)
+    bold = ""
     if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
-        best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. "
-    below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
-    return tables.split_table(
-        caption,
-        [study.compares, *heads],
-        [*rows, *more],
-        below.strip(),
-        marks=marks.words,
-        widest=WIDEST,
-    )
+        bold = "Bold: the best value. "
+        if references:
+            bold = f"Bold: the best value of the {plural(study.compares, 2)}. "
+    methods_text = _interval_methods(study.estimates[study.estimates["metric"].isin(labels)])
+    below = f"{bold}↑ higher is better, ↓ lower is better. Intervals: {methods_text}. {note}"
+    heads: list[tables.Head] = [study.compares]
+    heads += [metric_head(chosen) for chosen in columns]
+    rows += references
+    return tables.split_table(caption, heads, rows, below.strip(), marks=marks.words, widest=WIDEST)
 
 
-def _in_sight(study: Study) -> list[str]:
+def _order_in_table(study: Study) -> list[str]:
     """The systems from the best on; the baseline first where it would be folded away."""
     order = list(study.order)
     baseline = study.settings.baseline
     if baseline not in order[IN_SIGHT:]:
         return order
-    return [baseline, *(name for name in order if name != baseline)]
+    order.remove(baseline)
+    return [baseline, *order]
 
 
-def _ways(estimates: pd.DataFrame) -> str:
-    """The method of the intervals, or each method after the metrics that it is for, and the systems
-    that differ.
+def _interval_methods(estimates: pd.DataFrame) -> str:
+    """The method of the intervals if all have the same; else each method after the metrics that it
+    is for, and of a metric with several methods the systems that do not have its usual one.
 
     >>> rows = [("mrr", "a", "t"), ("mrr", "b", "t"), ("mrr", "c", "Wilson")]
-    >>> _ways(pd.DataFrame(rows, columns=["metric", "system", "method"]))
+    >>> _interval_methods(pd.DataFrame(rows, columns=["metric", "system", "method"]))
     'mrr: t; mrr of c: Wilson'
     """
     names = estimates["metric"].where(
         diagnostics.usual(estimates),
         estimates["metric"] + " of " + estimates["system"].map(numbers.shortened),
     )
-    whose = names.groupby(estimates["method"], sort=False).unique()
-    if len(whose) < 2:
-        return "".join(whose.index)
+    names_by_method = names.groupby(estimates["method"], sort=False).unique()
+    if len(names_by_method) < 2:
+        return "".join(names_by_method.index)
     return "; ".join(
-        f"{numbers.listed(some, METHODS_OF)}: {method}" for method, some in whose.items()
+        f"{numbers.listed(method_names, METHODS_OF)}: {method}"
+        for method, method_names in names_by_method.items()
     )
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance for a printed table: each system's letter, and by metric and system
-    whom it beats.
+    """Marks of significance for a printed table.
+
+    letters: of each system; empty if none is marked. beats: by metric and system the systems than
+    which this one is significantly better. words: what a letter means.
     """
 
     letters: Mapping[str, str]
     beats: Mapping[tuple[str, str], frozenset[str]]
     words: str
 
-    def of(self, label: str, name: str) -> str:
-        """The letters of the systems than which this one is significantly better."""
-        return "".join(
-            self.letters[other]
-            for other in self.letters
-            if other in self.beats.get((label, name), ())
-        )
+    def letters_of_beaten(self, label: str, name: str) -> str:
+        """The letters of the systems than which this one is significantly better by a metric."""
+        beaten = self.beats.get((label, name), frozenset())
+        return "".join(letter for system, letter in self.letters.items() if system in beaten)
 
 
-def beaten(study: Study) -> Marks:
+def significance_marks(study: Study) -> Marks:
     """The marks of the comparisons of a study; none of more systems than there are letters."""
     if not 1 < len(study.order) <= len(ascii_lowercase) or not len(study.comparisons):
         return Marks({}, {}, "")
     wins: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in study.comparisons.itertuples():
-        sides = {"better": (row.first, row.second), "worse": (row.second, row.first)}
-        if row.verdict in sides:
-            winner, loser = sides[row.verdict]
-            wins[row.metric, winner].add(loser)
-    than = (
-        f"A superscript letter marks a significant win over the {study.compares} with that letter"
+        if row.verdict == "better":
+            wins[row.metric, row.first].add(row.second)
+        elif row.verdict == "worse":
+            wins[row.metric, row.second].add(row.first)
+    words = (
+        f"A superscript letter marks a significant win over the {study.compares} with that letter "
+        f"(adjusted p below {diagnostics.alpha(study):.2g})."
     )
-    words = f"{than} (adjusted p below {diagnostics.alpha(study):.2g})."
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
@@ -199,11 +196,17 @@ def evidence(study: Study) -> str:
 
 
 def reference(
-    study: Study, name: str, of: Callable[[MetricAtK], float], metrics: Sequence[MetricAtK]
+    study: Study, name: str, value_of: Callable[[MetricAtK], float], metrics: Sequence[MetricAtK]
 ) -> list[Cell]:
-    """A row below the systems: what needs no model, with the decimals of each metric."""
-    cells = [number_cell(of(chosen), places(study, chosen.label)) for chosen in metrics]
-    return [replace(cell, kind="muted") for cell in (Cell(name), *cells)]
+    """A row below the systems: what needs no model, with the decimals of each metric.
+
+    name: the head of the row. value_of: returns its value of a metric.
+    """
+    row = [Cell(name, kind="muted")]
+    for chosen in metrics:
+        cell = number_cell(value_of(chosen), places(study, chosen.label))
+        row.append(replace(cell, kind="muted"))
+    return row
 
 
 def sample(study: Study, rows: int) -> str:
@@ -218,42 +221,49 @@ def sample(study: Study, rows: int) -> str:
     )
 
 
-_ARROWS = {
-    "high": "\u00a0↑",
-    "low": "\u00a0↓",
-    "neither": "",
-    "unknown": "",
-}  # behind a metric: which of its values are better
+# behind a metric: which of its values are better
+_ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": "", "unknown": ""}
 
 
-def _cells(study: Study, label: str) -> dict[str, Cell]:
-    """The estimate of a metric of each system, the best in bold, with its n where that is not the
-    one of all.
+def _cells_by_system(study: Study, label: str) -> dict[str, Cell]:
+    """The cell of each system's estimate of a metric: the best in bold, if there are several; with
+    its n where that is not the same for all.
     """
     rows = study.estimates[study.estimates["metric"] == label]
-    same = places(study, label)
-    best = diagnostics.best_value(study, label)
-    lead = number(best, same) if len(rows) > 1 and best == best else None
-    usual = diagnostics.most_units(study) if rows["n"].nunique() == 1 else None
-    return {row["system"]: _estimate(row, same, usual, lead) for row in rows.to_dict("records")}
+    decimals = places(study, label)
+    best_value = diagnostics.best_value(study, label)
+    best_text = None
+    if len(rows) > 1 and not math.isnan(best_value):
+        best_text = number(best_value, decimals)
+    usual_n = None
+    if rows["n"].nunique() == 1:
+        usual_n = diagnostics.most_units(study)
+    cells = {}
+    for row in rows.to_dict("records"):
+        cell = _estimate_cell(row, decimals, usual_n)
+        if cell.text == best_text:
+            cell = replace(cell, kind="lead")
+        cells[row["system"]] = cell
+    return cells
 
 
-def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | None) -> Cell:
-    """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as
-    it is printed.
+def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
+    """One estimate with its interval; below it the range that ties leave, and its n.
+
+    row: of `study.estimates`. usual_n: the n that is not printed; None: any is.
     """
-    cell = with_interval(row["value"], row["low"], row["high"], places=same)
+    cell = with_interval(row["value"], row["low"], row["high"], places=decimals)
     below = []
     if diagnostics.moved_by_ties(row):
-        below.append(
-            f"ties {' to '.join(number(row[end], same) for end in ('worst_ties', 'best_ties'))}"
-        )
-    if row["n"] != usual:
+        worst = number(row["worst_ties"], decimals)
+        best = number(row["best_ties"], decimals)
+        below.append(f"ties {worst} to {best}")
+    if row["n"] != usual_n:
         below.append(f"n = {row['n']:,}")
-    return replace(cell, below=tuple(below), kind="lead" if cell.text == lead else "")
+    return replace(cell, below=tuple(below))
 
 
-def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
+def rows_of_figure(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the systems that a figure has room for."""
     return frame[frame["system"].isin(systems_of_figure(study))]
 
@@ -263,14 +273,14 @@ def systems_of_figure(study: Study) -> list[str]:
     return study.figure_systems(CURVES).names
 
 
-def few(study: Study) -> str:
-    """That a figure has the best systems only, where there are more."""
+def omission(study: Study) -> str:
+    """The sentence that a figure has the best systems only; "" if it has all."""
     chosen = study.figure_systems(CURVES)
     if len(chosen.names) == len(study.order):
         return ""
-    every = counted(len(study.order), study.compares)
-    beside = " and the baseline" if chosen.with_baseline else ""
-    return f" The best {chosen.n_best} of {every}{beside}."
+    all_systems = counted(len(study.order), study.compares)
+    baseline = " and the baseline" if chosen.with_baseline else ""
+    return f" The best {chosen.n_best} of {all_systems}{baseline}."
 
 
 def methods(comparisons: pd.DataFrame) -> str:
@@ -281,42 +291,41 @@ def methods(comparisons: pd.DataFrame) -> str:
 def comparisons(study: Study) -> Html:
     """Every pair: first on the metric that decides, then folded on the others."""
     if not len(study.comparisons):
-        return _nothing(study)
-    deciding = study.comparisons["metric"] == study.primary.label
-    unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
+        return _why_not_compared(study)
+    is_deciding = study.comparisons["metric"] == study.primary.label
+    deciding = study.comparisons[is_deciding]
+    unfolded = deciding if len(deciding) else study.comparisons
     note = (
         f"p by {methods(unfolded)}; adjusted by Holm over "
         f"{study.adjusted_over}.{_equivalence(study, unfolded)}"
     )
-    if not deciding.any():
-        return tables.stack(
-            [
-                _nothing(study),
-                _comparison_table(study, unfolded, "the other metrics", note, many=True),
-            ]
+    if not len(deciding):
+        other_metrics = _comparison_table(
+            study, unfolded, "the other metrics", note, names_metrics=True
         )
-    if "lift" in study.comparisons:
-        every = f"{note} {texts.said('page.arms_note')}"
+        return tables.stack([_why_not_compared(study), other_metrics])
+    if "lift" in study.comparisons:  # arms of an A/B test
+        note = f"{note} {texts.sentence('page.arms_note')}"
         return _comparison_table(
-            study, study.comparisons, "all metrics", every, evidence(study), many=True
+            study, study.comparisons, "all metrics", note, evidence(study), names_metrics=True
         )
-    first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
-    rest = _comparison_table(
-        study, study.comparisons[~deciding], "the other metrics", "", many=True
-    )
-    return tables.stack([first, tables.folded("The other metrics", rest), _best_two(study)])
+    first = _comparison_table(study, deciding, study.primary.label, note, evidence(study))
+    further = study.comparisons[~is_deciding]
+    further_table = _comparison_table(study, further, "the other metrics", names_metrics=True)
+    folded = tables.folded("The other metrics", further_table)
+    return tables.stack([first, folded, _best_two(study)])
 
 
 def _equivalence(study: Study, frame: pd.DataFrame) -> str:
     """Which interval shows equivalence, where a pair is equivalent."""
     if "equivalent" not in set(frame["verdict"]):
         return ""
-    inside = percent(diagnostics.equivalence_level(study))
-    usual = percent(study.settings.level)
+    deciding_level = percent(diagnostics.equivalence_level(study))
+    printed_level = percent(study.settings.level)
     margin = f"±{study.settings.margin:g}"
     return (
-        f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed "
-        f"may reach beyond it."
+        f" Equivalent: the {deciding_level} interval lies within {margin}; the {printed_level} "
+        f"interval printed may reach beyond it."
     )
 
 
@@ -332,73 +341,82 @@ def _best_two(study: Study) -> Html:
     )
 
 
-def _nothing(study: Study) -> Html:
-    """Why there is no comparison by the metric that decides; of one system the first screen says
-    it.
+def _why_not_compared(study: Study) -> Html:
+    """Why there is no comparison by the metric that decides; empty for one system, of which the
+    first screen says it.
     """
-    several = plural(study.compares, 2)
-    if len(study.order) > 1:
-        return tables.paragraph(texts.said("page.nothing", study, several=several))
-    return Html("")
+    if len(study.order) == 1:
+        return Html("")
+    return tables.paragraph(
+        texts.sentence("page.nothing", study, several=plural(study.compares, 2))
+    )
 
 
-_EXTRAS = {
+# of a comparison: the heads of columns that some reports have, by their names in the frame
+_P_VALUES = {
     "max_t": "max-T p",
     "p_t": "t-test p",
     "p_fisher": "Fisher p",
-    "wins": "{units} won / tied / lost",
 }
-_OF_ARMS = {"lift": "lift", "detectable": "detectable difference"}
-_ADJUSTED = {"adjusted_first": "adjusted means"}
 
 
 def _comparison_table(
     study: Study,
     frame: pd.DataFrame,
     metrics: str,
-    note: str,
+    note: str = "",
     place: str = "",
     *,
-    many: bool = False,
+    names_metrics: bool = False,
 ) -> Html:
-    """metrics: what the caption says they are of. many: whether each row names its own. Empty
-    without rows.
+    """The table of some comparisons of a study; empty without any.
+
+    frame: rows of `study.comparisons`. metrics: what the caption calls their metrics. place: the id
+    of the table. names_metrics: True if each row names its metric.
     """
     if not len(frame):
         return Html("")
-    of = sample_sizes(frame["n"], study.unit_name)
+    n = sample_sizes(frame["n"], study.unit_name)
     caption = (
-        f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
+        f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {n}"
     )
-    same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
-    few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
+    places_by_metric = {}
+    for metric, comparisons in frame.groupby("metric"):
+        places_by_metric[metric] = of_frame(comparisons, "difference")
     arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
+    printed_n = frame["n"] if frame["n"].nunique() > 1 else math.nan
     frame = frame.assign(
-        few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows)
+        printed_n=printed_n,
+        places=frame["metric"].map(places_by_metric),
+        arrow=frame["metric"].map(arrows),
     )
-    extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {}) | _ADJUSTED
-    extra = [
-        name.format(units=plural(study.unit_name, 2))
-        for column, name in extras.items()
-        if column in frame
-    ]
-    columns = [
-        "first − second",
-        *(["metric"] if many else []),
-        "difference",
-        "p",
-        "adjusted p",
-        *extra,
-        "verdict",
-    ]
-    rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
+    heads = _comparison_heads(study, frame)
+    if not names_metrics:
+        heads.remove("metric")
+    rows = []
+    for row in frame.head(tables.LISTED).to_dict("records"):
+        cells = _comparison_cells(row)
+        rows.append([cells[head] for head in heads])
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
-    return tables.table(
-        caption, columns, rows, tables.note_of_first(len(frame), note), place, marks=marks
-    )
+    note = tables.note_of_first(len(frame), note)
+    head_texts = [head.format(units=plural(study.unit_name, 2)) for head in heads]
+    return tables.table(caption, head_texts, rows, note, place, marks=marks)
 
 
-def adjusted_means(row: Mapping[str, Any], places: int) -> list[str]:
+def _comparison_heads(study: Study, frame: pd.DataFrame) -> list[str]:
+    """The columns of a table of comparisons, as far as the frame has their numbers."""
+    heads = ["first − second", "metric", "difference", "p", "adjusted p"]
+    heads += [head for column, head in _P_VALUES.items() if column in frame]
+    if "wins" in frame:
+        heads.append(WON)
+    if "lift" in frame:
+        heads += ["lift", "detectable difference"]
+    if "adjusted_first" in frame:
+        heads.append("adjusted means")
+    return [*heads, "verdict"]
+
+
+def adjusted_means(row: Record, places: int) -> list[str]:
     """The means of both arms after CUPED as they are printed: they differ by the printed
     difference. Empty if they are undefined.
     """
@@ -414,76 +432,101 @@ def _percent_or_infinite(value: float, places: int | None = None) -> str:
     return signed(value) if math.isinf(value) else signed_percent(value, places)
 
 
-def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
-    cells = [tables.minus(row["first"], row["second"])]
-    cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
-    few = f"n = {row['n']:,}" if row["few"] == row["few"] else ""
+def _comparison_cells(row: Record) -> dict[str, Cell]:
+    """The cells of a comparison, by the head of their column.
+
+    row: of `study.comparisons`, with printed_n (NaN for none), places and arrow.
+    """
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
+    n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
     mark = "*" if row["verdict"] in diagnostics.TURNED else ""
-    cells.append(replace(difference, beside=few, mark=mark, kind="one"))
-    cells += [
-        p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row
-    ]
+    cells = {
+        "first − second": tables.minus(row["first"], row["second"]),
+        "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),
+        "difference": replace(difference, beside=n_text, mark=mark, kind="one"),
+        "p": p_cell(row["p"]),
+        "adjusted p": p_cell(row["adjusted"]),
+        "verdict": Cell(diagnostics.verdict_of(row), kind="text one"),
+    }
+    for column, head in _P_VALUES.items():
+        if column in row:
+            cells[head] = p_cell(row[column])
     if "wins" in row:
-        units = [row[name] for name in ("wins", "ties", "losses")]
-        counted = not math.isnan(row["wins"])
-        cells.append(Cell(" / ".join(f"{count:,.0f}" for count in units) if counted else "–"))
+        cells[WON] = _wins_cell(row)
     if "lift" in row:
-        one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
-        show = _percent_or_infinite if one_sided else signed_percent
-        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], show))
-        cells.append(number_cell(row["detectable"], row["places"], signed))
+        is_one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
+        show = _percent_or_infinite if is_one_sided else signed_percent
+        cells["lift"] = with_interval(row["lift"], row["lift_low"], row["lift_high"], show)
+        cells["detectable difference"] = number_cell(row["detectable"], row["places"], signed)
     if "adjusted_first" in row:
         means = adjusted_means(row, row["places"])
-        cells.append(Cell(" and ".join(means) if means else "–"))
-    return [*cells, Cell(diagnostics.verdict_of(row), kind="text one")]
+        cells["adjusted means"] = Cell(" and ".join(means) or "–")
+    return cells
+
+
+def _wins_cell(row: Record) -> Cell:
+    """How many units the first system won, tied and lost; – where they are not counted."""
+    if math.isnan(row["wins"]):
+        return Cell("–")
+    return Cell(f"{row['wins']:,.0f} / {row['ties']:,.0f} / {row['losses']:,.0f}")
 
 
 @pieces.where(lambda study: len(study.headline))
 def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
-    every = study.comparisons[study.comparisons["metric"] == study.primary.label]
-    alone, adjusted = (" of each pair alone", ", after adjustment") if len(every) > 1 else ("", "")
+    pairs = int((study.comparisons["metric"] == study.primary.label).sum())
+    which_intervals = " of each pair alone" if pairs > 1 else ""
+    which_verdicts = ", after adjustment" if pairs > 1 else ""
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} "
-        f"intervals{alone}"
+        f"intervals{which_intervals}; {colours_of(study)}{which_verdicts}."
     )
-    more = f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    return forest(
-        study, plots.intervals, f"{caption}; {colours_of(study)}{adjusted}.{more}", zero=True
-    )
+    if pairs > DRAWN:
+        caption += f" The first {DRAWN} of {pairs:,} pairs."
+    return forest(study, plots.intervals, caption, zero=True)
+
+
+class Colour(NamedTuple):
+    """A colour: its name for readers, and its code."""
+
+    name: str
+    code: str
 
 
 COLOURED = {
-    "better": ("green", plots.COLOURS[2]),
-    "worse": ("orange", plots.COLOURS[1]),
-    "higher": ("light blue", plots.COLOURS[4]),
-    "lower": ("purple", plots.COLOURS[3]),
-    "equivalent": ("blue", plots.COLOURS[0]),
-    "cannot tell": ("grey", plots.GREY),
+    "better": Colour("green", plots.COLOURS[2]),
+    "worse": Colour("orange", plots.COLOURS[1]),
+    "higher": Colour("light blue", plots.COLOURS[4]),
+    "lower": Colour("purple", plots.COLOURS[3]),
+    "equivalent": Colour("blue", plots.COLOURS[0]),
+    "cannot tell": Colour("grey", plots.GREY),
 }
 
 
 def colours_of(study: Study) -> str:
     """What the colours of `forest` mean, in words."""
-    found = set(_first_pairs(study)["verdict"])
+    verdicts = set(_first_pairs(study)["verdict"])
     return ", ".join(
-        f"{colour}: {verdict}" for verdict, (colour, _) in COLOURED.items() if verdict in found
+        f"{colour.name}: {verdict}" for verdict, colour in COLOURED.items() if verdict in verdicts
     )
 
 
 def _first_pairs(study: Study) -> pd.DataFrame:
+    """The comparisons by the metric that decides of as many pairs as a figure holds."""
     return study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
 
 
-def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
+def forest(study: Study, draw: figures.Draw, caption: str, **options: Any) -> Figure:
     """The primary differences of the first pairs with their intervals, in the colours of their
     verdicts.
+
+    draw: `plots.intervals` or `plots.forest`. options: further arguments of it.
     """
     pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
-    frame["low"], frame["high"] = pairs["low"], pairs["high"]
-    frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
+    frame["low"] = pairs["low"]
+    frame["high"] = pairs["high"]
+    frame["colour"] = [COLOURED[verdict].code for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     options |= {"label": label, "sides": sides_of(study)}
     return figures.picture(
@@ -495,26 +538,31 @@ def sides_of(study: Study) -> plots.Sides | None:
     """What a difference below 0 and one above 0 mean, "" for one that cannot be shown; None if
     there is no better direction.
     """
-    named = SIDES[study.primary.metric.best]
-    if named is None:
+    sides = SIDES[study.primary.metric.best]
+    if sides is None:
         return None
+    below, above = sides
     alternative = study.settings.alternative
-    below, above = named
-    return below if alternative.counts(-1) else "", above if alternative.counts(1) else ""
+    if not alternative.counts(-1):
+        below = ""
+    if not alternative.counts(1):
+        above = ""
+    return below, above
 
 
 def listed(frame: pd.DataFrame) -> str:
     """Differences and their intervals in words."""
-    rows = frame.itertuples(index=False)
-    same = of_frame(frame, "value")
-    return "; ".join(
-        f"{row.name}: {estimate(row.value, row.low, row.high, signed, same)}" for row in rows
-    )
+    decimals = of_frame(frame, "value")
+    texts = []
+    for row in frame.itertuples(index=False):
+        text = estimate(row.value, row.low, row.high, signed, decimals)
+        texts.append(f"{row.name}: {text}")
+    return "; ".join(texts)
 
 
 def pair_names(comparisons: pd.DataFrame) -> list[str]:
     """The names of comparisons, each with its n where they differ in it."""
-    names = (comparisons["first"] + " − " + comparisons["second"]).tolist()
+    names: list[str] = (comparisons["first"] + " − " + comparisons["second"]).tolist()
     if comparisons["n"].nunique() == 1:
         return names
     return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
@@ -532,69 +580,73 @@ def segments(study: Study) -> Html:
 
 def _by_segment(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
-    tested = "difference" in study.by_segment
-    frame = drawn(study, study.by_segment)
-    systems = systems_of_figure(study)
-    columns = [
-        "slice",
-        "n",
-        *systems,
-        *([" − ".join(study.opponents), "adjusted p"] if tested else []),
-    ]
-    parts = [part for _, part in frame.groupby(["segment", "slice"], sort=False)]
-    note = (
-        f"p is Holm-adjusted over {_tests(frame, len(parts))}; the intervals are not adjusted."
-        if tested
-        else ""
-    )
-    same = of_frame(frame, "value")
-    differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
-    rows = [_slice_row(study, part, same, differ) for part in parts]
+    frame = rows_of_figure(study, study.by_segment)
+    slices = [rows for _, rows in frame.groupby(["segment", "slice"], sort=False)]
+    heads = ["slice", "n", *systems_of_figure(study)]
+    note = ""
+    value_places = of_frame(frame, "value")
+    difference_places = None
+    if "difference" in frame:
+        heads += [" − ".join(study.opponents), "adjusted p"]
+        tested = _tested_slices(frame, len(slices))
+        note = f"p is Holm-adjusted over {tested}; the intervals are not adjusted."
+        difference_places = of_frame(frame, "difference", "difference_low", "difference_high")
+    table_rows = [_slice_cells(study, rows, value_places, difference_places) for rows in slices]
     caption = f"{study.primary.label} by segment with {percent(study.settings.level)} interval"
-    return tables.table(caption, columns, rows, f"{note}{_inside(study)}{few(study)}".strip())
+    note = f"{note}{_where_listed(study)}{omission(study)}".strip()
+    return tables.table(caption, heads, table_rows, note)
 
 
-def _tests(frame: pd.DataFrame, every: int) -> str:
-    """The slices that were tested, of all where some have too few units for it."""
+def _tested_slices(frame: pd.DataFrame, slices: int) -> str:
+    """The slices that were tested, in words; all, unless some have too few units for it."""
     tested = diagnostics.tested(frame)
-    return f"the {tested} slices with a test" if tested < every else f"the {every} slices"
+    return f"the {tested} slices with a test" if tested < slices else f"the {slices} slices"
 
 
-def _inside(study: Study) -> str:
-    """Where a page lists what is in a slice."""
+def _where_listed(study: Study) -> str:
+    """Where the page lists what is in a slice; "" if it does not."""
     if study.listed_under:
         return f" A slice opens its part of the list under “{study.listed_under}”."
     return ""
 
 
-def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
-    first = part.iloc[0]
-    n = max(part["n"])
+def _slice_cells(
+    study: Study, rows: pd.DataFrame, value_places: int, difference_places: int | None
+) -> list[Cell]:
+    """The cells of one slice: its name, n, each system's estimate, and the tested difference.
+
+    rows: of `study.by_segment`, one per system. difference_places: None without a difference.
+    """
+    first = rows.iloc[0]
+    n = max(rows["n"])
     link = numbers.LISTED if study.listed_under else ""
     cells = [
         tables.slice_cell(first["segment"], first["slice"], link),
         Cell(f"{n:,}", numbers=(n,)),
     ]
-    cells += [
-        with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()
-    ]
-    if differ is not None:
-        limits = with_interval(
-            first["difference"], first["difference_low"], first["difference_high"], signed, differ
+    for _, row in rows.iterrows():
+        cells.append(with_interval(row["value"], row["low"], row["high"], places=value_places))
+    if difference_places is not None:
+        difference = with_interval(
+            first["difference"],
+            first["difference_low"],
+            first["difference_high"],
+            signed,
+            difference_places,
         )
-        cells += [limits, p_cell(first["adjusted"])]
+        cells += [difference, p_cell(first["adjusted"])]
     return cells
 
 
 @pieces.where(lambda study: len(study.by_segment))
 def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
-    frame = drawn(study, study.by_segment)
+    frame = rows_of_figure(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
     label = study.primary.label
     level = percent(study.settings.level)
     panels = frame["slice"].nunique()
-    caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
+    caption = f"{label} by segment, {level} intervals; same axes, n in each title.{omission(study)}"
     height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
     return figures.row(
         plots.multiples, frame, caption=caption, height=height, panels=panels, label=label
@@ -602,11 +654,9 @@ def segment_plot(study: Study) -> Figure | Html:
 
 
 def metric_definitions(study: Study) -> list[tuple[str, str]]:
-    """Exactly the metrics shown, from the catalogue."""
-    return [
-        (metric.name, _definition(metric))
-        for metric in dict.fromkeys(c.metric for c in study.settings.metrics)
-    ]
+    """The name and the definition of each metric that is shown, from the catalogue."""
+    metrics = dict.fromkeys(chosen.metric for chosen in study.settings.metrics)
+    return [(metric.name, _definition(metric)) for metric in metrics]
 
 
 def test_definitions(study: Study) -> list[tuple[str, str]]:
@@ -615,35 +665,42 @@ def test_definitions(study: Study) -> list[tuple[str, str]]:
 
 
 def _definition(metric: Metric) -> str:
-    undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
-    equals = [f"Equals: {metric.equals}"] if metric.equals else []
-    reference = [metric.reference] if metric.reference else []
-    return " ".join(f"{part}." for part in [metric.formula, *undefined, *equals, *reference])
+    """The definition of a metric: its formula, where it is undefined, what it equals, and its
+    reference, as far as the catalogue has them.
+    """
+    statements = [metric.formula]
+    if metric.undefined:
+        statements.append(f"Undefined where {metric.undefined}")
+    if metric.equals:
+        statements.append(f"Equals: {metric.equals}")
+    if metric.reference:
+        statements.append(metric.reference)
+    return " ".join(f"{statement}." for statement in statements)
 
 
 def tiers(study: Study) -> Html:
-    """The rank interval and the tier of each of three systems or more."""
-    if not len(frame := diagnostics.rank_tiers(study)):
+    """The rank interval and the tier of each of three systems or more; empty of fewer."""
+    frame = diagnostics.rank_tiers(study)
+    if frame.empty:
         return Html("")
-    level = percent(study.settings.level)
-    several = frame["tier"].max()
-    ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
-    frame = frame.assign(
-        rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str))
-    )
-    columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
-    apart = f"{plural(study.unit_name, 2)} to tell it from the next"
-    columns |= {"tier": count("tier", str), apart: count("needed", _two_digits)}
-    note = texts.said("page.tiers_note", level=level)
+    lowest = frame["rank_low"].astype(str)
+    highest = frame["rank_high"].astype(str)
+    frame = frame.assign(rank=(lowest + "–" + highest).where(lowest != highest, lowest))
+    columns = {
+        "system": text("system"),
+        study.primary.label: value("value"),
+        "rank": text("rank"),
+        "tier": count("tier", str),
+        f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _two_digits),
+    }
+    note = texts.sentence("page.tiers_note", level=percent(study.settings.level))
     if study.settings.baseline:
         note += (
             " All pairs are more tests than the comparisons with the baseline, so ranks separate "
             "fewer systems."
         )
-    caption = (
-        f"Ranks by {study.primary.label}: {len(frame)} systems in {several} "
-        f"tier{'s' if several > 1 else ''}"
-    )
+    in_tiers = f"{len(frame)} systems in {counted(int(frame['tier'].max()), 'tier')}"
+    caption = f"Ranks by {study.primary.label}: {in_tiers}"
     return tables.of_rows(caption, frame, columns, note)
 
 
@@ -667,13 +724,27 @@ def findings(study: shown.Shown) -> Html:
 
 
 def diagrams(
-    draw: Any, drawn: Reliability, words: Mapping[str, Sequence[str]], caption: str, **options: Any
+    draw: figures.Draw,
+    reliability: Reliability,
+    words: Mapping[str, Sequence[str]],
+    caption: str,
+    **options: Any,
 ) -> Figure:
-    """Reliability diagrams side by side, each with words of its own."""
-    data = (drawn.curve, drawn.bands, drawn.spread)
-    said = (f"{name}: {', '.join(of)}" for name, of in words.items())
+    """Reliability diagrams side by side.
+
+    draw: `curve_plots.reliability` or `curve_plots.means`. words: of each diagram, by its name, the
+    lines in its corner. options: further arguments of `draw`.
+    """
+    sentences = [f"{name}: {', '.join(lines)}" for name, lines in words.items()]
     return figures.row(
-        draw, *data, caption=caption, says=f"{'; '.join(said)}.", words=words, **options
+        draw,
+        reliability.curve,
+        reliability.bands,
+        reliability.spread,
+        caption=caption,
+        says=f"{'; '.join(sentences)}.",
+        words=words,
+        **options,
     )
 
 

@@ -11,18 +11,22 @@ from typing import Any, NoReturn, TypeVar
 
 from evalkit.drawing.tables import Html
 
-Part = TypeVar("Part")
+Study = TypeVar("Study")  # a study, or a part of one
+OtherStudy = TypeVar("OtherStudy")
 Piece = TypeVar("Piece")
-Usual = TypeVar("Usual")
-Other = TypeVar("Other")
-OfOther = TypeVar("OfOther")
+OtherPiece = TypeVar("OtherPiece")
 
 
 def names(module: ModuleType) -> list[str]:
-    """The pieces that a module of pages offers: its own public functions."""
-    functions = [f for f in vars(module).values() if inspect.isfunction(f)]
-    own = [f for f in functions if f.__module__ == module.__name__ and f.__name__[0] != "_"]
-    return list(dict.fromkeys(f.__name__ for f in [*vars(module).get("PIECES", ()), *own]))
+    """The pieces that a module of pages offers: those of its PIECES, and its own public
+    functions.
+    """
+    pieces = list(vars(module).get("PIECES", ()))
+    for function in vars(module).values():
+        is_own = inspect.isfunction(function) and function.__module__ == module.__name__
+        if is_own and not function.__name__.startswith("_"):
+            pieces.append(function)
+    return list(dict.fromkeys(piece.__name__ for piece in pieces))
 
 
 def offered(module_name: str) -> None:
@@ -32,27 +36,29 @@ def offered(module_name: str) -> None:
     module = sys.modules[module_name]
 
     def refuse(name: str) -> NoReturn:
-        text = f"module {module_name!r} has no attribute {name!r}"
-        raise AttributeError(
-            text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}"
-        )
+        message = f"module {module_name!r} has no attribute {name!r}"
+        if not name.startswith("_"):
+            message = f"{message}; its pieces are {', '.join(names(module))}"
+        raise AttributeError(message)
 
     setattr(module, "__dir__", lambda: names(module))  # noqa: B010
     setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
 
 
 def also(
-    kind: type[Other], piece: Callable[[Other], OfOther]
-) -> Callable[[Callable[[Usual], Piece]], Callable[[Usual | Other], Piece | OfOther]]:
-    """Let another kind of study have the piece too, made by another function."""
+    kind: type[OtherStudy], other: Callable[[OtherStudy], OtherPiece]
+) -> Callable[[Callable[[Study], Piece]], Callable[[Study | OtherStudy], Piece | OtherPiece]]:
+    """A decorator of a piece: studies of this kind get the piece that `other` makes."""
 
-    def of_both(usual: Callable[[Usual], Piece]) -> Callable[[Usual | Other], Piece | OfOther]:
-        every: Callable[..., Any] = usual
-        dispatched = singledispatch(every)
-        dispatched.register(kind, piece)
+    def decorate(
+        piece: Callable[[Study], Piece],
+    ) -> Callable[[Study | OtherStudy], Piece | OtherPiece]:
+        function: Callable[..., Any] = piece
+        dispatched = singledispatch(function)
+        dispatched.register(kind, other)
         return dispatched
 
-    return of_both
+    return decorate
 
 
 def nothing(study: object) -> Html:
@@ -62,17 +68,19 @@ def nothing(study: object) -> Html:
 
 def where(
     holds: Callable[[Any], object],
-) -> Callable[[Callable[[Part], Piece]], Callable[[Part], Piece | Html]]:
-    """Make a piece empty of a study, or a part of one, of which something does not hold."""
+) -> Callable[[Callable[[Study], Piece]], Callable[[Study], Piece | Html]]:
+    """A decorator of a piece: it stays empty for a study, or a part of one, for which `holds`
+    returns False, None, 0 or something empty.
+    """
 
-    def of_some(piece: Callable[[Part], Piece]) -> Callable[[Part], Piece | Html]:
+    def decorate(piece: Callable[[Study], Piece]) -> Callable[[Study], Piece | Html]:
         @wraps(piece)
-        def of_what_is_there(part: Part) -> Piece | Html:
-            return piece(part) if holds(part) else Html("")
+        def piece_or_nothing(study: Study) -> Piece | Html:
+            return piece(study) if holds(study) else Html("")
 
-        return of_what_is_there
+        return piece_or_nothing
 
-    return of_some
+    return decorate
 
 
-of_a_part = where(lambda part: part is not None)
+where_it_exists = where(lambda study: study is not None)  # of a part that a study may lack

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
@@ -38,8 +39,8 @@ from evalkit.studies.ranking import PERSISTENCE, Ranking, total
 pieces.offered(__name__)
 
 
-# of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to
-# 0
+# share of the lists that reach a recall level that is drawn: beyond it those that end before pull
+# the mean to 0
 HALF = 0.5
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
@@ -54,19 +55,20 @@ def title(study: Ranking) -> Html:
 
 def estimates(study: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
-    n = diagnostics.most_units(study)
-    unit = (
-        f"over queries, clustered by {study.settings.unit}"
-        if study.settings.unit
-        else f"over {counted(n, 'query')}"
-    )
-    caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
-    tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
-    note = "Ties: the range from the worst to the best order of tied items." if tied else ""
-    highest = {label: values.value for label, values in study.ceilings.items()}
-    limited = [f"{label} {value:.4g}" for label, value in highest.items() if value < 1]
-    if limited:
-        caption = f"{caption}; highest possible: {listed(limited)}"
+    over = f"over {counted(diagnostics.most_units(study), 'query')}"
+    if study.settings.unit:
+        over = f"over queries, clustered by {study.settings.unit}"
+    caption = f"Mean {over} with its {percent(study.settings.level)} interval"
+    note = ""
+    if any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records"))):
+        note = "Ties: the range from the worst to the best order of tied items."
+    below_1 = [
+        f"{label} {ceiling.value:.4g}"
+        for label, ceiling in study.ceilings.items()
+        if ceiling.value < 1
+    ]
+    if below_1:
+        caption = f"{caption}; highest possible: {listed(below_1)}"
     return page.estimates(study, caption, note)
 
 
@@ -94,32 +96,44 @@ def explorer(study: Ranking) -> Html:
     most moved.
     """
     frame = study.most_different(MOVED)
-    every = len(study.runs.query)
-    decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
-    pair = _pair(study, frame) if len(study.shown) > 1 else None
-    columns = {} if pair else _values_of(study, frame, decisive)
-    more: dict[str, Any] = _likeness(study, frame)
-    for label in others:
-        more |= _values_of(study, frame, label)
-    beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
+    all_queries = len(study.runs.query)
+    deciding, *further = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
+    pair = None
+    columns: dict[str, list[Cell]] = {}
+    if len(study.shown) > 1:
+        pair = _pair(study, frame)
+    else:
+        columns = _values_of(study, frame, deciding)
+    further_columns: dict[str, Any] = _likeness(study, frame)
+    for label in further:
+        further_columns |= _values_of(study, frame, label)
+    attributes = {}
+    for name in study.settings.attributes:
+        attributes[name] = study.attributes[name][frame["number"]]
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
-    which = (
-        f"All {counted(every, 'query')}"
-        if len(frame) == every
-        else f"The {len(frame)} queries that differ most"
-    )
-    note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
-    of = " and ".join(study.shown)
+    which = f"The {len(frame)} queries that differ most"
+    if len(frame) == all_queries:
+        which = f"All {counted(all_queries, 'query')}"
+    has_lists = len([html for html in opened if html])
     return listing(
         Explored(
-            which, of, "query", list(frame["query"]), beside, columns, opened, note, pair, more
+            which,
+            systems=" and ".join(study.shown),
+            unit="query",
+            names=list(frame["query"]),
+            attributes=attributes,
+            columns=columns,
+            opened=opened,
+            note=" ".join(_notes(study, len(frame), all_queries, has_lists)),
+            pair=pair,
+            further_columns=further_columns,
         )
     )
 
 
-def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
-    """What stands below the queries."""
-    if queries < every:
+def _notes(study: Ranking, queries: int, all_queries: int, opened: int) -> Iterator[str]:
+    """The sentences below the queries. opened: how many of them open to their lists."""
+    if queries < all_queries:
         yield "The JSON has the differences of all queries."
     if opened:
         yield (
@@ -127,8 +141,8 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
             f"judged)."
         )
     if len(study.likeness):
-        shared, biased = (number(mean, 2) for mean in study.mean_likeness)
-        yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
+        overlap, rank_biased = (number(mean, 2) for mean in study.mean_likeness)
+        yield f"Mean overlap@{study.depth} {overlap}, mean RBO {rank_biased}."
 
 
 def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
@@ -145,33 +159,29 @@ def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
 def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
     """The columns of one metric: each system."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
-    places = decimals(value for column in values.values() for value in column)
-    return {
-        f"{label} {name}": [number_cell(value, places) for value in column]
-        for name, column in values.items()
-    }
+    places = decimals(np.concatenate(list(values.values())))
+    columns = {}
+    for name, column in values.items():
+        columns[f"{label} {name}"] = [number_cell(value, places) for value in column]
+    return columns
 
 
 def _choice(study: Ranking) -> Sequence[str]:
     """The systems of which the reader chooses two: those that are shown, then the best."""
-    return list(dict.fromkeys([*study.shown, *study.order]))[
-        : CHOICE if len(study.shown) > 1 else 1
-    ]
+    if len(study.shown) == 1:
+        return study.shown
+    return list(dict.fromkeys([*study.shown, *study.order]))[:CHOICE]
 
 
 def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
     """The metric that decides, of two systems, and their difference."""
     label = study.primary.label
-    values = {
-        name: study.per_query[label, name].per_unit[frame["number"]] for name in _choice(study)
-    }
-    places = decimals(value for name in study.shown for value in values[name])
-    return Pair(
-        values,
-        frame["difference"],
-        {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2},
-        places,
-    )
+    values = {}
+    for name in _choice(study):
+        values[name] = study.per_query[label, name].per_unit[frame["number"]]
+    places = decimals(np.concatenate([values[name] for name in study.shown]))
+    heads = {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}
+    return Pair(values, frame["difference"], heads, places)
 
 
 def _opened(study: Ranking, query: int) -> str:
@@ -179,40 +189,39 @@ def _opened(study: Ranking, query: int) -> str:
 
     Of the systems that can be chosen those that are not shown are hidden.
     """
-    lists = [(system, study.top(system, query, TOP)) for system in _choice(study)]
-    parts = [
-        _list(system, items, "" if system in study.shown else " hidden") for system, items in lists
-    ]
-    return "".join(parts) if any(items for _, items in lists) else ""
+    lists = {system: study.top(system, query, TOP) for system in _choice(study)}
+    if not any(lists.values()):
+        return ""
+    html = ""
+    for system, items in lists.items():
+        hidden = "" if system in study.shown else " hidden"
+        entries = "".join(f"<li>{escape(item)} ({_grade(grade)})" for item, grade in items)
+        html += f"<section{hidden}>{escape(system)}<ol>{entries}</ol></section>"
+    return html
 
 
-def _list(system: str, items: Sequence[tuple[str, float]], hidden: str) -> str:
-    """A system's list of items with their grades; a dash for one without a judgement."""
-    rows = "".join(
-        f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})"
-        for item, grade in items
-    )
-    return f"<section{hidden}>{escape(system)}<ol>{rows}</ol></section>"
+def _grade(grade: float) -> str:
+    """A grade as a list shows it; a dash without a judgement."""
+    return "–" if math.isnan(grade) else f"{grade:g}"
 
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    given = "rank" in study.runs.columns
-    closed = study.p.ranks == RENUMBER
-    gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
-    order = dict(texts.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
-    items = [
-        *page.metric_definitions(study),
-        *texts.meanings("ranking", level=study.relevance_level, order=order),
-    ]
+    gaps = "a missing rank counts as an item that is not relevant"
+    if study.p.ranks == RENUMBER:
+        gaps = "gaps are closed"
+    ordered_by = "ranks" if "rank" in study.runs.columns else "scores"
+    order = dict(texts.meanings("ranking_order", gaps=gaps))[ordered_by]
+    items = page.metric_definitions(study)
+    items += texts.meanings("ranking", level=study.relevance_level, order=order)
     if len(study.likeness):
         items += texts.meanings(
             "likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST
         )
-    compared = (
-        [*tests, *texts.meanings("compared")] if (tests := page.test_definitions(study)) else []
-    )
-    return tables.definitions([*items, *compared])
+    tests = page.test_definitions(study)
+    if tests:
+        items += [*tests, *texts.meanings("compared")]
+    return tables.definitions(items)
 
 
 findings, origin = page.findings, page.origin
@@ -227,16 +236,17 @@ def results(study: Ranking) -> Results:
         "pooled_ideal": study.runs.pooled_ideal,
         "accounts": accounts,
     }
-    more = {
+    fields = {
         "columns": dict(study.runs.columns),
         "population": population,
         **as_json.records(
-            curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)
+            curves=study.curves,
+            precision_recall=study.precision_recall,
+            tiers=rank_tiers(study),
+            unjudged=beyond_relevance.bounds(study),
+            diversity=beyond_relevance.measures(study),
+            diversity_differences=beyond_relevance.differences(study),
         ),
-        **as_json.records(
-            unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)
-        ),
-        **as_json.records(diversity_differences=beyond_relevance.differences(study)),
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {
             "query": list(study.runs.query),
@@ -244,7 +254,7 @@ def results(study: Ranking) -> Results:
         },
         "likeness": study.likeness.to_dict("list"),
     }
-    return as_json.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), fields)
 
 
 def queries(study: Ranking) -> Figure | Html:
@@ -254,18 +264,22 @@ def queries(study: Ranking) -> Figure | Html:
     row = study.headline.iloc[0]
     values = study.differences()
     pair = f"{row['first']} − {row['second']}"
-    low = study.primary.metric.best == "low"
-    better, equal, worse = diagnostics.sides(-values if low else values)
-    (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    caption = texts.said(
+    better_colour = page.COLOURED["better"]
+    worse_colour = page.COLOURED["worse"]
+    above_0, below_0 = better_colour.code, worse_colour.code
+    better, equal, worse = diagnostics.sides(values)
+    if study.primary.metric.best == "low":
+        above_0, below_0 = below_0, above_0
+        worse, better = better, worse
+    caption = texts.sentence(
         "ranking.queries",
         pair=pair,
         label=study.primary.label,
         better=counted(better, "query"),
-        green=green,
+        green=better_colour.name,
         equal=equal,
         worse=worse,
-        orange=orange,
+        orange=worse_colour.name,
     )
     return figures.picture(
         plots.bars,
@@ -274,7 +288,7 @@ def queries(study: Ranking) -> Figure | Html:
         height=2.6,
         xlabel=f"queries, sorted (n = {len(values):,})",
         ylabel=f"difference in {study.primary.label}",
-        colours=(lost, gained) if low else (gained, lost),
+        colours=(above_0, below_0),
     )
 
 
@@ -300,9 +314,9 @@ def curves(study: Ranking) -> Figure:
         study,
         study.curves,
         f"{name}@k against k",
-        "k",
-        "cut-off k (log scale)",
-        f"mean {name}@k",
+        x="k",
+        xlabel="cut-off k (log scale)",
+        ylabel=f"mean {name}@k",
         log=True,
     )
 
@@ -311,57 +325,76 @@ def precision_recall(study: Ranking) -> Figure:
     """Interpolated precision at eleven recall levels, as far as at least half of a system's lists
     reach.
     """
-    what, frame = "interpolated precision", study.precision_recall
-    near = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
-    end = (
-        ", up to the last that at least half of a system's lists reach,"
-        if len(near) < len(frame)
-        else ""
-    )
-    return _curves(study, near, f"{what} at 11 recall levels{end}", "recall", "recall", what)
+    precision = "interpolated precision"
+    frame = study.precision_recall
+    reached = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
+    subject = f"{precision} at 11 recall levels"
+    if len(reached) < len(frame):
+        subject = f"{subject}, up to the last that at least half of a system's lists reach,"
+    return _curves(study, reached, subject, x="recall", xlabel="recall", ylabel=precision)
 
 
 def _curves(
-    study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
+    study: Ranking,
+    frame: pd.DataFrame,
+    subject: str,
+    *,
+    x: str,
+    xlabel: str,
+    ylabel: str,
+    log: bool = False,
 ) -> Figure:
-    """Means over queries along x, in words also each line's first and last point."""
-    frame, n = page.drawn(study, frame), max(frame["n"])
+    """Means over queries along x, in words also each line's first and last point.
+
+    frame: system, value, low, high, n, and the column that `x` names. subject: what is drawn, for
+    the caption. log: as of `plots.curves`.
+    """
+    n = max(frame["n"])
+    frame = page.rows_of_figure(study, frame)
     caption = (
-        f"Mean {what} with {percent(study.settings.level)} bands, "
-        f"{counted(n, 'query')}.{page.few(study)}"
+        f"Mean {subject} with {percent(study.settings.level)} bands, "
+        f"{counted(n, 'query')}.{page.omission(study)}"
     )
-    ends = [
-        f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at "
-        f"{xs.iloc[-1]:g}"
-        for name, xs, ys in (
-            (name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False)
-        )
-    ]
-    options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
+    ends = []
+    for name, line in frame.groupby("system", sort=False):
+        first = line.iloc[0]
+        last = line.iloc[-1]
+        start = f"{number(first['value'])} at {first[x]:g}"
+        end = f"{number(last['value'])} at {last[x]:g}"
+        ends.append(f"{name} from {start} to {end}")
     return figures.picture(
-        plots.curves, frame, caption=caption, says=f"{'; '.join(ends)}.", **options
+        plots.curves,
+        frame,
+        caption=caption,
+        says=f"{'; '.join(ends)}.",
+        x=x,
+        y="value",
+        xlabel=xlabel,
+        ylabel=f"{ylabel} (n = {n:,})",
+        log=log,
     )
 
 
 def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
-    lists = [
-        *_short(study),
-        *_against_ranks(study),
-        *gaps(study.runs.accounts),
-        *_renumbered(study),
-        *_ties(study),
-    ]
-    data = [
-        _rows(study),
-        *unshared(study.runs.accounts),
-        *_undefined(study),
-        *_own_documents(study),
-        *_judgements(study),
-        *_ceilings(study),
-        *lists,
-    ]
-    return [*data, *few_units(study, diagnostics.most_units(study)), *of_sample(study)]
+    return list(_every_finding(study))
+
+
+def _every_finding(study: Ranking) -> Iterator[Finding]:
+    """Every finding, those on the input first, those on the sample last."""
+    yield _rows(study)
+    yield from unshared(study.runs.accounts)
+    yield from _undefined(study)
+    yield from _own_documents(study)
+    yield from _judgements(study)
+    yield from _ceilings(study)
+    yield from _short(study)
+    yield from _against_ranks(study)
+    yield from gaps(study.runs.accounts)
+    yield from _renumbered(study)
+    yield from _ties(study)
+    yield from few_units(study, diagnostics.most_units(study))
+    yield from of_sample(study)
 
 
 def _against_ranks(study: Ranking) -> Iterator[Finding]:
@@ -375,10 +408,11 @@ def _against_ranks(study: Ranking) -> Iterator[Finding]:
 
 
 def _rows(study: Ranking) -> Finding:
-    read, used, refused = (
-        total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query")
-    )
-    rest = f", {refused:,} in queries without judgements left out" if refused else ""
+    """How many rows were read and used, and how their columns were understood."""
+    read = total(study.runs.accounts, "rows")
+    used = total(study.runs.accounts, "used")
+    unjudged = total(study.runs.accounts, "unjudged_query")
+    rest = f", {unjudged:,} in queries without judgements left out" if unjudged else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
     return kinds.ROWS_READ.note(read, "ranked", read=read, used=used, rest=rest, layout=layout)
@@ -388,21 +422,20 @@ def _undefined(study: Ranking) -> Iterator[Finding]:
     """Queries without a value of a metric, a warning where systems do not share them, or of a
     segment column.
     """
-    for label, by_name, shared in ranking.undefined(study):
-        most = max(by_name.values())
-        if shared:
-            yield kinds.UNDEFINED_VALUES.note(
-                most, "shared", metric=label, queries=counted(most, "query")
-            )
+    for label, queries_by_system, are_shared in ranking.undefined(study):
+        n = max(queries_by_system.values())
+        if are_shared:
+            queries = counted(n, "query")
+            yield kinds.UNDEFINED_VALUES.note(n, "shared", metric=label, queries=queries)
         else:
-            yield kinds.UNDEFINED_VALUES.warning(
-                most, "apart", metric=label, counts=counts(by_name)
-            )
+            systems = counts(queries_by_system)
+            yield kinds.UNDEFINED_VALUES.warning(n, "apart", metric=label, counts=systems)
     if without := ranking.without_segment(study):
         yield kinds.NO_SEGMENT_VALUE.warning(max(without.values()), counts=counts(without))
 
 
 def _judgements(study: Ranking) -> Iterator[Finding]:
+    """What the judgements lack: a file of their own, grades, or the items of some systems."""
     k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
         yield kinds.NO_JUDGEMENT_FILE.warning()
@@ -410,11 +443,12 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
         yield kinds.ALL_RELEVANT.note(study.runs.judgements, n=study.runs.judgements)
     if study.runs.negative:
         yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
-    named = listed(f"{name} {value:.0%}" for name, value in shares.items())
+    shares_text = listed(f"{name} {value:.0%}" for name, value in shares.items())
     if any(shares.values()) and study.interactions:
-        yield kinds.OTHER_ITEMS.note(k=k, shares=named, noun=study.unit_name)
+        yield kinds.OTHER_ITEMS.note(k=k, shares=shares_text, noun=study.unit_name)
     elif any(shares.values()):
-        yield kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, k=k, shares=named)
+        severity = WARNING if uneven else NOTE
+        yield kinds.UNJUDGED_ITEMS.rated(severity, k=k, shares=shares_text)
     if lists := ranking.respelled(study):
         queries = f"{len(study.runs.query):,}"
         yield kinds.RESPELLED_ITEMS.warning(
@@ -445,6 +479,7 @@ def _own_documents(study: Ranking) -> Iterator[Finding]:
 
 
 def _ceilings(study: Ranking) -> Iterator[Finding]:
+    """The metrics of which no list can reach 1, if there are any."""
     if highest := ranking.out_of_reach(study):
         values = listed(f"{label} at most {value:.4g}" for label, value in highest.items())
         yield kinds.OUT_OF_REACH.note(len(highest), values=values)
@@ -454,16 +489,18 @@ def _short(study: Ranking) -> Iterator[Finding]:
     """That no list reaches the cut-off of a metric."""
     last, labels = ranking.beyond(study)
     if labels:
-        look = f"{listed(labels)} {'looks' if len(labels) == 1 else 'look'}"
-        yield kinds.SHORT_LISTS.note(last=last, metrics=look)
+        verb = "looks" if len(labels) == 1 else "look"
+        yield kinds.SHORT_LISTS.note(last=last, metrics=f"{listed(labels)} {verb}")
 
 
 def _renumbered(study: Ranking) -> Iterator[Finding]:
+    """That ranks were renumbered, if the parameters ask for it and there are ranks."""
     if study.p.ranks == RENUMBER and "rank" in study.runs.columns:
         yield kinds.RENUMBERED.note()
 
 
 def _ties(study: Ranking) -> Iterator[Finding]:
+    """That items of a list are tied, if some are, and what their order could change."""
     tied = ranking.by_system(study.runs.accounts, "tied")
     label = study.primary.label
     if not tied:
@@ -473,12 +510,16 @@ def _ties(study: Ranking) -> Iterator[Finding]:
         f"{label} of {row.system} lies in {interval(row.worst_ties, row.best_ties)}"
         for row in rows.itertuples()
     ]
-    little = f" Their order changes {label} by less than {VISIBLE:g}."
-    moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
+    change = f" Their order changes {label} by less than {VISIBLE:g}."
+    if ends:
+        change = f" Depending on their order, {listed(ends, joint='; ')}."
     order = "rank" if "rank" in study.runs.columns else "score"
-    rows_tied = total(study.runs.accounts, "tied")
     yield kinds.TIES.rated(
-        WARNING if matters else NOTE, rows_tied, order=order, counts=counts(tied), moved=moved
+        WARNING if matters else NOTE,
+        total(study.runs.accounts, "tied"),
+        order=order,
+        counts=counts(tied),
+        moved=change,
     )
 
 
@@ -501,7 +542,7 @@ def diversity(study: Ranking) -> Html:
     table = tables.by_system(
         caption, frame, "metric", tables.limits("value"), _unknown_items(study.catalogue, frame)
     )
-    said = paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))
+    sentences = [f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names]
     tested = beyond_relevance.differences(study)
     columns = {"first − second": tables.pair} | tables.named(
         "metric w | difference ±[] | p p | adjusted p=adjusted p"
@@ -509,17 +550,17 @@ def diversity(study: Ranking) -> Html:
     caption = (
         f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
     )
-    return stack([table, said, tables.of_rows(caption, tested, columns)])
+    return stack([table, paragraph(" ".join(sentences)), tables.of_rows(caption, tested, columns)])
 
 
 def _unknown_items(catalogue: Stock, frame: pd.DataFrame) -> str:
     """How many items the table has, and how many are left out of each measure."""
-    most = frame.groupby("metric", sort=False)["left_out"].max()
-    some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
+    left_out = frame.groupby("metric", sort=False)["left_out"].max()
+    most = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    if some:
-        return f"{size} Shown items left out for lack of an entry, per system: {some}."
-    return size
+    if not most:
+        return size
+    return f"{size} Shown items left out for lack of an entry, per system: {most}."
 
 
 PLACES = 3  # decimals of a limit at most
@@ -529,7 +570,8 @@ def unjudged(study: Ranking) -> Html:
     """The lowest and the highest value of each metric, whatever the unjudged items of each system
     are.
     """
-    if not len(frame := beyond_relevance.bounds(study)):
+    frame = beyond_relevance.bounds(study)
+    if frame.empty:
         return Html("")
     labels = dict.fromkeys(frame["metric"])
     wide = frame.pivot(index="system", columns="metric").loc[list(dict.fromkeys(frame["system"]))]
@@ -540,12 +582,10 @@ def unjudged(study: Ranking) -> Html:
         f"unjudged in the first {study.depth}": text("unjudged"),
     }
     for label in labels:
-        rows[f"{label} low"], rows[f"{label} high"] = (
-            wide["low", label].to_numpy(),
-            wide["high", label].to_numpy(),
-        )
+        rows[f"{label} low"] = wide["low", label].to_numpy()
+        rows[f"{label} high"] = wide["high", label].to_numpy()
         columns[label] = _range(f"{label} low", f"{label} high")
-    note = texts.said("ranking.unjudged_note", depth=study.depth)
+    note = texts.sentence("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return tables.folded("What the unjudged items could change", table)
 
@@ -554,7 +594,9 @@ def _range(low: str, high: str) -> Column:
     """A column of ranges, all with the same decimals."""
 
     def cells(rows: Rows) -> list[str]:
-        places = min(decimals(*([row[key] for row in rows] for key in (low, low, high))), PLACES)
+        lowest = [row[low] for row in rows]
+        highest = [row[high] for row in rows]
+        places = min(decimals(lowest, lowest, highest), PLACES)
         return [f"{number(row[low], places)} to {number(row[high], places)}" for row in rows]
 
     return cells
@@ -562,27 +604,24 @@ def _range(low: str, high: str) -> Column:
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(
-        title,
-        first_screen.verdict,
-        findings,
-        estimates,
-        unjudged,
-        page.differences,
-        page.comparisons,
-        page.tiers,
-    ),
-    *(
-        queries,
-        extremes,
-        explorer,
-        curves,
-        precision_recall,
-        diversity,
-        page.segment_plot,
-        page.segments,
-        weak_slice_plot,
-        weak_slices,
-    ),
-    *(definitions, origin),
+    title,
+    first_screen.verdict,
+    findings,
+    estimates,
+    unjudged,
+    page.differences,
+    page.comparisons,
+    page.tiers,
+    queries,
+    extremes,
+    explorer,
+    curves,
+    precision_recall,
+    diversity,
+    page.segment_plot,
+    page.segments,
+    weak_slice_plot,
+    weak_slices,
+    definitions,
+    origin,
 )

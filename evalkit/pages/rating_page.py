@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.tables import Html, of_rows, text, value
+from evalkit.drawing.tables import Column, Html, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
@@ -23,6 +23,7 @@ pieces.offered(__name__)
 
 
 SURE = 0.05  # by how much a half-width may be off
+EXPECTED_SHARE = ((0.0, 1.0), (1.0, 1.0))  # the line y = 1, from x = 0 to x = 1
 
 
 def title(study: Rating) -> Html:
@@ -36,16 +37,17 @@ def estimates(study: Rating) -> Html:
         f"Errors with {study.settings.level:.0%} intervals, "
         f"{page.sample(study, len(study.account))}"
     )
-    constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
+    metrics = study.settings.metrics
     rows = [
-        page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()
+        page.reference(study, "(mean of actual)", study.constant, metrics),
+        page.reference(study, "(median of actual)", study.constant_median, metrics),
     ]
-    note = texts.said("rating.estimates_note")
+    note = texts.sentence("rating.estimates_note")
     if study.rows_without_reference is not None:
         name = f"({study.p.reference})"
-        rows.append(page.reference(study, name, study.reference_value, study.settings.metrics))
-        note += " " + texts.said("rating.reference_note", name=name)
-    return page.estimates(study, caption, note, more=rows)
+        rows.append(page.reference(study, name, study.reference_value, metrics))
+        note += " " + texts.sentence("rating.reference_note", name=name)
+    return page.estimates(study, caption, note, references=rows)
 
 
 def error_plot(study: Rating) -> figures.Figure:
@@ -53,7 +55,7 @@ def error_plot(study: Rating) -> figures.Figure:
     name = study.leader
     n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
     )
     return figures.picture(
@@ -73,7 +75,7 @@ def bias_plot(study: Rating) -> figures.Figure:
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row")
     )
     return figures.row(
@@ -90,10 +92,9 @@ def tenths(study: Rating) -> Html:
 
 def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
-    columns = {
-        name: text(name) if name == "system" else value(name, signed)
-        for name in study.spread.columns
-    }
+    columns: dict[str, Column] = {}
+    for name in study.spread.columns:
+        columns[name] = text(name) if name == "system" else value(name, signed)
     note = "Error: forecast − actual. Half of the errors lie between the 25% and the 75% column."
     return of_rows("Quantiles of the error", study.spread, columns, note)
 
@@ -106,16 +107,17 @@ def extremes(study: Rating) -> Html:
 
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    units = plural(study.unit_name, 2)
-    win = f"{units} with a value where the first system's absolute error is smaller, equal, larger"
-    compared = (
-        [*tests, (f"{units} won / tied / lost", win)]
-        if (tests := page.test_definitions(study))
-        else []
-    )
-    return tables.definitions(
-        [*page.metric_definitions(study), ("intervals", study.intervals_are), *compared]
-    )
+    items = page.metric_definitions(study)
+    items.append(("intervals", study.intervals_are))
+    tests = page.test_definitions(study)
+    if tests:
+        units = plural(study.unit_name, 2)
+        wins = (
+            f"{units} with a value where the first system's absolute error is smaller, equal, "
+            f"larger"
+        )
+        items += [*tests, (f"{units} won / tied / lost", wins)]
+    return tables.definitions(items)
 
 
 findings, origin = page.findings, page.origin
@@ -123,95 +125,102 @@ findings, origin = page.findings, page.origin
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    frames = as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
-    more = (
-        as_json.population(study.account)
-        | frames
-        | {"forecasts": _forecasts(study)}
-        | recorded(study)
-    )
+    fields = as_json.population(study.account)
+    fields |= as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
+    fields |= {"forecasts": _forecasts(study)} | recorded(study)
     if study.stated.intervals:
-        frames = as_json.records(coverage=study.coverages, transform=study.transform)
-        more |= {"intervals": frames}
-    return as_json.results(study, every_finding(study), more)
+        fields["intervals"] = as_json.records(coverage=study.coverages, transform=study.transform)
+    return as_json.results(study, every_finding(study), fields)
 
 
 def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
-    drawn = reliability.drawn_means(study.means)
+    isotonic = reliability.drawn_means(study.means)
     return {
         "drawn": {"rows": study.rows_drawn, "stands_for": study.rows_each_stands_for},
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),
-        "isotonic": drawn.recorded(),
+        "isotonic": isotonic.recorded(),
         "parts": study.parts.to_dict("records"),
     }
 
 
 def _cells(frame: pd.DataFrame) -> dict[str, Any]:
-    """The size of all cells, and the columns of each."""
-    size = ["width", "height"]
-    return {side: frame[side].iloc[0] for side in size} | frame.drop(columns=size).to_dict("list")
+    """The width and the height, which all cells share, and the other columns as lists."""
+    fields: dict[str, Any] = {
+        "width": frame["width"].iloc[0],
+        "height": frame["height"].iloc[0],
+    }
+    fields |= frame.drop(columns=["width", "height"]).to_dict("list")
+    return fields
 
 
 def every_finding(study: Rating) -> list[kinds.Finding]:
     """Every finding of a rating report."""
-    wins = _constant_wins(study)
-    constant = [*wins, *shared_findings.beaten(study, told=(study.primary.label,) if wins else ())]
-    few = shared_findings.few_units(
-        study,
-        diagnostics.most_units(study) if study.settings.unit else study.unit_count,
-        f" {kinds.measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
-    )
-    data = [
-        *shared_findings.rows_read(study.account),
-        *_data(study),
-        *shared_findings.rows_without_value(study.rows_without_value, len(study.account)),
-        *constant,
-        *_distributions(study),
-        *_in_time(study),
-        *_reference(study),
-        *_errors(study),
-        *_drawn(study),
-    ]
-    return [
-        *data,
-        *shared_findings.weights(study),
-        *few,
-        *shared_findings.of_sample(study),
-    ]
+    return list(_every_finding(study))
 
 
-def _data(study: Rating) -> Iterator[kinds.Finding]:
-    a, n = study.actual, study.unit_count
+def _every_finding(study: Rating) -> Iterator[kinds.Finding]:
+    """Every finding, those on the input first, those on the sample last."""
+    yield from shared_findings.rows_read(study.account)
+    yield from _target(study)
+    yield from shared_findings.rows_without_value(study.rows_without_value, len(study.account))
+    yield from _constant_is_better(study)
+    yield from _distributions(study)
+    yield from _in_time(study)
+    yield from _reference(study)
+    yield from _errors(study)
+    yield from _sampled(study)
+    yield from shared_findings.weights(study)
+    units = study.unit_count
+    if study.settings.unit:
+        units = diagnostics.most_units(study)
+    compares_medians = not set(study.medians).isdisjoint(study.directed)
+    on_medians = f" {kinds.measured.MEDIAN}" if compares_medians else ""
+    yield from shared_findings.few_units(study, units, on_medians)
+    yield from shared_findings.of_sample(study)
+
+
+def _target(study: Rating) -> Iterator[kinds.Finding]:
+    """How the actual values are spread, whether they vary, and which forecasts do not."""
+    actual = study.actual
     yield kinds.TARGET_VALUES.note(
         len(study.account),
         "forecasts",
-        mean=number(a.mean),
-        deviation=number(a.deviation),
-        low=a.low,
-        high=a.high,
-        zeros=share(a.zeros),
+        mean=number(actual.mean),
+        deviation=number(actual.deviation),
+        low=actual.low,
+        high=actual.high,
+        zeros=share(actual.zeros),
     )
-    if a.low == a.high:
+    if actual.low == actual.high:
         yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
+        n = study.unit_count
         yield kinds.CLUSTERED.note(n, unit=study.unit_name, units=counted(n, study.unit_name))
-    if constant := [
-        name for name, forecast in study.forecasts.items() if forecast.low == forecast.high
-    ]:
+    constant = [name for name, values in study.forecasts.items() if values.low == values.high]
+    if constant:
         yield kinds.CONSTANT_FORECAST.warning(len(constant), systems=listed(constant))
 
 
-def _constant_wins(study: Rating) -> list[kinds.Finding]:
-    if study.constant_wins is None:
-        return []
-    name, best = study.constant_wins
-    return [kinds.CONSTANT_WINS.warning(name=name, metric=study.primary.label, best=number(best))]
+def _constant_is_better(study: Rating) -> Iterator[kinds.Finding]:
+    """That a constant forecast is better than all systems by the metric that decides, then than
+    systems by other metrics, as far as it is.
+    """
+    reported = set[str]()
+    if study.constant_wins is not None:
+        name, best = study.constant_wins
+        label = study.primary.label
+        yield kinds.CONSTANT_WINS.warning(name=name, metric=label, best=number(best))
+        reported = {label}
+    yield from shared_findings.constant_better(study, reported)
 
 
 def _errors(study: Rating) -> Iterator[kinds.Finding]:
+    """Where a forecast of the median falls short, few rows dominate, or errors were counted in
+    bins.
+    """
     medians = [chosen.label for chosen in study.medians if chosen in study.directed]
     if medians and study.errors[study.leader].integers:
         found = kinds.FALLS_SHORT.warning(metrics=listed(medians))
@@ -221,11 +230,15 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             None, "squared", share=study.heavy, leader=study.leader
         )
     if study.scored_by_few:
-        few = [chosen.label for chosen in study.scored_by_few]
-        found = kinds.FEW_ROWS_DOMINATE.note(
-            len(few), "misses", units=plural(study.unit_name, 2), most=MISSED, metrics=listed(few)
+        metrics = [chosen.label for chosen in study.scored_by_few]
+        finding = kinds.FEW_ROWS_DOMINATE.note(
+            len(metrics),
+            "misses",
+            units=plural(study.unit_name, 2),
+            most=MISSED,
+            metrics=listed(metrics),
         )
-        yield found.about(few, study.primary.label)
+        yield finding.about(metrics, study.primary.label)
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,
@@ -235,53 +248,63 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             equal=study.equal_units,
         )
     if study.quantile_bound:
-        most = study.settings.limits.bins
+        bins = study.settings.limits.bins
         bound = shared_findings.power(study.quantile_bound)
-        yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
+        yield kinds.BINNED_ERRORS.note(len(study.systems), most=bins, bound=bound)
 
 
-def _drawn(study: Rating) -> Iterator[kinds.Finding]:
+def _sampled(study: Rating) -> Iterator[kinds.Finding]:
     """What a table that is not held lacks, and what comes from a sample of its rows."""
     if not study.banded:
-        most = study.settings.limits.reading.rows
-        yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
-    if not (study.data or study.table_summary.sample.stands_for == 1):
-        drawn = study.rows_drawn
-        n = len(study.account)
-        of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
-        of += ["half-widths of medians"] if study.medians else []
-        known = (
-            f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
-            if len(of) > 1
-            else ""
-        )
-        severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
-        yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
+        most_rows = study.settings.limits.reading.rows
+        yield kinds.BANDS.note(None, "reliability", most=most_rows, unit=study.unit_name)
+    if study.data or study.table_summary.sample.stands_for == 1:
+        return
+    half_widths = []
+    if study.settings.unit:
+        half_widths.append("half-widths by decile")
+    if study.medians:
+        half_widths.append("half-widths of medians")
+    precision = ""
+    if half_widths:
+        precision = f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
+    severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
+    yield kinds.DRAWN.rated(
+        severity,
+        study.rows_drawn,
+        drawn=study.rows_drawn,
+        n=len(study.account),
+        of=listed(["the cells of pictures", *half_widths]),
+        known=precision,
+    )
 
 
-def _off_level(study: Rating) -> Iterator[kinds.Finding]:
+def _wrong_coverages(study: Rating) -> Iterator[kinds.Finding]:
     """Whose intervals hold fewer actual values than their level says, and whose more."""
-    off = study.wrong_coverages
-    too_few = off["value"] < off["nominal"]
-    for form, severity, part in (
-        ("narrow", kinds.WARNING, off[too_few]),
-        ("wide", kinds.NOTE, off[~too_few]),
-    ):
-        coverage = [
-            f"{row.system} {row.value:.0%} [{row.low:.0%}, {row.high:.0%}] instead of "
-            f"{percent(row.nominal)}"
-            for row in part.itertuples()
-        ]
-        if coverage:
-            yield kinds.INTERVAL_COVERAGE.rated(
-                severity, len(coverage), form, coverage=listed(coverage)
-            )
+    wrong_coverages = study.wrong_coverages
+    is_narrow = wrong_coverages["value"] < wrong_coverages["nominal"]
+    narrow = _coverages(wrong_coverages[is_narrow])
+    if narrow:
+        yield kinds.INTERVAL_COVERAGE.warning(len(narrow), "narrow", coverage=listed(narrow))
+    wide = _coverages(wrong_coverages[~is_narrow])
+    if wide:
+        yield kinds.INTERVAL_COVERAGE.note(len(wide), "wide", coverage=listed(wide))
+
+
+def _coverages(frame: pd.DataFrame) -> list[str]:
+    """The share of actual values in the intervals of a system, for each row of `wrong_coverages`."""
+    texts = []
+    for row in frame.itertuples():
+        limits = f"[{row.low:.0%}, {row.high:.0%}]"
+        level = percent(row.nominal)
+        texts.append(f"{row.system} {row.value:.0%} {limits} instead of {level}")
+    return texts
 
 
 def _distributions(study: Rating) -> Iterator[kinds.Finding]:
     """How the intervals of the systems fail, and which columns of quantiles were not read."""
     if study.stated.intervals:
-        yield from _off_level(study)
+        yield from _wrong_coverages(study)
     if study.crossings:
         crossed = [
             f"{rows:,} of {name}, most in row {row}"
@@ -296,7 +319,8 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
         count = len(study.numbered_systems)
         yield kinds.UNREAD_DISTRIBUTION.note(count, "numbered", first=repr(first), last=repr(last))
     if unlike := study.unlike_distributions:
-        ways = listed((f"{name}: {stated}" for name, stated in unlike.items()), joint="; ")
+        stated = [f"{name}: {distribution}" for name, distribution in unlike.items()]
+        ways = listed(stated, joint="; ")
         yield kinds.UNREAD_DISTRIBUTION.warning(len(unlike), "unlike", ways=ways)
     elif study.unread_columns:
         columns = listed(map(repr, study.unread_columns))
@@ -304,7 +328,9 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _in_time(study: Rating) -> Iterator[kinds.Finding]:
-    """How intervals and tests take rows with a time, and where they may be wrong."""
+    """How intervals and tests take rows with a time, and where they may be wrong; nothing where
+    the parameter `unit` says what varies.
+    """
     timing = study.timing
     if timing is None or study.p.unit:
         return
@@ -313,39 +339,41 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     if isinstance(order, Unordered):
         severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
         yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
-    elif study.settings.unit:
-        unit = counted(order.series_count, "series")
-        yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=unit)
+        return
+    if study.settings.unit:
+        series = counted(order.series_count, "series")
+        yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=series)
+        return
+    added = ""
+    if order.series_count > 1:
+        added = f"; the rows of {order.series_count} series are added up by time"
+    times = counted(order.times, "time")
+    facts = {"column": column, "times": times, "added": added}
+    if order.lags:
+        steps = counted(order.lags, "step")
+        yield kinds.TIME_ORDER.note(order.times, "used", **facts, steps=steps)
     else:
-        several = order.series_count > 1
-        added = f"; the rows of {order.series_count} series are added up by time" if several else ""
-        times = counted(order.times, "time")
-        facts = {"column": column, "times": times, "added": added}
-        if order.lags:
-            steps = counted(order.lags, "step")
-            yield kinds.TIME_ORDER.note(order.times, "used", **facts, steps=steps)
-        else:
-            yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
-        if order.has_few_times:
-            ahead = order.longest_horizon
-            if order.times > ahead:
-                yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=ahead)
-            else:
-                count = order.times
-                yield kinds.TIME_ORDER.warning(count, "too_few", count=count, steps=ahead)
-        yield from _autocorrelated(study)
-        if study.tapered:
-            yield kinds.TIME_ORDER.note(
-                len(study.tapered), "tapered", metrics=listed(study.tapered)
-            )
+        yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
+    horizon = order.longest_horizon
+    if order.has_few_times and order.times > horizon:
+        yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=horizon)
+    elif order.has_few_times:
+        yield kinds.TIME_ORDER.warning(order.times, "too_few", count=order.times, steps=horizon)
+    yield from _autocorrelated(study)
+    if study.tapered:
+        yield kinds.TIME_ORDER.note(len(study.tapered), "tapered", metrics=listed(study.tapered))
 
 
 def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:
     """That errors depend on earlier ones than intervals and tests assume, if they do."""
-    r = study.autocorrelation
-    if r is not None and r.value > r.limit:
+    correlation = study.autocorrelation
+    if correlation is not None and correlation.value > correlation.limit:
         yield kinds.TIME_ORDER.warning(
-            None, "autocorrelated", lag=r.lag, value=number(r.value, 2), metric=study.primary.label
+            None,
+            "autocorrelated",
+            lag=correlation.lag,
+            value=number(correlation.value, 2),
+            metric=study.primary.label,
         )
 
 
@@ -364,8 +392,12 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
     is_naive = study.p.reference != MEAN_OF_ACTUAL
     if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
         yield kinds.REFERENCE.warning(None, "uneven", column=timing.columns.time)
-    scales = {*study.computed_scales}
-    scaled = [c.label for c in study.settings.metrics if scales & {*c.metric.columns}]
+    rescaled = set(study.computed_scales)
+    scaled = [
+        chosen.label
+        for chosen in study.settings.metrics
+        if not rescaled.isdisjoint(chosen.metric.columns)
+    ]
     if scaled:
         metrics = listed(scaled)
         found = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=study.p.reference)
@@ -381,7 +413,7 @@ def horizon_plot(study: Rating) -> figures.Figure | Html:
     frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
     metric = study.primary.label
     panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.horizon_plot", metric=metric, level=study.settings.level, first=_first(study)
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=2.8)
@@ -395,13 +427,13 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     """The coverage of the intervals of each system, by their level."""
     frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
     rows = counted(len(study.account), "row")
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.coverage_plot", level=study.settings.level, rows=rows, first=_first(study)
     )
-    named = (
+    coverages = [
         f"{row.system} {row.value:.0%} of {percent(row.nominal)}" for row in frame.itertuples()
-    )
-    says = f"{listed(named, 6)}."
+    ]
+    says = f"{listed(coverages, 6)}."
     return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
 
 
@@ -412,20 +444,19 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
     frame = study.transform.rename(columns={"high": "x", "density": "y"})
     panels = []
     for name in systems:
-        part = frame[frame["system"] == name]
-        lines = pd.concat([part[:1].assign(x=0.0), part])
-        right = ((0.0, 1.0), (1.0, 1.0))
+        densities = frame[frame["system"] == name]
+        lines = pd.concat([densities[:1].assign(x=0.0), densities])  # the first step begins at 0
         panels.append(
             curve_plots.Panel(
-                lines.assign(system=systems[0]),
+                lines.assign(system=systems[0]),  # all panels in the colour of the first system
                 "quantile",
                 "times the expected share",
                 name,
-                reference=right,
+                reference=EXPECTED_SHARE,
                 steps=curve_plots.STEPS,
             )
         )
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.transform_plot", rows=counted(len(study.account), "row"), first=_first(study)
     )
     return figures.row(curve_plots.panels, panels, caption=caption, panels=len(systems), height=2.6)
@@ -436,19 +467,19 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
     """The intervals of some rows of the leader, with their actual values."""
     intervals, points = study.examples
     levels = [percent(level) for level in intervals["nominal"].unique()]
-    drawn = f"central intervals of {listed(levels)}"
+    what = f"central intervals of {listed(levels)}"
     if len(levels) > 1:
-        drawn = f"{drawn} (the darker, the narrower)"
+        what = f"{what} (the darker, the narrower)"
     rows = counted(len(study.account), "row")
-    facts = {"name": study.leader, "intervals": drawn}
+    facts = {"name": study.leader, "intervals": what}
     if study.timing is None or study.timing.ordered is None:
-        caption = texts.said("rating.fan_plot", drawn=len(points), rows=rows, **facts)
+        caption = texts.sentence("rating.fan_plot", drawn=len(points), rows=rows, **facts)
         xlabel = "row"
     else:
         times = counted(len(points), "time")
         series = f" of {study.example_series}" if study.example_series else ""
         steps = counted(int(study.timing.ordered.horizons[0]), "step")
-        caption = texts.said(
+        caption = texts.sentence(
             "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
         )
         xlabel = "time"
@@ -480,9 +511,10 @@ def other_actual_plot(study: Rating) -> figures.Figure | Html:
 
 
 def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
+    """Forecasts and actual values of these systems, a panel each."""
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    caption = texts.said(
+    caption = texts.sentence(
         "rating.actual_plot",
         names=listed(names),
         what=what,
@@ -509,7 +541,9 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     places = decimals(bin_widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
-    caption = texts.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
+    caption = texts.sentence(
+        "rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study)
+    )
     return figures.row(
         curve_plots.errors,
         frame,
@@ -528,22 +562,25 @@ def reliability_plot(study: Rating) -> figures.Figure:
     that are right.
     """
     names = study.order[:DRAWN]
-    drawn = reliability.drawn_means({name: study.means[name] for name in names})
+    curves = reliability.drawn_means({name: study.means[name] for name in names})
     rows = study.parts.set_index("system").loc[names]
     words: dict[str, list[str]] = {name: [] for name in names}
     for column, short in CORNER.items():
         places = decimals(rows[column])
         for name in names:
             words[name].append(f"{short} {number(rows.loc[name, column], places)}")
-    of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
-    of_such = (
-        f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
-    )
-    band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
-    caption = texts.said(
+    band = ""
+    if curves.bands is not None:
+        band = (
+            f"Grey: at each forecast, {study.settings.level:.0%} of such curves if the forecasts "
+            f"are right (wild bootstrap). "
+        )
+        if study.settings.unit:
+            band += f"Errors of one {study.unit_name} vary together. "
+    caption = texts.sentence(
         "rating.reliability_plot", rows=len(study.account), band=band, first=_first(study)
     )
-    return page.diagrams(curve_plots.means, drawn, words, caption, panels=len(names), height=3.4)
+    return page.diagrams(curve_plots.means, curves, words, caption, panels=len(names), height=3.4)
 
 
 def decomposition(study: Rating) -> Html:
@@ -553,38 +590,42 @@ def decomposition(study: Rating) -> Html:
         "(DSC)=discrimination # | "
     )
     columns += "uncertainty (UNC)=uncertainty # | R²=skill #"
-    note = texts.said("rating.decomposition_note")
+    note = texts.sentence("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 
 def _first(study: Rating) -> str:
+    """The sentence that only the first systems are drawn; "" if all are."""
     return f" The first {DRAWN} of {len(study.order)} systems." if len(study.order) > DRAWN else ""
 
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(
-        title,
-        first_screen.verdict,
-        findings,
-        estimates,
-        page.differences,
-        page.comparisons,
-        actual_plot,
-        error_plot,
-    ),
-    *(coverage_plot, transform_plot, fan_plot),
-    *(
-        error_histogram_plot,
-        other_actual_plot,
-        spread,
-        extremes,
-        explorer,
-        reliability_plot,
-        decomposition,
-        bias_plot,
-        tenths,
-    ),
-    *(horizon_plot, page.segment_plot, page.segments, weak_slice_plot, weak_slices),
-    *(definitions, origin),
+    title,
+    first_screen.verdict,
+    findings,
+    estimates,
+    page.differences,
+    page.comparisons,
+    actual_plot,
+    error_plot,
+    coverage_plot,
+    transform_plot,
+    fan_plot,
+    error_histogram_plot,
+    other_actual_plot,
+    spread,
+    extremes,
+    explorer,
+    reliability_plot,
+    decomposition,
+    bias_plot,
+    tenths,
+    horizon_plot,
+    page.segment_plot,
+    page.segments,
+    weak_slice_plot,
+    weak_slices,
+    definitions,
+    origin,
 )

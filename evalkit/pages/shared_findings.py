@@ -24,12 +24,12 @@ from evalkit.numbers import (
 )
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
-from evalkit.reading.inputs.runs import ListAccount
+from evalkit.reading.inputs.lists import ListAccount
 from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
 from evalkit.studies.groups import DIFFERENT, FEW_CASES
 from evalkit.studies.ranking import by_system, hardly_judged, total
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import Account, RowStudy
 from evalkit.studies.study import Study
 
 MOST_SLICES = 4  # weak slices that a finding names
@@ -46,20 +46,21 @@ def undirected(study: Study) -> Iterator[Finding]:
     """The metrics of which nothing says whether more is better, where systems are compared by
     them.
     """
-    names = [
-        chosen.label
-        for chosen in study.directed
-        if chosen.metric.direction == 0 and len(study.systems) > 1
-    ]
-    if names:
-        verb = "does" if len(names) == 1 else "do"
-        says = f"{plural('name', len(names))} {listed(names)} {verb}"
-        found = kinds.NO_DIRECTION.warning(len(names), names=says, low=written(names))
-        yield found.about(names, study.primary.label)
+    if len(study.systems) == 1:
+        return
+    metrics = [chosen.label for chosen in study.directed if chosen.metric.direction == 0]
+    if metrics:
+        n = len(metrics)
+        verb = "does" if n == 1 else "do"
+        subject = f"{plural('name', n)} {listed(metrics)} {verb}"
+        finding = kinds.NO_DIRECTION.warning(n, names=subject, low=written(metrics))
+        yield finding.about(metrics, study.primary.label)
 
 
-def held(study: Study, units: int, what: str) -> Iterator[Finding]:
-    """That one row of each of many units is held, and of how many it can be."""
+def one_row_per_unit(study: Study, units: int, what: str) -> Iterator[Finding]:
+    """That one row of each of many units is held, and of how many it can be. what: the units in
+    words, such as "sessions".
+    """
     limits = study.settings.limits
     if units > limits.reading.rows:
         yield kinds.HELD.note(units=units, what=what, most=limits.held)
@@ -75,9 +76,9 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in by_name.items() if n}
 
 
-def rows_read(rows) -> Iterator[Finding]:
+def rows_read(rows: Account) -> Iterator[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
-    text = used(rows.read, len(rows), len(rows.systems))
+    text = rows_used(rows.read, len(rows), len(rows.systems))
     if rows.quantile_rows:
         joined = counted(rows.quantile_rows, "row")
         text = f"{joined}, joined by forecast: {text}"
@@ -89,15 +90,15 @@ def rows_read(rows) -> Iterator[Finding]:
         yield kinds.FOLDS_UNREAD.note()
 
 
-def unread(rows) -> Iterator[Finding]:
+def unread(rows: Account) -> Iterator[Finding]:
     """The columns without a use, where the cells of columns say what they are used for."""
     if rows.by_content and rows.others:
         names = listed(map(repr, rows.others[:MOST_UNREAD]))
         yield kinds.UNUSED_COLUMNS.note(len(rows.others), "read", what="Not used", names=names)
 
 
-def used(read: int, rows: int, systems: int) -> str:
-    """How many rows were read, and how many each system has."""
+def rows_used(read: int, rows: int, systems: int) -> str:
+    """How many rows were read, and how many of them each system has, in words."""
     text = f"{counted(read, 'row')} read"
     if systems < 2:
         return f"{text}, {rows:,} used"
@@ -136,16 +137,17 @@ def weights(study: RowStudy) -> Iterator[Finding]:
         yield kinds.WEIGHTS.note(column=study.account.columns["weight"])
 
 
-def few_units(study: Study, n: int, more: str = "") -> Iterator[Finding]:
-    """That there are few units, if so, and the smallest p that their sign flips can have. more:
-    a further sentence.
+def few_units(study: Study, n: int, remark: str = "") -> Iterator[Finding]:
+    """That there are few units, if so, and the smallest p that their sign flips can have. remark:
+    a further sentence, with a space before it.
     """
     if n >= diagnostics.FEW:
         return
     units = f"{n} {plural(study.unit_name, n)}"
     if len(study.headline) and study.headline["method"].str.startswith("sign flip").any():
-        more = f" No exact p below {diagnostics.least_p(study, n):#.2g} is possible.{more}"
-    yield kinds.FEW_UNITS.warning(n, "units", units=units, more=more)
+        least_p = diagnostics.least_p(study, n)
+        remark = f" No exact p below {least_p:#.2g} is possible.{remark}"
+    yield kinds.FEW_UNITS.warning(n, "units", units=units, more=remark)
 
 
 def few_clusters(study: Study) -> Iterator[Finding]:
@@ -155,15 +157,18 @@ def few_clusters(study: Study) -> Iterator[Finding]:
 
 
 def few_rows(
-    rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]
+    rows: Mapping[str, int], noun: str, listed: Callable[[Iterable[str]], str]
 ) -> Iterator[Finding]:
-    """The classes or labels that few rows have, with what was simulated; those of none are told
-    elsewhere.
+    """The classes or labels that few rows have, but more than none, with what was simulated.
+
+    rows: by class or label. noun: begins the sentence, such as "Classes". listed: makes a list in
+    words.
     """
-    if few := diagnostics.few_rows(rows):
-        named = listed(f"{name} {n:,}" for name, n in few.items())
+    small = diagnostics.few_rows(rows)
+    if small:
+        sizes = listed(f"{name} {n:,}" for name, n in small.items())
         yield kinds.SMALL_CLASS.warning(
-            len(few), "several", of=of, few=diagnostics.FEW_ROWS, named=named
+            len(small), "several", of=noun, few=diagnostics.FEW_ROWS, named=sizes
         )
 
 
@@ -172,20 +177,22 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[
 
     candidates: the systems that it was picked of, where these are not all.
     """
-    several = len(study.systems if candidates is None else candidates)
-    if several < 3:
+    if candidates is None:
+        candidates = study.systems
+    n = len(candidates)
+    if n < 3:
         return
-    what = plural(study.compares, 2)
+    noun = plural(study.compares, 2)
     if study.settings.baseline:
-        several = len(study.pairs)
-        what = "candidates"
+        n = len(study.pairs)
+        noun = "candidates"
     yield kinds.PICKED.note(
-        several,
-        several=several,
+        n,
+        several=n,
         leader=shortened(study.leader),
-        what=what,
+        what=noun,
         best=diagnostics.words(study).best,
-        covered=diagnostics.covered(study, several),
+        covered=diagnostics.covered(study, n),
     )
 
 
@@ -202,47 +209,51 @@ def contrary(study: Study) -> Iterator[Finding]:
     the primary one.
     """
     pairs = diagnostics.contrary(study)
-    sentences = [
-        f"{shortened(str(first))} is significantly worse {_than(rows)}, while "
-        f"{DECIDING[str(deciding)].format(study.primary.label)}"
-        for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
-    ]
-    if n := len(pairs[["first", "second"]].drop_duplicates()):
+    sentences = []
+    for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False):
+        by_deciding = DECIDING[str(deciding)].format(study.primary.label)
+        worse = f"{shortened(str(first))} is significantly worse {_than_which(rows)}"
+        sentences.append(f"{worse}, while {by_deciding}")
+    n = len(pairs[["first", "second"]].drop_duplicates())
+    if n:
         yield kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))
 
 
-def _than(rows: pd.DataFrame) -> str:
-    """Than which systems, and by which metrics."""
-    by_system = (
-        f"than {shortened(str(second))} by "
-        + enumerated(f"{row.metric} ({_side(row)})" for row in part.itertuples())
-        for second, part in rows.groupby("second", sort=False)
-    )
-    return listed(by_system, MOST_PAIRS, " and ")
+def _than_which(rows: pd.DataFrame) -> str:
+    """Than which systems the first is worse, and by which metrics. rows: of the comparisons."""
+    texts = []
+    for second, comparisons in rows.groupby("second", sort=False):
+        metrics = [f"{row.metric} ({_amount(row)})" for row in comparisons.itertuples()]
+        texts.append(f"than {shortened(str(second))} by {enumerated(metrics)}")
+    return listed(texts, MOST_PAIRS, " and ")
 
 
-def _side(row: Any) -> str:
-    """How much higher or lower, with the digits that the interval of the difference deserves."""
+def _amount(row: Any) -> str:
+    """How much higher or lower, with the digits that the interval of the difference deserves.
+
+    row: a comparison, as `itertuples` yields it.
+    """
     places = decimals([row.difference], [row.low], [row.high])
-    side = "higher" if row.difference > 0 else "lower"
-    return f"{number(abs(row.difference), places)} {side}"
+    direction = "higher" if row.difference > 0 else "lower"
+    return f"{number(abs(row.difference), places)} {direction}"
 
 
-def beaten(study: Study, told: Collection[str] = ()) -> Iterator[Finding]:
+def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Finding]:
     """That a prediction equal for every row is better than systems by some metrics, as printed, if
     so.
 
-    told: metrics of which another finding says so.
+    reported: metrics of which another finding says so.
     """
     metrics = []
-    for label, (constant, values) in diagnostics.beaten(study).items():
-        same = page.places(study, label)
-        printed = {shortened(name): number(value, same) for name, value in values.items()}
-        worse = [
-            f"{name} {value}" for name, value in printed.items() if value != number(constant, same)
-        ]
-        if worse and label not in told:
-            metrics.append(f"{label} ({number(constant, same)}; {listed(worse)})")
+    for label, (value_of_constant, values) in diagnostics.beaten(study).items():
+        places = page.places(study, label)
+        constant = number(value_of_constant, places)
+        worse = []
+        for name, value in values.items():
+            if number(value, places) != constant:
+                worse.append(f"{shortened(name)} {number(value, places)}")
+        if worse and label not in reported:
+            metrics.append(f"{label} ({constant}; {listed(worse)})")
     if metrics:
         yield kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))
 
@@ -251,9 +262,11 @@ def skewed(study: Study) -> Iterator[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of
     simulations.
     """
-    if (skew := diagnostics.skew(study)) is None:
+    skew = diagnostics.skew(study)
+    if skew is None:
         return
-    found = kinds.SKEWED.warning(
+    rejected = measured.FAR_SKEWED if skew.far else measured.SKEWED
+    finding = kinds.SKEWED.warning(
         skew.units,
         units=skew.units,
         wanted=skew.wanted,
@@ -261,9 +274,9 @@ def skewed(study: Study) -> Iterator[Finding]:
         metric=skew.metric,
         skewness=signed(skew.skewness, 1),
         noun=plural(study.unit_name, skew.units),
-        rejected=measured.FAR_SKEWED if skew.far else measured.SKEWED,
+        rejected=rejected,
     )
-    yield replace(found, aside=not diagnostics.in_headline(study, skew))
+    yield replace(finding, aside=not diagnostics.in_headline(study, skew))
 
 
 def slices(study: Study) -> Iterator[Finding]:
@@ -272,8 +285,10 @@ def slices(study: Study) -> Iterator[Finding]:
     """
     units = plural(study.unit_name, 2)
     if small := diagnostics.small_slices(study):
-        every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
-        which = f"all {every}" if len(small) == every > 1 else listed(small)
+        slice_count = len(study.by_segment[["segment", "slice"]].drop_duplicates())
+        which = listed(small)
+        if len(small) == slice_count > 1:
+            which = f"all {slice_count}"
         yield kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which)
     if hopeless := diagnostics.untestable_slices(study):
         yield kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless))
@@ -289,16 +304,18 @@ def groups(study: Study) -> Iterator[Finding]:
 
 
 def _small_groups(study: Study, column: str) -> Iterator[Finding]:
+    """The groups of a column with few cases, if there are any, with their cases by metric."""
     frame = study.gaps(column)
-    few = frame[frame["cases"] < FEW_CASES]
-    if not len(few):
-        return
-    named = []
-    for group, rows in few.groupby("group", sort=False):
+    small = frame[frame["cases"] < FEW_CASES]
+    groups = []
+    for group, rows in small.groupby("group", sort=False):
         fewest = rows.groupby("metric", sort=False)["cases"].min()
-        cases = listed([f"{metric} {n:,}" for metric, n in fewest.items()][:SHOWN])
-        named.append(f"{group} ({cases})")
-    yield kinds.SMALL_GROUPS.warning(len(named), few=FEW_CASES, column=column, groups=listed(named))
+        cases = [f"{metric} {n:,}" for metric, n in fewest.items()]
+        groups.append(f"{group} ({listed(cases[:SHOWN])})")
+    if groups:
+        yield kinds.SMALL_GROUPS.warning(
+            len(groups), few=FEW_CASES, column=column, groups=listed(groups)
+        )
 
 
 def base_rates(study: Study, column: str) -> Iterator[Finding]:
@@ -336,8 +353,8 @@ def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
     skew, slices, groups, weak slices.
     """
-    yield from (*picked(study), *contrary(study), *skewed(study), *slices(study))
-    yield from (*groups(study), *weak_slices(study))
+    for findings in (picked, contrary, skewed, slices, groups, weak_slices):
+        yield from findings(study)
 
 
 # Thresholds
@@ -347,29 +364,37 @@ def compared(stored: Mapping[str, rules.Precision]) -> str:
     """The precision in which scores and threshold are compared: that of the scores, by system if it
     differs.
     """
-    several = diagnostics.by_precision(stored)
-    if len(several) == 1:
-        return f"compared in {rules.WORDS[next(iter(several))]}, as the scores are stored"
-    each = "; ".join(f"{listed(names)} in {rules.WORDS[to]}" for to, names in several.items())
-    return f"compared as the scores are stored: {each}"
+    systems = diagnostics.by_precision(stored)
+    if len(systems) == 1:
+        (precision,) = systems
+        return f"compared in {rules.WORDS[precision]}, as the scores are stored"
+    texts = [f"{listed(names)} in {rules.WORDS[precision]}" for precision, names in systems.items()]
+    return f"compared as the scores are stored: {'; '.join(texts)}"
 
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
     """A note for each precision that changes the value of the threshold."""
-    for r in diagnostics.rounded(threshold, stored):
-        whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
+    for rounding in diagnostics.rounded(threshold, stored):
+        whose = "The scores"
+        if not rounding.everywhere:
+            whose = f"The scores of {listed(rounding.systems)}"
         yield kinds.ROUNDED_THRESHOLD.note(
-            len(r.systems),
+            len(rounding.systems),
             whose=whose,
-            stored=rules.WORDS[r.stored],
+            stored=rules.WORDS[rounding.stored],
             threshold=threshold,
-            value=r.value,
+            value=rounding.value,
         )
 
 
 def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Finding]:
-    """A warning for the systems whose scores are 0 and 1 only. tables: of each system's scores."""
-    systems = [name for name, several in tables.items() if diagnostics.only_decided(several)]
+    """A warning for the systems whose scores are 0 and 1 only, if there are any.
+
+    tables: by system those of its scores, one for each class.
+    """
+    systems = [
+        name for name, class_tables in tables.items() if diagnostics.only_decided(class_tables)
+    ]
     if systems:
         yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
 
@@ -380,12 +405,18 @@ def idle(
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest
     score.
     """
-    alike = [("above", name, high) for name, (_, high) in ends.items() if thresholds[name] > high]
-    alike += [("below", name, low) for name, (low, _) in ends.items() if thresholds[name] <= low]
-    for form, name, end in alike:
-        yield kinds.IDLE_THRESHOLD.warning(
-            1, form, threshold=thresholds[name], system=name, end=end
-        )
+    for name, (_, highest) in ends.items():
+        threshold = thresholds[name]
+        if threshold > highest:
+            yield kinds.IDLE_THRESHOLD.warning(
+                1, "above", threshold=threshold, system=name, end=highest
+            )
+    for name, (lowest, _) in ends.items():
+        threshold = thresholds[name]
+        if threshold <= lowest:
+            yield kinds.IDLE_THRESHOLD.warning(
+                1, "below", threshold=threshold, system=name, end=lowest
+            )
 
 
 def power(value: float) -> str:
@@ -427,20 +458,24 @@ def missing(queries: Mapping[str, int], count: int) -> Iterator[Finding]:
 
 def gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
-    several = {
-        name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps
-    }
-    if several:
-        lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
-        yield kinds.RANK_GAPS.warning(len(several), lists=lists)
+    lists = []
+    for name, account in accounts.items():
+        if account.late or account.gaps:
+            lists.append(f"{name}: {_gaps(account)}")
+    if lists:
+        yield kinds.RANK_GAPS.warning(len(lists), lists=listed(lists, joint="; "))
 
 
 def _gaps(account: ListAccount) -> str:
-    late = (
-        f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
-    )
-    gaps = f"{counted(account.gaps, 'list')} {'has' if account.gaps == 1 else 'have'} gaps"
-    return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)
+    """How many lists start above rank 1, and how many have gaps, in words."""
+    texts = []
+    if account.late:
+        verb = "starts" if account.late == 1 else "start"
+        texts.append(f"{counted(account.late, 'list')} {verb} above rank 1")
+    if account.gaps:
+        verb = "has" if account.gaps == 1 else "have"
+        texts.append(f"{counted(account.gaps, 'list')} {verb} gaps")
+    return ", ".join(texts)
 
 
 def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> Iterator[Finding]:
@@ -450,9 +485,10 @@ def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> I
     """
     for chosen, row_counts in rows.items():
         most = max(row_counts.values())
+        are_shared = min(row_counts.values()) == most
         facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
-        if len({*row_counts.values()}) == 1:
+        if are_shared:
             yield kinds.UNDEFINED_VALUES.note(most, "rows", rows=counted(most, "row"), **facts)
         else:
-            by_system_text = counts(row_counts)
-            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=by_system_text, **facts)
+            systems = counts(row_counts)
+            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=systems, **facts)

@@ -2,13 +2,14 @@
 and trials.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from evalkit import numbers, report
+from evalkit.arrays import Record
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import (
     Cell,
@@ -110,11 +111,11 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     n = study.counts(study.opponents[0])[1]
     shares = study.null_shares()
     if shares is None:
-        return tables.paragraph(texts.said("significance.not_drawn", trials=n))
+        return tables.paragraph(texts.sentence("significance.not_drawn", trials=n))
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p = float(study.headline.iloc[0]["p"])
     trials = counted(n, "trial")
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.null_of_shares",
         alternative=study.sided,
         p=p_value(p),
@@ -338,7 +339,7 @@ def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin = study.settings.margin
     level = percent(study.settings.level)
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.differences",
         study,
         level=level,
@@ -358,7 +359,7 @@ def distribution(study: Significance) -> figures.Figure | Html:
     colours = ""
     if study.primary.metric.direction != 0:
         colours = " Green: better, orange: worse."
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
     )
     return figures.picture(
@@ -404,7 +405,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     reached = plots.at_least_as_far(draws, row["difference"], alternative).any()
     far = (RED if reached else NONE_RED)[study.sided]
     half = f" (mid-p: {HALF_COUNTED[alternative.one_sided]} count half)" if study.mid_p else ""
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.null_distribution",
         study,
         how=how,
@@ -443,7 +444,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
     best = diagnostics.words(study).best
     more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.ranks",
         study,
         k=k,
@@ -476,7 +477,7 @@ def power(study: Significance) -> figures.Figure | Html:
     if frame.empty:
         return Html("")
     of = study.paired(study.primary, study.opponents)
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.power",
         study,
         alpha=beyond(study.family_level),
@@ -505,7 +506,7 @@ def duality(study: Significance) -> figures.Figure | Html:
     each = beyond(study.interval_level)
     digits = numbers.decimals([row["difference"]], [row["low"]], [row["high"]])
     ends = interval(row["low"], row["high"], signed, digits)
-    caption = texts.said(
+    caption = texts.sentence(
         "significance.duality",
         study,
         each=each,
@@ -595,7 +596,7 @@ def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     frame = paired.effects(study)
     deciding = frame["metric"] == study.primary.label
-    note = texts.said("significance.effects_note")
+    note = texts.sentence("significance.effects_note")
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
@@ -626,12 +627,12 @@ def _equivalence(study: Significance) -> Html:
     margin = study.settings.margin
     inside = percent(equivalence_level(study))
 
-    def is_within(row: Mapping[str, Any]) -> Cell:
+    def is_within(row: Record) -> Cell:
         """Whether the difference lies within the margin."""
         tests = paired.margin_tests(study, row)
         return _shown_or_not(is_shown=tests.is_within, is_refuted=tests.is_beyond)
 
-    def is_not_worse(row: Mapping[str, Any]) -> Cell:
+    def is_not_worse(row: Record) -> Cell:
         """Whether the first system is not worse by the margin."""
         tests = paired.margin_tests(study, row)
         return _shown_or_not(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
@@ -645,7 +646,7 @@ def _equivalence(study: Significance) -> Html:
     }
     if study.primary.metric.direction != 0:
         columns[f"not worse by {margin:g}"] = each(is_not_worse)
-    note = texts.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
+    note = texts.sentence("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(
         caption,
@@ -677,8 +678,8 @@ def needed(study: Significance) -> Html:
         f"{units} for 80%": tables.count("n_80", _count),
         f"{units} for 90%": tables.count("n_90", _count),
     }
-    caption = texts.said("significance.needed", study, alpha=beyond(study.family_level))
-    return of_rows(caption, frame, columns, texts.said("significance.needed_note"))
+    caption = texts.sentence("significance.needed", study, alpha=beyond(study.family_level))
+    return of_rows(caption, frame, columns, texts.sentence("significance.needed_note"))
 
 
 def _count(n: float) -> str:
@@ -688,7 +689,7 @@ def _count(n: float) -> str:
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     duality_text = tables.paragraph(
-        texts.said("significance._duality_text", sided=first_screen.sided(study))
+        texts.sentence("significance._duality_text", sided=first_screen.sided(study))
     )
     parts = [
         tables.folded(
@@ -767,7 +768,8 @@ def _made_claims(study: Significance) -> list[str]:
         p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
     return [
-        texts.said("significance.made", what=what, claim=_noun(study, name), p=p) for name in made
+        texts.sentence("significance.made", what=what, claim=_noun(study, name), p=p)
+        for name in made
     ]
 
 
@@ -784,13 +786,13 @@ def draws(study: Significance) -> Html:
         return Html("")
     units = plural(significance.question(study), 2)
     many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
-    caption = texts.said("significance.draws", metric=significance.drawn(study), units=units)
+    caption = texts.sentence("significance.draws", metric=significance.drawn(study), units=units)
     columns = named("system=what w") | {units: count("units")}
     columns |= named("draws # | between # | within # | standard error=error #")
     columns |= {f"twice the {units}": value("twice_units")}
     columns |= named("twice the draws=twice_draws # | endless draws=endless_draws #")
     return of_rows(
-        caption, frame, columns, texts.said("significance.draws_note", units=units, many=many)
+        caption, frame, columns, texts.sentence("significance.draws_note", units=units, many=many)
     )
 
 
@@ -803,7 +805,7 @@ def claims(study: Significance) -> Html:
     questions = plural(significance.question(study), 2)
     several_tasks = study.data.tasks is not None
 
-    def claim(row: Mapping[str, Any]) -> Cell:
+    def claim(row: Record) -> Cell:
         mark = " (the claim of this page; limits here by t)" if row["made"] else ""
         return Cell(_noun(study, row["claim"]) + mark)
 
@@ -820,7 +822,7 @@ def claims(study: Significance) -> Html:
     if several_tasks:
         meanings.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
     in_words = _noun(study, " ".join(meanings))
-    note = texts.said("significance.claims_note", every=in_words, macro=_macro_note(study))
+    note = texts.sentence("significance.claims_note", every=in_words, macro=_macro_note(study))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
@@ -828,11 +830,11 @@ def claims(study: Significance) -> Html:
             lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")
         )
         columns |= named("unpaired n")
-        note += texts.said("significance.pairs_note", questions=questions, alpha=alpha(study))
+        note += texts.sentence("significance.pairs_note", questions=questions, alpha=alpha(study))
     of = study.leader
     if len(study.headline):
         of = f"{study.leader}, and {' − '.join(study.opponents)}"
-    of_leader = of_rows(texts.said("significance.claims", study, of=of), frame, columns, note)
+    of_leader = of_rows(texts.sentence("significance.claims", study, of=of), frame, columns, note)
     if len(study.systems) == 1:
         return of_leader
     return tables.stack([of_leader, _claim_means(study)])
@@ -846,7 +848,7 @@ def _claim_means(study: Significance) -> Html:
     if study.data.tasks is not None:
         columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")
-    return of_rows(texts.said("significance.claim_means", study), frame, columns)
+    return of_rows(texts.sentence("significance.claim_means", study), frame, columns)
 
 
 def _macro_note(study: Significance) -> str:
@@ -858,12 +860,12 @@ def _macro_note(study: Significance) -> str:
     question = significance.question(study)
     single = ""
     if n == tasks:
-        single = texts.said("significance.only_single_tasks", question=question)
+        single = texts.sentence("significance.only_single_tasks", question=question)
     elif n:
-        single = texts.said(
+        single = texts.sentence(
             "significance.single_tasks", tasks=counted(n, "task"), question=question
         )
-    return texts.said("significance.macro_note", single=single)
+    return texts.sentence("significance.macro_note", single=single)
 
 
 @also(Shares, pieces.nothing)
@@ -873,8 +875,8 @@ def logged(study: Significance) -> Html:
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
         "the log's standard error=stated_error # | of its rows=error # | why w"
     )
-    caption = texts.said("significance.logged")
-    note = texts.said("significance.logged_note")
+    caption = texts.sentence("significance.logged")
+    note = texts.sentence("significance.logged_note")
     return of_rows(caption, _differing(study), columns, note)
 
 

@@ -27,7 +27,7 @@ def against_rest(study: Study) -> Iterator[Html]:
         frame = study.slices_against_rest
         picked = study.picked_slices
     except ParameterError as error:
-        yield tables.paragraph(texts.said("slices.not_compared", reason=str(error)))
+        yield tables.paragraph(texts.sentence("slices.not_compared", reason=str(error)))
         return
     if not len(frame):
         return
@@ -38,7 +38,7 @@ def against_rest(study: Study) -> Iterator[Html]:
         yield _table(study, system, frame[frame["system"] == system])
     sentences = _picked(picked[picked["system"].isin(systems)])
     level = percent(study.settings.level)
-    yield tables.paragraph(" ".join([*sentences, texts.said("slices.rest_note", level=level)]))
+    yield tables.paragraph(" ".join([*sentences, texts.sentence("slices.rest_note", level=level)]))
 
 
 def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
@@ -68,13 +68,13 @@ def _picked(frame: pd.DataFrame) -> Iterator[str]:
         said = {}  # by place, highest and lowest
         for row in rows.to_dict("records"):
             corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
-            said[row["place"]] = texts.said(
+            said[row["place"]] = texts.sentence(
                 "slices.picked",
                 slice=row["slice"],
                 value=number(row["value"], places),
                 corrected=corrected.full_text,
             )
-        yield texts.said(
+        yield texts.sentence(
             "slices.picked_both",
             column=column,
             system=system,

@@ -83,7 +83,7 @@ def weak_slices(study: Study) -> Html:
         caption = f"{metric} of {system}: slices that differ from the other rows{several}"
         cells = [*_rows(rows.head(MAX_ROWS))]
         level = percent(study.settings.level)
-        note = texts.said("slices.note", level=level, found=percent(FINDING_SHARE))
+        note = texts.sentence("slices.note", level=level, found=percent(FINDING_SHARE))
         parts.append(tables.table(caption, columns, cells, note))
     return tables.stack(parts)
 

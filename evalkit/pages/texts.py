@@ -2,7 +2,6 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from evalkit.numbers import filled
 
@@ -13,16 +12,20 @@ CAPTIONS = DEFINITIONS.pop("captions")
 QUESTIONS = DEFINITIONS.pop("questions")
 
 
-def said(place: str, study: Any = None, /, **facts: object) -> str:
-    """The caption or the note of a piece in definitions.toml, with what it says of the study and
-    these facts in it.
+def sentence(place: str, study: object = None, /, **facts: object) -> str:
+    """The text of a piece in definitions.toml, such as its caption, with these facts in its braces.
+
+    place: of the text, such as "page.tiers_note". study: what `{study.…}` in it stands for.
     """
     return filled(CAPTIONS[place], facts | {"study": study})
 
 
-def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
-    """The words of a part of definitions.toml and what they mean, with these facts of the study in
-    them.
+def meanings(section: str, **facts: object) -> list[tuple[str, str]]:
+    """The words of a section of definitions.toml, each with what it means, and with these facts in
+    their braces.
     """
-    texts = {name: " ".join(text.split()) for name, text in DEFINITIONS[part].items()}
-    return [(filled(name, facts), filled(text, facts)) for name, text in texts.items()]
+    pairs = []
+    for word, meaning in DEFINITIONS[section].items():
+        one_line = " ".join(meaning.split())
+        pairs.append((filled(word, facts), filled(one_line, facts)))
+    return pairs

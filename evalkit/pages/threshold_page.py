@@ -62,7 +62,7 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     title = f"{study.leader} by threshold"
     left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
-    caption = texts.said(
+    caption = texts.sentence(
         "threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used)
     )
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
@@ -71,14 +71,16 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
 @both_classes
 def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
     """The mean cost of a row along the share of rows predicted positive."""
-    frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
-    points = page.drawn(study, binary_diagnostics.used_costs(study))
+    frame = page.rows_of_figure(
+        study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"])
+    )
+    points = page.rows_of_figure(study, binary_diagnostics.used_costs(study))
     panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
     best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
     costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)
     lowest = listed(costs, page.CURVES, "; ")
-    caption = texts.said(
-        "threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study)
+    caption = texts.sentence(
+        "threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.omission(study)
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
@@ -94,7 +96,7 @@ def thresholds(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, then of the
     others.
     """
-    note = texts.said("threshold.thresholds_note", costs=study.costs.said)
+    note = texts.sentence("threshold.thresholds_note", costs=study.costs.said)
     own = study.choices["system"] == study.leader
     leader = study.choices[own].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
@@ -122,14 +124,14 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
         (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
     )
     chance = number(at["threshold"].iloc[0], 2)
-    caption = texts.said(
+    caption = texts.sentence(
         "threshold.decision_curve",
         costs=study.costs,
         values=values,
         low=LOW if frame["y"].isna().any() else "",
         rows=len(study.account),
         chance=chance,
-        few=page.few(study),
+        few=page.omission(study),
     )
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
@@ -262,8 +264,8 @@ def _slider_note(
     first = ""
     if systems < len(study.order):
         first = f" The first {systems} of {len(study.order)} systems."
-    none = "" if limits.level else texts.said("threshold.no_intervals")
-    return texts.said("threshold.moving_note", study, none=none, first=first)
+    none = "" if limits.level else texts.sentence("threshold.no_intervals")
+    return texts.sentence("threshold.moving_note", study, none=none, first=first)
 
 
 def _data(

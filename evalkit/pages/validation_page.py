@@ -1,12 +1,13 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
 from evalkit.drawing.tables import (
     Cell,
@@ -33,6 +34,7 @@ from evalkit.numbers import (
     plural,
     signed,
 )
+from evalkit.offline.splits import ONE_OUT, OUT_OF_BAG, Unfitted
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import (
     class_named,
@@ -41,9 +43,9 @@ from evalkit.pages.shared_findings import (
     idle,
     picked,
     rounded,
+    rows_used,
     rows_without_value,
     skewed,
-    used,
 )
 from evalkit.reading.tables import rules
 from evalkit.report import Results
@@ -54,11 +56,10 @@ from evalkit.studies.out_of_fold import (
     INSIDE,
     LEARNER,
     MODELS,
-    ONE_OUT,
     OUTSIDE,
     Validation,
 )
-from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
+from evalkit.studies.resplits import Resplits
 
 pieces.offered(__name__)
 
@@ -108,7 +109,7 @@ def verdict(study: Validation) -> Html:
     if _worst(study):
         main = join(_problem(study), *findings)
     elif study.unchecked_leaks:
-        main = join(texts.said("validation.unseen"), *findings)
+        main = join(texts.sentence("validation.unseen"), *findings)
     else:
         main = lines.pop(0)
     parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
@@ -222,38 +223,38 @@ def _claims(study: Validation) -> list[Cell]:
     lines = []
     claimed = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
     if study.holdout:
-        lines.append(texts.said("validation.one_split"))
+        lines.append(texts.sentence("validation.one_split"))
     elif len(claimed) > 1:
         values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
-        why = texts.said("validation.many_decide")
+        why = texts.sentence("validation.many_decide")
         if study.few_pooled:
-            why = texts.said("validation.few_decide", few_pooled=FEW_POOLED)
+            why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED)
         facts = {
             "metric": study.primary.label,
             "models": values[MODELS],
             "learner": values[LEARNER],
             "why": why,
         }
-        lines.append(texts.said("validation.claims", **facts))
+        lines.append(texts.sentence("validation.claims", **facts))
         if differ := split_claims.otherwise(study):
             pairs = (
                 f"{name} ({words[MODELS]} as these models, {words[LEARNER]} as learners)"
                 for name, words in differ.items()
             )
-            lines.append(texts.said("validation.claims_differ", pairs=listed(pairs)))
+            lines.append(texts.sentence("validation.claims_differ", pairs=listed(pairs)))
     lines += [_winner(study, row) for row in split_claims.winner(study).to_dict("records")]
     return [Cell(line) for line in lines]
 
 
-def _winner(study: Validation, row: Mapping[str, Any]) -> str:
+def _winner(study: Validation, row: Record) -> str:
     """What became of the value of the best system when it was chosen on other folds."""
     parts = "parts of the test rows" if study.holdout else "folds"
     choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
     if row["value"] == row["apparent"]:
-        return texts.said("validation.no_gain", **choice)
+        return texts.sentence("validation.no_gain", **choice)
     value = estimate(row["value"], row["low"], row["high"])
     selection = number(abs(row["selection"]), page.places(study, study.primary.label))
-    return texts.said(
+    return texts.sentence(
         "validation.winner",
         **choice,
         metric=study.primary.label,
@@ -401,7 +402,7 @@ def _rows(study: Validation) -> Iterator[Finding]:
     e = study.examples
     n = len(study.examples)
     yield kinds.ROWS_READ.note(
-        e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns)
+        e.read, "rows", used=rows_used(e.read, n, len(e.score)), columns=columns_read(e.columns)
     )
     for part in e.exclusions:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
@@ -518,7 +519,7 @@ ALONG = {
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
     label = study.primary.label
-    note = texts.said("validation.intervals_note", few_pooled=FEW_POOLED)
+    note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what | claim") | {label: limits("value")}
     columns |= named("n of | method w", of=lambda _: _units_of)
     crossed = {
@@ -529,21 +530,19 @@ def intervals(study: Validation) -> Html:
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
 
 
-def _is_valid(study: Validation, row: Mapping[str, Any]) -> bool:
+def _is_valid(study: Validation, row: Record) -> bool:
     """True for an interval that is valid for its claim, although another one may decide."""
     of_models = row["what"] == study.measured_on and not study.folds_differ
     return bool(row["honest"]) or of_models
 
 
 @each
-def _units_of(row: Mapping[str, Any]) -> str:
+def _units_of(row: Record) -> str:
     """How many units an estimate is of."""
     return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
 
 
-def _struck(
-    column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = ""
-) -> Column:
+def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str = "") -> Column:
     """A column whose cells are crossed out in some rows, in all where none are named."""
 
     def struck(cell: Cell) -> Cell:
@@ -563,7 +562,7 @@ def by_fold(study: Validation) -> Html:
     primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
-    columns: dict[str, Callable[[Mapping[str, Any]], Cell]] = {
+    columns: dict[str, Callable[[Record], Cell]] = {
         "fold": lambda row: Cell(str(row["fold"])),
         "training": lambda row: number_cell(row["train"], 0) if row["train"] else Cell("?"),
         "test": _number("test", 0),
@@ -589,7 +588,7 @@ def by_fold(study: Validation) -> Html:
     return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
 
 
-def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[str, Any]], Cell]:
+def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
     return lambda row: number_cell(row[name], places, show)
 
 
@@ -657,11 +656,11 @@ def paired(study: Validation) -> Html:
     )
     note = few if study.few_pooled else f"p by {tested_by}{adjusted}."
     below = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    wrong = texts.said(
+    wrong = texts.sentence(
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
     )
     if study.settings.alternative.one_sided and len(study.paired) > 1:
-        one_sided = texts.said("validation.one_sided_note", study)
+        one_sided = texts.sentence("validation.one_sided_note", study)
         note += one_sided
         wrong += one_sided
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
@@ -674,9 +673,9 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    note = texts.said("validation.estimates_note", study)
+    note = texts.sentence("validation.estimates_note", study)
     if study.few_pooled:
-        note += texts.said("validation.few_pooled_note", few_pooled=FEW_POOLED)
+        note += texts.sentence("validation.few_pooled_note", few_pooled=FEW_POOLED)
     return page.estimates(study, caption, note)
 
 
@@ -740,7 +739,7 @@ def interval_plot(study: Validation) -> figures.Figure:
     ]
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))
-    caption = texts.said("validation.interval_plot", study)
+    caption = texts.sentence("validation.interval_plot", study)
     return figures.picture(
         plots.intervals, frame, caption=caption, height=height, label=label, zero=False
     )
@@ -767,7 +766,9 @@ def selection(study: Validation) -> Html:
         "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
-    note = texts.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)
+    note = texts.sentence(
+        "validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test
+    )
     caption = f"{study.primary.label} of {study.subject} by where the columns were selected"
     return of_rows(caption, study.selection, columns, note)
 
@@ -801,11 +802,11 @@ def other_splits(study: Validation) -> Html:
 
 
 def _lesson(study: Validation) -> str:
-    text = texts.said("resplits._lesson_text")
+    text = texts.sentence("resplits._lesson_text")
     single, ratios = study.other_splits.spread_ratios if study.other_splits else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     value = study.reversed_by_one_out  # leaving one out can be wrong on every row
-    one_out = "" if value is None else texts.said("resplits.one_out", value=number(value))
+    one_out = "" if value is None else texts.sentence("resplits.one_out", value=number(value))
     return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
 
 
@@ -853,7 +854,7 @@ def strip(study: Validation) -> figures.Figure | Html:
     )
     drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
     drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
-    caption = texts.said("resplits.strip", study)
+    caption = texts.sentence("resplits.strip", study)
     return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
 
 

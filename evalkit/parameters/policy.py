@@ -20,15 +20,15 @@ import math
 import pkgutil
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import ParameterError, Record
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, Severity, every
+from evalkit.findings.kinds import NOTE, SEVERE, Severity, all_kinds
 from evalkit.parameters.kinds import (
     NUMBER,
     ParameterKind,
@@ -48,7 +48,9 @@ SIGNS = (">=", "<=")
 VERDICTS = ("better or equivalent", "better", "not worse")
 PLACES = ("highest", "lowest")
 SEVERITIES = [*Severity]  # each with those before it
-PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
+PASS = "pass"
+FAIL = "fail"
+CANNOT_TELL = "cannot tell"
 NOT_DECIDED = "not decided"  # never kept, whatever `on_cannot_tell` says
 SUFFIX = ".toml"
 OBSTACLES = tomllib.loads((pkgutil.get_data(__package__, "obstacles.toml") or b"").decode())
@@ -100,17 +102,21 @@ class Bound(Claim):
         >>> [Bound("auc", "low", ">=", 0.7).result(0.8, low, 0.9) for low in (0.75, 0.6)]
         ['pass', 'cannot tell']
         """
-        ends = {"value": (value, value), "low": (low, high), "high": (high, low)}
-        stated, other = ends[self.end]
-        if math.isnan(stated) or math.isnan(other):
+        if self.end == "value":
+            bounded = opposite = value
+        elif self.end == "low":
+            bounded, opposite = low, high
+        else:
+            bounded, opposite = high, low
+        if math.isnan(bounded) or math.isnan(opposite):
             return CANNOT_TELL
-        if self._keeps(stated):
+        if self._holds(bounded):
             return PASS
-        return CANNOT_TELL if self._keeps(other) else FAIL
+        return CANNOT_TELL if self._holds(opposite) else FAIL
 
-    def _keeps(self, end: float) -> bool:
-        """Whether a number keeps the bound."""
-        return end >= self.number if self.sign == ">=" else end <= self.number
+    def _holds(self, number: float) -> bool:
+        """True if a number keeps the bound."""
+        return number >= self.number if self.sign == ">=" else number <= self.number
 
 
 @dataclass(frozen=True)
@@ -164,7 +170,7 @@ class NoFinding(Claim):
     severity: str = NOTE
     code: str = "*"
 
-    def bars(self, finding: Mapping[str, Any]) -> bool:
+    def bars(self, finding: Record) -> bool:
         """Whether a finding, as JSON has it, is one of these."""
         severe = SEVERITIES.index(finding["severity"]) <= SEVERITIES.index(self.severity)
         return severe and fnmatchcase(finding["code"], self.code)
@@ -251,42 +257,54 @@ class Policy:
 class WrongRule(ParameterError):
     """A text that is no rule: what is wrong, and at which of its letters, counted from 0."""
 
-    def __init__(self, message: str, at: int) -> None:
+    def __init__(self, message: str, letter: int) -> None:
         super().__init__(message)
-        self.at = at
+        self.letter = letter
+
+
+class Word(NamedTuple):
+    """A word of a rule, and the position of its first letter."""
+
+    letter: int
+    text: str
 
 
 class Words:
-    """The words of a rule, which are taken from left to right."""
+    """The words of a rule that are not yet taken, from left to right; the end is an empty word."""
 
     def __init__(self, source: str) -> None:
-        words = [(match.start(), match[0]) for match in TOKEN.finditer(source)]
-        self.rest = [*words, (len(source), "")]  # the end is an empty word
+        self.remaining = [Word(match.start(), match[0]) for match in TOKEN.finditer(source)]
+        self.remaining.append(Word(len(source), ""))
 
     def follow(self, words: str) -> bool:
-        """Take these words if they are next."""
-        wanted = words.split()
-        are_next = [word for _, word in self.rest[: len(wanted)]] == wanted
+        """Take these words if they are next; return whether they were."""
+        texts = words.split()
+        are_next = [word.text for word in self.remaining[: len(texts)]] == texts
         if are_next:
-            del self.rest[: len(wanted)]
+            del self.remaining[: len(texts)]
         return are_next
 
+    def follow_one_of(self, forms: Sequence[str]) -> str:
+        """Take the first of these forms that is next, and return it; "" if none is."""
+        return next(filter(self.follow, forms), "")
+
     def take(self, expected: str, fits: Callable[[str], object]) -> str:
-        """Take the next word. Raises WrongRule where it does not fit."""
-        _, word = self.rest[0]
-        if not fits(word):
+        """Take the next word. Raises WrongRule where it does not fit. expected: for the message."""
+        word = self.remaining[0]
+        if not fits(word.text):
             self.refuse(expected)
-        del self.rest[0]
-        return word
+        del self.remaining[0]
+        return word.text
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise WrongRule at the next word."""
-        at, word = self.rest[0]
-        raise WrongRule(f"expected {expected}, got {repr(word) if word else 'the end'}", at)
+        word = self.remaining[0]
+        found = repr(word.text) if word.text else "the end"
+        raise WrongRule(f"expected {expected}, got {found}", word.letter)
 
-    def name(self, of: str) -> str:
+    def name(self, expected: str) -> str:
         """Take a name, without its quotes."""
-        return self.take(of, lambda word: word.strip("'<>=")).strip("'")
+        return self.take(expected, lambda word: word.strip("'<>=")).strip("'")
 
     def number(self, above: float = -math.inf) -> float:
         """Take a finite number above a bound."""
@@ -305,85 +323,96 @@ def claim(source: str) -> Claim:
     Bound(metric='ndcg@10', end='low', sign='>=', number=0.4, system=None, column='country')
     """
     words = Words(source)
-    if words.follow("trusted"):
-        stated: Claim = Trusted()
-    elif words.follow("no severe finding"):
-        stated = NoFinding(SEVERE)
-    elif words.follow("no weak slice"):
-        stated = NoWeakSlice()
-    elif words.follow("no worse slice"):
-        stated = NoWorseSlice(*_between(words))
-    elif words.follow("none of severity"):
-        stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
-    elif words.follow("none of code"):
-        near = did_you_mean(words.rest[0][1], (kind.code for kind in every()))
-        stated = NoFinding(
-            code=words.take(f"the code of a finding, such as EK301 or EK3*{near}", _is_code)
-        )
-    elif words.follow("gap"):
-        bound = _bound(words)
-        column, system = _between(words)
-        stated = GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
-    elif place := next(filter(words.follow, PLACES), ""):
-        bound = _bound(words)
-        column, system = _between(words)
-        numbers = (bound.metric, bound.end, bound.sign, bound.number)
-        stated = PickedBound(*numbers, system, column, place)
-    elif words.rest[1:] and words.rest[1][1] in SIGNS:
-        stated = _bound(words)
-    else:
-        stated = _against(words)
+    stated = _claim_of(words)
     words.take("nothing more", lambda word: not word)
     return stated
 
 
+def _claim_of(words: Words) -> Claim:
+    """The claim with which the words begin; those behind it stay."""
+    if words.follow("trusted"):
+        return Trusted()
+    if words.follow("no severe finding"):
+        return NoFinding(SEVERE)
+    if words.follow("no weak slice"):
+        return NoWeakSlice()
+    if words.follow("no worse slice"):
+        return NoWorseSlice(_column_between(words), _system(words))
+    if words.follow("none of severity"):
+        expected = f"one of {', '.join(SEVERITIES)}"
+        return NoFinding(words.take(expected, SEVERITIES.__contains__))
+    if words.follow("none of code"):
+        near = did_you_mean(words.remaining[0].text, (kind.code for kind in all_kinds()))
+        expected = f"the code of a finding, such as EK301 or EK3*{near}"
+        return NoFinding(code=words.take(expected, _is_code))
+    if words.follow("gap"):
+        bound = _bound(words)
+        column = _column_between(words)
+        system = _system(words)
+        return GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
+    place = words.follow_one_of(PLACES)
+    if place:
+        bound = _bound(words)
+        column = _column_between(words)
+        system = _system(words)
+        return PickedBound(bound.metric, bound.end, bound.sign, bound.number, system, column, place)
+    is_bound = len(words.remaining) > 1 and words.remaining[1].text in SIGNS
+    if is_bound:
+        bound = _bound(words)
+        return replace(bound, system=_system(words), column=_column_in_every(words))
+    return _against(words)
+
+
 def _is_code(word: str) -> bool:
-    return bool(CODE.fullmatch(word)) and any(fnmatchcase(kind.code, word) for kind in every())
+    """True for the code of a kind of finding, or the beginning of one and a star."""
+    return bool(CODE.fullmatch(word)) and any(fnmatchcase(k.code, word) for k in all_kinds())
 
 
 def _bound(words: Words) -> Bound:
-    number = words.take("a metric with .value, .low or .high", ENDS.fullmatch)
-    metric, end = number.rsplit(".", 1)
-    return Bound(metric.strip("'"), end, words.take("a sign", bool), words.number(), *_where(words))
+    """METRIC.END SIGN NUMBER, of all systems."""
+    text = words.take("a metric with .value, .low or .high", ENDS.fullmatch)
+    metric, end = text.rsplit(".", 1)
+    sign = words.take("a sign", bool)
+    return Bound(metric.strip("'"), end, sign, words.number())
 
 
-def _between(words: Words) -> tuple[str, str | None]:
-    """The column of groups or slices, and the system, None where a rule names none."""
+def _column_between(words: Words) -> str:
+    """The column of groups or slices behind "between"."""
     if not words.follow("between"):
         words.refuse("between")
-    column = words.name("a column of groups or segments")
-    system = words.name("a system") if words.follow("of") else None
-    return column, system
+    return words.name("a column of groups or segments")
+
+
+def _column_in_every(words: Words) -> str | None:
+    """The column of segments behind "in every"; None where a rule names none."""
+    return words.name("a column of segments") if words.follow("in every") else None
+
+
+def _system(words: Words) -> str | None:
+    """The system behind "of"; None where a rule names none."""
+    return words.name("a system") if words.follow("of") else None
 
 
 def _against(words: Words) -> Against:
-    metric = second = within = None
-    if words.rest[0][1] not in ("better", "not"):
+    """METRIC VERDICT than SYSTEM within NUMBER, of which the verdict alone must be there."""
+    metric = second = margin = None
+    if words.remaining[0].text not in ("better", "not"):
         metric = words.name("a metric, better or not worse")
-    verdict = next(filter(words.follow, VERDICTS), "")
+    verdict = words.follow_one_of(VERDICTS)
     if not verdict:
         words.refuse(f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}")
     if words.follow("than") or words.follow("to"):
         second = words.name("a system")
     if verdict != "better" and words.follow("within"):
-        within = words.number(above=0)
-    return Against(metric, verdict, second, within, *_where(words))
-
-
-def _where(words: Words) -> tuple[str | None, str | None]:
-    """The system and the column of segments, None where a rule names none."""
-    system = column = None
-    if words.follow("of"):
-        system = words.name("a system")
-    if words.follow("in every"):
-        column = words.name("a column of segments")
-    return system, column
+        margin = words.number(above=0)
+    system = _system(words)
+    return Against(metric, verdict, second, margin, system, _column_in_every(words))
 
 
 # A policy, from a parameter or a file -------------------------------------------------------------
 
 
-def gate(name: str, value: Any) -> Policy | None:
+def gate(name: str, value: object) -> Policy | None:
     """Return the policy of a rule or of a file, None if none is given. Raises ParameterError for
     what is neither.
 
@@ -391,13 +420,15 @@ def gate(name: str, value: Any) -> Policy | None:
     2.0
     """
     stated = text(name, value)
-    if stated is None or stated.endswith(SUFFIX):
-        return stated if stated is None else read(Path(stated))
+    if stated is None:
+        return None
+    if stated.endswith(SUFFIX):
+        return read(Path(stated))
     try:
         return Policy((PolicyRule(stated, claim(stated), name),), name)
     except WrongRule as error:
         raise ParameterError(
-            f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}"
+            f"{name} must be {A_RULE}, got {stated!r}: column {error.letter + 1}: {error}"
         ) from None
 
 
@@ -415,21 +446,27 @@ def read(path: Path) -> Policy:
         raise ParameterError(f"{path} is not a TOML file: {error}") from None
     head: dict[str, Any] = {"level": 0.95, "on_cannot_tell": FAIL} | file.values(tables, HEAD)
     if not head.get("rule"):
-        raise ParameterError(f"{file.place()}: a policy must have at least one [[rule]]")
+        raise ParameterError(f"{file.location()}: a policy must have at least one [[rule]]")
     rules = []
     for i, table in enumerate(head["rule"]):
-        values = {"on_cannot_tell": head["on_cannot_tell"]} | file.values(table, OF_RULE, "rule", i)
+        values = file.values(table, OF_RULE, "rule", i)
         if "that" not in values:
-            raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
-        place = f"{path.name}, rule {i + 1}"
-        rules.append(PolicyRule(table["that"], values.pop("that"), place, **values))
+            raise ParameterError(f'{file.location("rule", i)}: a rule must have that = "…"')
+        rule = PolicyRule(
+            table["that"],
+            values["that"],
+            place=f"{path.name}, rule {i + 1}",
+            on_cannot_tell=values.get("on_cannot_tell", head["on_cannot_tell"]),
+            catch=values.get("catch"),
+        )
+        rules.append(rule)
     plan = None
     if "plan" in head:
-        planned = file.values(head["plan"], OF_PLAN, "plan")
-        if "units" not in planned:
-            raise ParameterError(f"{file.place('plan')}: [plan] must have units")
-        plan = Plan(**planned)
-    return Policy(tuple(rules), path.name, head["level"], plan, "level" in tables)
+        plan_values = file.values(head["plan"], OF_PLAN, "plan")
+        if "units" not in plan_values:
+            raise ParameterError(f"{file.location('plan')}: [plan] must have units")
+        plan = Plan(**plan_values)
+    return Policy(tuple(rules), path.name, head["level"], plan, level_stated="level" in tables)
 
 
 @dataclass(frozen=True)
@@ -442,7 +479,10 @@ class _PolicyFile:
     def values(
         self, table: Mapping[str, Any], kinds: Mapping[str, ParameterKind], *path: str | int
     ) -> dict[str, Any]:
-        """The values of a table, checked. path: of the table in the file."""
+        """The values of a table, checked. kinds: of its keys. path: of the table in the file, keys
+        and numbers of rules, such as "rule", 0. Raises ParameterError with the place of what is
+        wrong.
+        """
         values = {}
         for key, value in table.items():
             try:
@@ -452,55 +492,74 @@ class _PolicyFile:
                     )
                 values[key] = kinds[key].read(key, value)
             except WrongRule as error:
-                raise ParameterError(
-                    f"{self.place(*path, key, at=error.at)}: {error}, in {value!r}"
-                ) from None
+                location = self.location(*path, key, letter=error.letter)
+                raise ParameterError(f"{location}: {error}, in {value!r}") from None
             except ParameterError as error:
-                raise ParameterError(f"{self.place(*path, key)}: {error}") from None
+                raise ParameterError(f"{self.location(*path, key)}: {error}") from None
         return values
 
-    def place(self, *path: str | int, at: int | None = None) -> str:
-        """Line and column of the key of this path, or of a letter of its text."""
+    def location(self, *path: str | int, letter: int | None = None) -> str:
+        """File, line and column of the key of this path; with `letter` those of this letter of its
+        text, counted from 0. Without a path the start of the file.
+        """
         lines = self.source.splitlines(keepends=True) or [""]
-        headers = [n for n, line in enumerate(lines) if HEADER.match(line)]
-        start = next((headers[i] for i in path if isinstance(i, int) and i < len(headers)), 0)
-        end = next(
-            (n for n in range(start + 1, len(lines)) if _has("".join(lines[:n]), path)), len(lines)
-        )
-        line = lines[end - 1]
-        key = (
-            re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", line)
-            if path
-            else None
-        )
-        column = 0 if key is None else key.start() if at is None or "\\" in line else key.end() + at
-        return f"{self.name}, line {end}, column {column + 1}"
+        number = self._line_number(lines, path)
+        line = lines[number - 1]
+        key = None
+        if path:
+            # the key, its equals sign, and the quote before its text
+            name = re.escape(str(path[-1]))
+            key = re.search(rf"{name}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", line)
+        column = 0
+        if key is not None:
+            column = key.start()
+            # behind an escape letters of the file are no letters of the text
+            if letter is not None and "\\" not in line:
+                column = key.end() + letter
+        return f"{self.name}, line {number}, column {column + 1}"
+
+    def _line_number(self, lines: Sequence[str], path: Sequence[str | int]) -> int:
+        """The number of the line that ends the shortest beginning of the file that has this path,
+        from 1; of the last line if none has. It is sought from the header of the rule on.
+        """
+        headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
+        start = 0
+        for entry in path:
+            if isinstance(entry, int) and entry < len(headers):
+                start = headers[entry]
+        for number in range(start + 1, len(lines)):
+            if _has_path("".join(lines[:number]), path):
+                return number
+        return len(lines)
 
 
-def _has(source: str, path: tuple[str | int, ...]) -> bool:
-    """Whether a text is TOML that has something of this path."""
+def _has_path(source: str, path: Sequence[str | int]) -> bool:
+    """True if a text is TOML that has something at this path."""
     try:
-        of: Any = tomllib.loads(source)
-        for key in path:
-            of = of[key]
+        value: Any = tomllib.loads(source)
+        for entry in path:
+            value = value[entry]
     except (tomllib.TOMLDecodeError, LookupError, TypeError):
         return False
     return True
 
 
-def _claim(name: str, value: Any) -> Claim:
+def _claim(name: str, value: object) -> Claim:
+    """What a text claims. Raises ParameterError for what is no text, WrongRule for no rule."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be a rule in quotes, got {value!r}")
     return claim(value)
 
 
-def _tables(name: str, value: Any) -> list[dict[str, Any]]:
+def _tables(name: str, value: object) -> list[dict[str, Any]]:
+    """The tables [[rule]] of a file. Raises ParameterError for anything else."""
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise ParameterError(f"{name} must be written as tables [[rule]], got {value!r}")
     return value
 
 
-def _table(name: str, value: Any) -> dict[str, Any]:
+def _table(name: str, value: object) -> dict[str, Any]:
+    """A table such as [plan]. Raises ParameterError for anything else."""
     if not isinstance(value, dict):
         raise ParameterError(f"{name} must be written as a table [{name}], got {value!r}")
     return value

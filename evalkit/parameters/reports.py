@@ -49,24 +49,22 @@ from evalkit.parameters.kinds import (
 from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
-ATTRIBUTES = (
-    "segments",
-    "groups",
-    "slices",
-)  # parameters that name columns, or are these themselves
+ATTRIBUTES = ("segments", "groups", "slices")  # they name columns, or are these themselves
 POSITIONAL = 2  # tables that `read` takes without their name
 SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
 
 def option(kind: ParameterKind, text: str, default: Any = None, column: str = "") -> Any:
-    """Return a field of a parameters class with its kind, one line of help and its default. None
-    means: not given.
+    """A field of a parameters class.
+
+    text: one line of help. default: the raw value; None means: not given. column: as of
+    `Parameter`, "" for a parameter of every interface.
     """
-    about = {"default": default, "kind": kind, "help": text, "column": column}
+    metadata = {"default": default, "kind": kind, "help": text, "column": column}
     value = kind.read("", default)  # once: no call reads a default again
     if isinstance(value, dict):
-        return field(default_factory=value.copy, metadata=about)
-    return field(default=value, metadata=about)
+        return field(default_factory=value.copy, metadata=metadata)
+    return field(default=value, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -85,11 +83,11 @@ class Parameters:
 
     def __repr__(self) -> str:
         """The parameters that were set, data without their values."""
-        written = (
-            f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
-            for name, value in self.given.items()
-        )
-        return f"<parameters of {self.report_name()}: {', '.join(written) or 'all defaults'}>"
+        texts = []
+        for name, value in self.given.items():
+            text = repr(value) if isinstance(value, str | int | float) else "…"
+            texts.append(f"{name}={text}")
+        return f"<parameters of {self.report_name()}: {', '.join(texts) or 'all defaults'}>"
 
     main: ClassVar[tuple[str, ...]] = ()  # the parameters that matter most, in a notebook the first
 
@@ -101,18 +99,17 @@ class Parameters:
     @classmethod
     @cache
     def declared(cls) -> Mapping[str, Parameter]:
-        """All parameters by name: the report's own, those of each mixin, and the arguments."""
-        parameters = {
-            entry.name: Parameter(entry.name, **entry.metadata)
-            for entry in fields(cls)
-            if entry.metadata
-        }
-        names = dict.fromkeys(
-            name for base in cls.__mro__ for name in inspect.get_annotations(base)
-        )
+        """All parameters by name: the report's own, those of each base, and last the arguments."""
+        parameters = {}
+        for entry in fields(cls):
+            if entry.metadata:  # a field from `option`
+                parameters[entry.name] = Parameter(entry.name, **entry.metadata)
+        names: dict[str, None] = {}  # in order, the report's own first
+        for base in cls.__mro__:
+            names |= dict.fromkeys(inspect.get_annotations(base))
         ordered = [parameters[name] for name in names if name in parameters]
-        ordered.sort(key=lambda entry: bool(entry.column))
-        return {entry.name: entry for entry in ordered}
+        ordered.sort(key=lambda parameter: bool(parameter.column))
+        return {parameter.name: parameter for parameter in ordered}
 
     @classmethod
     @cache
@@ -129,18 +126,19 @@ class Parameters:
     @classmethod
     def signature(cls) -> inspect.Signature:
         """The signature of `read`: the first tables by position, all others by name."""
-        entries = cls.declared()
-        tables = [name for name, entry in entries.items() if entry.kind is DATA][:POSITIONAL]
-        first = [name for name, leading in zip(entries, tables, strict=False) if name == leading]
         arguments = []
-        for name, entry in entries.items():
-            way = (
-                inspect.Parameter.POSITIONAL_OR_KEYWORD
-                if name in first
-                else inspect.Parameter.KEYWORD_ONLY
+        is_leading = True  # no parameter that is no table stands before
+        for i, (name, parameter) in enumerate(cls.declared().items()):
+            is_leading = is_leading and parameter.kind is DATA and i < POSITIONAL
+            how: Any = inspect.Parameter.KEYWORD_ONLY
+            if is_leading:
+                how = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            annotation = parameter.kind.accepts
+            if parameter.default is None:
+                annotation += " | None"
+            arguments.append(
+                inspect.Parameter(name, how, default=parameter.default, annotation=annotation)
             )
-            typed = entry.kind.accepts + (" | None" if entry.default is None else "")
-            arguments.append(inspect.Parameter(name, way, default=entry.default, annotation=typed))
         return inspect.Signature(arguments)
 
     @classmethod
@@ -154,11 +152,10 @@ class Parameters:
         entries = cls.declared()
         if not raw.keys() <= entries.keys():
             refuse_unknown(raw, entries)
-        changed = {
-            name: value
-            for name, value in raw.items()
-            if not _is_default(value, entries[name].default)
-        }
+        changed = {}
+        for name, value in raw.items():
+            if not _is_default(value, entries[name].default):
+                changed[name] = value
         has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
@@ -172,9 +169,11 @@ class Parameters:
 
     @classmethod
     def _of_arrays(cls, changed: dict[str, Any]) -> Self:
-        """The parameters with arrays of labels and predictions in the place of a table. changed:
-        the raw values that are not the default; `unit`, `segments`, `groups` and `slices` may
-        be arrays too.
+        """The parameters with arrays of labels and predictions in the place of a table.
+
+        changed: the raw values that are not the default; `unit`, `segments`, `groups` and `slices`
+        may be arrays too, and are replaced by their names. Raises ParameterError if there is a
+        table too, as `Arrays.from_arguments`, and for invalid values.
         """
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
@@ -182,7 +181,7 @@ class Parameters:
         further: dict[str, Any] = {}
         for name in ATTRIBUTES:
             if columns := _columns_of_attribute(name, changed.get(name)):
-                changed[name] = [*columns]
+                changed[name] = list(columns)
                 further |= columns
         unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
@@ -190,14 +189,17 @@ class Parameters:
             further[changed["unit"]] = unit
         stated = {name: value for name, value in changed.items() if name not in arrays}
         values = _read_values(cls.declared(), stated)
-        values["preds"] = Arrays.of(cls.arguments(), arrays, further, values.get("positive"))
+        values["preds"] = Arrays.from_arguments(
+            cls.arguments(), arrays, further, values.get("positive")
+        )
         return cls(**values, given=changed)
 
     @property
     def tables(self) -> list[Any]:
         """The inputs that were given: paths, frames, or several."""
         names = [name for name, entry in self.options().items() if entry.kind is DATA]
-        return [table for name in names if (table := getattr(self, name)) is not None]
+        inputs = [getattr(self, name) for name in names]
+        return [table for table in inputs if table is not None]
 
     @property
     def sampled(self) -> bool:
@@ -206,16 +208,12 @@ class Parameters:
         return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
 
     def with_defaults(self, values: Mapping[str, Any]) -> Self:
-        """Return the parameters with these raw values for those at their default."""
-        return replace(
-            self,
-            **_read_values(
-                self.options(), {k: v for k, v in values.items() if k not in self.given}
-            ),
-        )
+        """The parameters with these raw values in place of those that were not given."""
+        missing = {name: value for name, value in values.items() if name not in self.given}
+        return replace(self, **_read_values(self.options(), missing))
 
 
-def _is_default(value: Any, default: Any) -> bool:
+def _is_default(value: object, default: object) -> bool:
     """True if a raw value is the default of its parameter; a frame or a list never is, as == of
     these compares their elements.
     """
@@ -237,7 +235,9 @@ def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> di
             continue
         try:
             value = entry.kind.read(name, raw[name])
-            values[name] = value if entry.default is None else required(name, value)
+            if entry.default is not None:
+                value = required(name, value)
+            values[name] = value
         except ParameterError as error:
             refusals.append(str(error))
     if refusals:
@@ -259,33 +259,36 @@ class Arrays:
     positive: str | None = None
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         arguments: Mapping[str, Parameter],
-        given: Mapping[str, Any],
-        more: Mapping[str, Any],
+        values: Mapping[str, Any],
+        further_columns: Mapping[str, Any],
         positive: str | None,
     ) -> "Arrays":
-        """The arrays from the arguments that were given.
+        """The arrays from the arguments of `read`.
 
-        Raises ParameterError if labels or all predictions are missing. more: further columns that
-        all systems share.
+        arguments: all that the report has; the first is that of the labels. values: of those that
+        were given. further_columns: that all systems share. Raises ParameterError if labels or all
+        predictions are missing.
         """
-        of_each = [name for name, argument in arguments.items() if argument.kind is COLUMNS]
-        shared = {
-            arguments[name].column: values for name, values in given.items() if name not in of_each
-        }
-        own = {
-            arguments[name].column: _by_system(name, values, given.get(next(iter(arguments)), ()))
-            for name, values in given.items()
-            if name in of_each
-        }
-        first = next(iter(arguments))
-        if first not in given or not own:
+        label = next(iter(arguments))
+        shared = dict(further_columns)
+        by_system = {}
+        for name, argument_values in values.items():
+            argument = arguments[name]
+            if argument.kind is COLUMNS:
+                labels = values.get(label, ())
+                by_system[argument.column] = _by_system(name, argument_values, labels)
+            else:
+                shared[argument.column] = argument_values
+        if label not in values or not by_system:
+            of_predictions = [name for name, entry in arguments.items() if entry.kind is COLUMNS]
             raise ParameterError(
-                f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}"
+                f"{label} and {' or '.join(of_predictions)}: both must be given, got "
+                f"{', '.join(values)}"
             )
-        return cls(shared | dict(more), own, positive)
+        return cls(shared, by_system, positive)
 
 
 def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
@@ -294,20 +297,26 @@ def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
     """
     if isinstance(values, Mapping):
         return dict(with_text_keys(parameter, values))
-    if columns := [*getattr(values, "columns", ())]:
+    columns = list(getattr(values, "columns", ()))
+    if columns:
         return {str(name): values[name] for name in columns}
     if hasattr(values, "dtype"):
         return {str(getattr(values, "name", None) or parameter.removesuffix("s")): values}
     return {}
 
 
-def _by_system(name: str, values: Any, label: Any) -> Mapping[str | None, Any]:
-    """System -> its values: of a dict, or of a frame whose columns are no classes of the labels."""
+def _by_system(name: str, values: Any, labels: Any) -> Mapping[str | None, Any]:
+    """System -> its values: of a dict, or of a frame whose columns are no classes of the labels;
+    else all values of the only system, whose name is None.
+
+    name: of the argument, for errors.
+    """
     if isinstance(values, Mapping):
         return dict(with_text_keys(name, values).items())
-    columns = [*getattr(values, "columns", ())]
-    is_named = columns and all(isinstance(column, str) for column in columns)
-    if not is_named or getattr(label, "ndim", 1) > 1 or {*columns} & {str(one) for one in label}:
+    columns = list(getattr(values, "columns", ()))
+    have_names = columns and all(isinstance(column, str) for column in columns)
+    is_matrix = getattr(labels, "ndim", 1) > 1
+    if not have_names or is_matrix or not {str(label) for label in labels}.isdisjoint(columns):
         return {None: values}
     return {column: values[column] for column in columns}
 
@@ -321,7 +330,6 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     """
     signature = report.signature()
     public = report.report_name()
-    lines = [f"{name}: {entry.help}" for name, entry in report.declared().items()]
 
     def decorate(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
@@ -329,29 +337,36 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
             raw = _arguments_by_parameter(report, signature, data, arguments)
             if any(value is None for value in raw.values()):
                 _refuse_none(report, raw)
-            p: Any = report.from_raw(raw)
-            try:
-                return study_of(p)
-            except SeveralMeanings as refusal:
-                # the metric has several meanings: the value of each helps to choose one
-                valued = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
-                raise ParameterError(str(valued)) from None
-            except InputError as refusal:
-                # who catches errors of input knows the names of these two, not of derived classes
-                kind = ParameterError if isinstance(refusal, ParameterError) else InputError
-                if type(refusal) is kind:
-                    raise
-                raise kind(str(refusal)) from None
+            return _study(study_of, report.from_raw(raw))
 
-        study_of.__qualname__, read.__name__ = public, public
+        study_of.__qualname__ = public
+        read.__name__ = public
         read.__qualname__ = "read"  # by which a pickle finds it
-        read.__signature__ = signature.replace(return_annotation=study_of.__annotations__["return"])  # type: ignore[attr-defined]
-        read.__doc__ = f"{inspect.cleandoc(study_of.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(
-            lines
-        )
+        returned = study_of.__annotations__["return"]
+        read.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]  # inspect reads it
+        lines = [f"{name}: {entry.help}" for name, entry in report.declared().items()]
+        docstring = inspect.cleandoc(study_of.__doc__ or "")
+        read.__doc__ = "\n".join([docstring, "", "Arguments:", "", *lines])
         return read
 
     return decorate
+
+
+def _study(study_of: Callable[[Any], Made], p: Any) -> Made:
+    """The study of the parameters `p`. Raises InputError or ParameterError alone, and none of their
+    subclasses: who catches errors of input knows these two names.
+    """
+    try:
+        return study_of(p)
+    except SeveralMeanings as refusal:
+        # the value of each meaning helps to choose one
+        with_values = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
+        raise ParameterError(str(with_values)) from None
+    except InputError as refusal:
+        kind = ParameterError if isinstance(refusal, ParameterError) else InputError
+        if type(refusal) is kind:
+            raise
+        raise kind(str(refusal)) from None
 
 
 def _arguments_by_parameter(
@@ -366,41 +381,49 @@ def _arguments_by_parameter(
     scikit-learn take them. keywords: those by name, which may be a name of another library. Raises
     ArgumentError for an unknown name, and for too many arguments by position.
     """
-    known = signature.parameters
+    arguments = signature.parameters
     # as other libraries call an argument, such as y_prob for y_score
     spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
     # two spellings of one parameter stay, so that one of them is refused as unknown
-    if len(spelled) == len(keywords) and spelled.keys() <= known.keys():
+    if len(spelled) == len(keywords) and spelled.keys() <= arguments.keys():
         keywords = spelled
     for name in keywords:
-        if name not in known:
-            owners = [each for each, of in REPORTS.items() if name in of.signature().parameters]
-            hint = f" (an argument of {', '.join(owners)})"
-            if not owners:
-                hint = did_you_mean(name, known)
-            got = f"got an unexpected keyword argument {name!r}{hint}"
-            raise ArgumentError(f"{report.report_name()}() {got}")
-    labels_and_predictions = [*report.arguments()][:2]
+        if name not in arguments:
+            message = f"got an unexpected keyword argument {name!r}{_hint(name, arguments)}"
+            raise ArgumentError(f"{report.report_name()}() {message}")
+    labels_and_predictions = list(report.arguments())[:2]
     # two arrays by position are labels and predictions; if the first is a path, they are tables
     is_of_arrays = len(data) == len(labels_and_predictions) == 2
     if is_of_arrays and not isinstance(data[0], str | PathLike):
         keywords = dict(zip(labels_and_predictions, data, strict=True)) | keywords
         data = ()
-    most = sum(entry.kind is entry.POSITIONAL_OR_KEYWORD for entry in known.values())
-    if len(data) > most:
-        takes = f"from 0 to {most} positional arguments but {len(data)} were given"
+    positional = [entry for entry in arguments.values() if entry.kind is not entry.KEYWORD_ONLY]
+    if len(data) > len(positional):
+        takes = f"from 0 to {len(positional)} positional arguments but {len(data)} were given"
         raise ArgumentError(f"{report.report_name()}() takes {takes}")
     return signature.bind(*data, **keywords).arguments
 
 
-def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
+def _hint(name: str, arguments: Iterable[str]) -> str:
+    """What an unknown argument may be: one of other reports, else the nearest of this one; "" if
+    none is near.
+    """
+    owners = []
+    for other, parameters in REPORTS.items():
+        if name in parameters.signature().parameters:
+            owners.append(other)
+    if owners:
+        return f" (an argument of {', '.join(owners)})"
+    return did_you_mean(name, arguments)
+
+
+def _refuse_none(report: type[Parameters], raw: Mapping[str, Any]) -> None:
     """Raise ParameterError if the input is given as None: the sample is for no argument at all."""
     entries = report.declared()
     inputs = [name for name, entry in entries.items() if entry.kind is DATA or entry.column]
-    absent = [name for name in inputs if name in bound and bound[name] is None]
-    given = [name for name in inputs if bound.get(name) is not None]
-    alone = {*given} - BESIDE
-    if absent and not alone:
+    absent = [name for name in inputs if name in raw and raw[name] is None]
+    present = {name for name in inputs if raw.get(name) is not None}
+    if absent and present <= BESIDE:
         raise ParameterError(
             f"{absent[0]}: must be a table (a file, a folder, a data frame), got None; without any "
             f"argument the bundled sample is read"
@@ -412,7 +435,8 @@ def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:
 # tables that are no input of their own
 BESIDE = {"qrels", "queries", "items", "earlier", "sample_weight"}
 OWN_DOCUMENT = "query"  # which may be left out of the lists
-AS_GIVEN, RENUMBER = "as given", "renumber"
+AS_GIVEN = "as given"
+RENUMBER = "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 SHARE = a_number(above=0, below=1)
@@ -908,7 +932,9 @@ def _users_of_arms(arms: Mapping[str, Any]) -> Any:
     """A table with one row per user, from the values of the users of each arm."""
     import pandas as pd
 
-    tables = [pd.DataFrame({"arm": str(arm), "value": [*v]}) for arm, v in arms.items()]
+    tables = []
+    for arm, values in arms.items():
+        tables.append(pd.DataFrame({"arm": str(arm), "value": list(values)}))
     users = pd.concat(tables, ignore_index=True)
     return users.assign(user=users.index)
 
@@ -945,7 +971,10 @@ def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
     >>> attributes(["country", "user"], "user")
     ['country', 'user']
     """
-    return list(dict.fromkeys([*segments, *([unit] if unit else [])]))
+    names = list(segments)
+    if unit:
+        names.append(unit)
+    return list(dict.fromkeys(names))
 
 
 REPORTS: dict[str, type[Parameters]] = {
