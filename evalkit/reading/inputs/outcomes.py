@@ -33,7 +33,6 @@ from evalkit.reading.matching.samples import (
     ANSWER_WORDS,
     FEW,
     POSITIVE_OF,
-    ColumnSample,
     SampledTable,
 )
 from evalkit.reading.tables import columns as roles_of, parts, rules
@@ -349,65 +348,52 @@ class OutcomeTable(PredictionTable):
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
-        self.refuse_scores_of_both_classes()
         rows = aligned.read(self.parts, layouts, self.systems, self.unit, self.optional)
-        outcomes = _binary(rows, self.positive_label, first, self.columns.get("predicted"))
-        named_in_cells = any(column.role == SYSTEM.name for column in self.layouts[0].columns)
-        if named_in_cells and not self.systems:
-            refuse_systems_of_both_classes(outcomes.score, first.name)
-        return outcomes
+        self.refuse_both_classes(rows.predictions_of("score"))
+        return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
-    def refuse_scores_of_both_classes(self) -> None:
+    def refuse_both_classes(self, scores: Mapping[str, Floats]) -> None:
         """Raise InputError if the scores of two systems sum to 1 in every row, as those of the two
-        classes of one system do, unless the user names the systems.
+        classes of one system do, unless the user names the systems. scores: those of each system,
+        or of the first rows.
         """
-        part = self.parts[0]
-        columns = self.layouts[0].predictions.get("score", [])
-        names = [column.field.column for column in columns]
-        if self.systems or len(names) != 2:
+        if self.systems or len(scores) != 2 or not sum_to_one(*scores.values()):
             return
-        samples = [column for column in SampledTable.of(part, {}).columns if column.name in names]
-        if len(samples) != 2:
+        columns = self.layouts[0].columns
+        names = [column.field.column for column in columns if column.role == "score"]
+        values = next(iter(scores.values()))
+        if len(names) == 2:  # a wide table; 0 and 1 alone are decisions, no probabilities
+            if not (values % 1).any():
+                return
+            why = "both_classes"
+            ways = [written({"score": name}) for name in names]
+        elif any(column.role == SYSTEM.name for column in columns) and np.ptp(values) > 0:
+            names = [*scores]
+            why = "systems_of_both_classes"
+            ways = [written([name]) for name in names]
+        else:
             return
-        if len(part.head[names[0]]) > FEW and all_sum_to_one(samples):
-            raise roles_of.refused(
-                part.name,
-                "both_classes",
-                first=names[0],
-                second=names[1],
-                systems=written(names),
-                ways=[written({"score": name}) for name in names],
-            )
+        first, second = names
+        where = self.parts[0].name
+        systems = written(names)
+        raise roles_of.refused(where, why, first=first, second=second, systems=systems, ways=ways)
+
+    def first_scores(self) -> dict[str, Floats]:
+        """The scores of the first rows, by the columns of a wide table that hold numbers."""
+        names = [column.field.column for column in self.layouts[0].predictions.get("score", ())]
+        samples = SampledTable.of(self.parts[0], {}).columns
+        return {
+            column.name: column.numbers
+            for column in samples
+            if column.name in names and column.numbers is not None
+        }
 
 
-def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> None:
-    """Raise InputError if the scores of the two systems of a long table sum to 1 in every row and
-    are not all equal: the system column holds the two classes of one system.
-    """
-    if len(score) != 2:
-        return
-    first, second = score
-    first_score, second_score = score.values()
-    if len(first_score) <= FEW or not all(map(are_probabilities, score.values())):
-        return
-    is_constant = np.ptp(first_score) == 0
-    if not is_constant and np.allclose(first_score + second_score, 1, rtol=0, atol=ROUNDED):
-        raise roles_of.refused(
-            where,
-            "systems_of_both_classes",
-            first=first,
-            second=second,
-            systems=written([first, second]),
-            ways=[written([name]) for name in (first, second)],
-        )
-
-
-def all_sum_to_one(columns: Sequence[ColumnSample]) -> bool:
-    """True for shares that sum to 1 in every row, up to rounding."""
-    shares = [column.numbers for column in columns if column.is_share]
-    if len(shares) < len(columns):
+def sum_to_one(first: Floats, second: Floats) -> bool:
+    """True for probabilities that sum to 1 in every row, up to rounding, unless rows are few."""
+    if len(first) <= FEW or not (are_probabilities(first) and are_probabilities(second)):
         return False
-    return bool(np.allclose(np.sum(np.array(shares, float), axis=0), 1, rtol=0, atol=ROUNDED))
+    return bool(np.allclose(first + second, 1, rtol=0, atol=ROUNDED))
 
 
 ROUNDED = 1e-3  # by how much the sum of two rounded probabilities may miss 1
