@@ -163,7 +163,7 @@ class Parameters:
         if has_arrays:
             return cls._of_arrays(changed)
         for name in ATTRIBUTES:
-            if columns := _columns_of_attribute(name, changed.get(name)):
+            if name in changed and (columns := _columns_of_attribute(name, changed[name])):
                 names = " and ".join(map(repr, columns))
                 raise ParameterError(
                     f"{name}: name columns of the table; add these values to it as {names}"
@@ -374,12 +374,7 @@ def _arguments_by_parameter(
         keywords = spelled
     for name in keywords:
         if name not in known:
-            owners = [each for each, of in REPORTS.items() if name in of.signature().parameters]
-            hint = f" (an argument of {', '.join(owners)})"
-            if not owners:
-                hint = did_you_mean(name, known)
-            got = f"got an unexpected keyword argument {name!r}{hint}"
-            raise ArgumentError(f"{report.report_name()}() {got}")
+            raise _unknown_argument(report, name)
     labels_and_predictions = [*report.arguments()][:2]
     # two arrays by position are labels and predictions; if the first is a path, they are tables
     is_of_arrays = len(data) == len(labels_and_predictions) == 2
@@ -391,6 +386,19 @@ def _arguments_by_parameter(
         takes = f"from 0 to {most} positional arguments but {len(data)} were given"
         raise ArgumentError(f"{report.report_name()}() takes {takes}")
     return signature.bind(*data, **keywords).arguments
+
+
+def _unknown_argument(report: type[Parameters], name: str) -> ArgumentError:
+    """The error for an argument that a report does not have, with the reports that have it, or
+    else the nearest name.
+    """
+    owners = [owner for owner, other in REPORTS.items() if name in other.signature().parameters]
+    hint = f" (an argument of {', '.join(owners)})"
+    if not owners:
+        hint = did_you_mean(name, report.signature().parameters)
+    return ArgumentError(
+        f"{report.report_name()}() got an unexpected keyword argument {name!r}{hint}"
+    )
 
 
 def _refuse_none(report: type[Parameters], bound: Mapping[str, Any]) -> None:

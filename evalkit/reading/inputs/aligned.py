@@ -352,17 +352,32 @@ def read(
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:  # the systems of a wide table share each row
-        for name in optional:
-            role = f"attribute {name}"
-            if _first_difference(columns[role], [*system_rows.values()]) is not None:
-                layout = layout.without(role)
-        refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
+        paired = [*system_rows.values()]
+        layout = _without_disagreements(layout, columns, paired, optional)
+        refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
         empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
+
+
+def _without_disagreements(
+    layout: ColumnLayout,
+    columns: Mapping[str, Coded | Floats],
+    systems: Sequence[SystemRows],
+    optional: Sequence[str],
+) -> ColumnLayout:
+    """The layout without the attributes of which two systems have different values.
+
+    columns: as in `refuse_disagreement`. optional: the attributes that may be left out.
+    """
+    for name in optional:
+        role = f"attribute {name}"
+        if _first_difference(columns[role], systems) is not None:
+            layout = layout.without(role)
+    return layout
 
 
 def _aligned(
