@@ -159,7 +159,7 @@ class Parameters:
             for name, value in raw.items()
             if not _is_default(value, entries[name].default)
         }
-        has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
+        has_arrays = any(name in changed for name in cls.arguments())  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
         for name in ATTRIBUTES:
@@ -220,7 +220,7 @@ def _is_default(value: Any, default: Any) -> bool:
     these compares their elements.
     """
     if isinstance(value, bool):
-        return value is default  # True is no 1
+        return value is default  # == would take True for 1
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
@@ -236,8 +236,9 @@ def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> di
         if name not in raw:
             continue
         try:
-            value = entry.kind.read(name, raw[name])
-            values[name] = value if entry.default is None else required(name, value)
+            values[name] = entry.kind.read(name, raw[name])
+            if entry.default is not None:
+                values[name] = required(name, values[name])
         except ParameterError as error:
             refusals.append(str(error))
     if refusals:

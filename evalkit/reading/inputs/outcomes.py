@@ -212,15 +212,14 @@ class OutcomeTable(PredictionTable):
             return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolve()
-        class_scores = class_score_columns(part)
-        # of each p_NAME the column y_NAME, if there is one
-        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         # y_true has the role of the label, unless p_true makes a label called "true" of it
-        if label_columns - {*roles.values()}:
+        if label_columns(part) - {*roles.values()}:
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
-        return "multi-class" if len(class_scores) > 1 or "predicted" in roles else "binary"
+        if "predicted" in roles or len(class_score_columns(part)) > 1:
+            return "multi-class"
+        return "binary"
 
     @property
     def names_suffice(self) -> bool:
@@ -229,13 +228,10 @@ class OutcomeTable(PredictionTable):
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        class_scores = class_score_columns(part)
-        # of each p_NAME the column y_NAME, if there is one
-        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
-        if self.requested_kind == "multi-label" or label_columns:
+        if self.requested_kind == "multi-label" or label_columns(part):
             return True
         may_be_several_classes = self.requested_kind != "binary"
-        if len(class_scores) > 1 and may_be_several_classes:
+        if may_be_several_classes and len(class_score_columns(part)) > 1:
             return bool(mapping.missing_columns) or "label" in mapping.columns
         # columns of predicted classes are not scores, whatever they are called
         if self.systems and may_be_several_classes and self._systems_are_classes:
@@ -441,6 +437,11 @@ def class_score_columns(part: parts.InputPart) -> list[str]:
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
 
+def label_columns(part: parts.InputPart) -> set[str]:
+    """The names of the columns y_<label> of labels that have a column p_<label> of scores too."""
+    return {f"y_{name[2:]}" for name in class_score_columns(part)} & {*part.columns}
+
+
 def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
     """Raise InputError unless each label has both columns, y_ and p_, and there is a label.
 
@@ -537,7 +538,8 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
     """
     counts = Counter[str]()
     for column in columns:
-        counts.update(dict(zip(column.names, np.bincount(column.code).tolist(), strict=True)))
+        rows_of_names = np.bincount(column.code).tolist()
+        counts.update(dict(zip(column.names, rows_of_names, strict=True)))
 
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""

@@ -444,7 +444,7 @@ class Build:
         judged_lists = np.add.outer(first_lists, self._queries.judged[judgements.rows]).ravel()
         judged_items = np.tile(self._items.judged[judgements.rows], systems)
         matches = by_list_and_item.find(ids.row_keys(judged_lists, lists, judged_items))
-        judgement = matches.index % max(len(judgements.rows), 1)  # the number of that of each match
+        judgement = matches.place % max(len(judgements.rows), 1)  # the number of that of each match
         judged_rows = judgements.rows[judgement]
         self._items.refuse_collisions(self.run, matches.row, self.judged, judged_rows)
         return JudgedRows(matches.row, judgements.grade[judgement])

@@ -71,7 +71,7 @@ class SortedKeys:
         """The keys that a row has, each with a row that has it.
 
         >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
-        KeyMatches(index=array([0, 2]), row=array([1, 0]))
+        KeyMatches(place=array([0, 2]), row=array([1, 0]))
         """
         if not len(self.key):
             return KeyMatches(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -82,9 +82,9 @@ class SortedKeys:
 
 
 class KeyMatches(NamedTuple):
-    """The indices of the keys that some row has, and for each of them the number of such a row."""
+    """The places of the keys that some row has, and for each of them the number of such a row."""
 
-    index: Ints
+    place: Ints
     row: Ints
 
 
