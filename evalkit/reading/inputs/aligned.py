@@ -474,8 +474,8 @@ class PredictionTable:
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """Which columns have which role, judged by their cells too: those of the first of some
-        parts in which the cells decide it. None if names alone say it, or if no cells do.
+        """The column of each role as the cells of a part suggest it, the first part whose cells
+        do; None if the names of the columns suffice, or if the cells of no part suggest all roles.
         """
         if self.names_suffice:
             return None
@@ -795,11 +795,11 @@ def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Cod
     "(none)", a group of its own.
     """
     columns = dict[str, Coded | Floats]()
-    for name, content in layout.fields.items():
-        if content.is_number:
+    for name, column in layout.fields.items():
+        if column.is_number:
             columns[name] = rows.numbers(name)
         elif name not in ROW_NAMES:
-            columns[name] = rows.coded(name, content.normalise, empty_text=NONE)
+            columns[name] = rows.coded(name, column.normalise, empty_text=NONE)
     return columns
 
 

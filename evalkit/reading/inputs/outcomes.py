@@ -357,15 +357,15 @@ class OutcomeTable(PredictionTable):
             return
         columns = self.layouts[0].columns
         names = [column.field.column for column in columns if column.role == "score"]
+        is_wide = len(names) == 2
+        is_long = any(column.role == SYSTEM.name for column in columns)
         values = next(iter(scores.values()))
-        if len(names) == 2:  # a wide table; 0 and 1 alone are decisions, no probabilities
-            if not (values % 1).any():
-                return
+        if is_wide and (values % 1).any():  # 0 and 1 alone are decisions, no probabilities
             why = "both_classes"
             ways = [written({"score": name}) for name in names]
-        elif any(column.role == SYSTEM.name for column in columns) and np.ptp(values) > 0:
-            names = [*scores]
+        elif is_long and np.ptp(values) > 0:
             why = "systems_of_both_classes"
+            names = [*scores]
             ways = [written([name]) for name in names]
         else:
             return

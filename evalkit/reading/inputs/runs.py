@@ -459,7 +459,7 @@ class Build:
         pair = self._pair_of_row(self.run, self._queries.run, row)
         system = self._systems.names[self._systems.code[row]]
         error = f"{self.run.place(row)}: {pair} must appear once in system {system!r}"
-        is_named_by_part = isinstance(self.run.system[0], tuple)
+        is_named_by_part = isinstance(self.run.system[0], ids.OnlySystem)
         hint = ""
         if is_named_by_part and self.run.columns and "system" not in self.run.columns:
             hint = "; no column names the system (system, model, run)"

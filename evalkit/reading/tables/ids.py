@@ -228,12 +228,17 @@ class SystemCodes(NamedTuple):
     code: Ints
 
 
-def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> SystemCodes:
-    """The systems of rows as numbers.
+class OnlySystem(NamedTuple):
+    """The name of the system of all rows of a block, and the number of these rows."""
 
-    blocks: Arrow arrays of names, or pairs of one name and the number of rows that have it.
+    name: str
+    rows: int
 
-    >>> names, code = codes_of_systems([("b", 2), ("a", 1)])
+
+def codes_of_systems(blocks: Sequence[OnlySystem | Any]) -> SystemCodes:
+    """The systems of rows as numbers. blocks: of each an Arrow array of names, or its only system.
+
+    >>> names, code = codes_of_systems([OnlySystem("b", 2), OnlySystem("a", 1)])
     >>> names.tolist(), code.tolist()
     (['a', 'b'], [1, 1, 0])
     """
@@ -242,10 +247,9 @@ def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> SystemCodes:
     columns = []
     for block in blocks:
         column = block
-        if isinstance(block, tuple):
-            name, rows = block
-            code = pa.array(np.zeros(rows, np.int32))
-            column = pa.DictionaryArray.from_arrays(code, pa.array([name], pa.string()))
+        if isinstance(block, OnlySystem):
+            code = pa.array(np.zeros(block.rows, np.int32))
+            column = pa.DictionaryArray.from_arrays(code, pa.array([block.name], pa.string()))
         columns.append(column)
     names, (code_of_row,) = sorted_codes(columns)
     return SystemCodes(names, code_of_row)
