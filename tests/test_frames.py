@@ -259,8 +259,8 @@ CELLS = {
 @pytest.mark.parametrize("kind", CELLS)
 def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(kind):
     part = frames.part_of(pd.DataFrame({kind: CELLS[kind]}))
-    query = (
-        f"SELECT {duck.DUCKDB.text(kind, part._types('frame', {'frame': part.table})[kind])} AS t"
-    )
-    texts = duck.sql(f"{query} FROM frame", part.name, frame=part.table)["t"].to_pylist()
-    assert part.head[kind] == texts
+    types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
+    cell = duck.DUCKDB.text(kind, types["column_type"][0].as_py())
+    query = f"SELECT {cell} AS written FROM frame"
+    written = duck.sql(query, part.name, frame=part.table)["written"].to_pylist()
+    assert part.head[kind] == written
