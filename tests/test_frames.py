@@ -244,3 +244,23 @@ def test_a_clean_frame_needs_no_query(monkeypatch):
     monkeypatch.setattr(duck, "sql", None)
     frame = pd.DataFrame({"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]})
     assert outcomes.read(frame).actual.tolist() == [0, 1]
+
+
+NUMBERS = [0.0, -0.0, 1e-7, np.nan, np.inf, 1e16, 5e-324, 0.1, 3.0, 123456789.25]
+CELLS = {
+    "double": NUMBERS,
+    "whole": range(10),
+    "truth": [True, False] * 5,
+    "text": ["a", "", None, "é", "1.0"] * 2,
+    "category": pd.Categorical(["a", "b"] * 5),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(kind):
+    part = frames.part_of(pd.DataFrame({kind: CELLS[kind]}))
+    types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
+    cell = duck.DUCKDB.text(kind, types["column_type"][0].as_py())
+    query = f"SELECT {cell} AS written FROM frame"
+    written = duck.sql(query, part.name, frame=part.table)["written"].to_pylist()
+    assert part.head[kind] == written

@@ -9,6 +9,7 @@ import pytest
 import evalkit as ek
 from evalkit.__main__ import main
 from evalkit.arrays import InputError, ParameterError
+from evalkit.reading.tables.parts import HEAD
 
 rng = np.random.default_rng(66)
 N = 20
@@ -425,6 +426,13 @@ def test_scores_of_both_classes_are_no_two_systems(tmp_path, file):
     for preds in (SCORED, saved(SCORED, tmp_path, file)):
         with pytest.raises(InputError, match=r"sum to 1 in every row.*columns='score=score_spam'"):
             ek.classification(preds)
+
+
+def test_scores_that_sum_to_1_in_the_first_rows_alone_are_of_two_systems():
+    table = pd.concat([SCORED] * (HEAD // len(SCORED) + 2), ignore_index=True)
+    table.loc[len(table) - 1, "score_spam"] = 0.0
+    table.loc[len(table) - 1, "score_ham"] = 0.3
+    assert len(ek.classification(table, metrics="roc_auc").systems) == 2
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])

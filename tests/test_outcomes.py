@@ -4,6 +4,7 @@ one line.
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from engine_samples import classified
 from samples import read_forecasts
@@ -12,6 +13,9 @@ import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.reading.inputs import outcomes
+from evalkit.reading.reductions.schema import Schema
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import Field, RoleColumn
 from evalkit.studies import rating
 
 LONG = pd.DataFrame(
@@ -239,3 +243,28 @@ def test_scores_of_exactly_1_are_probabilities(sure, given):
         "p_c": [0, 0, 1] * 4,
     }
     assert ek.classification(pd.DataFrame(table)).probabilities is given
+
+
+# ---- further columns -----------------------------------------------------------------------------
+
+
+def block_with_further_roles():
+    """A block of labels and scores with two more roles: a number and a name for each row."""
+    shared = {
+        "hit": Field("label", rules.NUMBER),
+        "age": Field("age", rules.NUMBER),
+        "rater": Field("rater", rules.NAME),
+    }
+    score = RoleColumn("score", Field("score", rules.NUMBER), 0)
+    schema = Schema(("a",), shared, {"score": [score]}, ("score",), paired=False, id=None)
+    columns = {"hit": [0.0, 1.0], "age": [30.0, 40.0], "rater": ["x", "y"], "score 0": [0.2, 0.7]}
+    return schema.block(pa.table(columns))
+
+
+def test_a_further_role_is_no_actual_value_of_a_block():
+    assert block_with_further_roles().truth.tolist() == [0, 1]
+
+
+def test_a_block_has_the_numbers_of_a_further_role():
+    further = block_with_further_roles().shared_columns
+    assert {name: column.tolist() for name, column in further.items()} == {"age": [30, 40]}

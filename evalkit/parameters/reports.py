@@ -160,7 +160,7 @@ class Parameters:
         if has_arrays:
             return cls._of_arrays(changed)
         for name in ATTRIBUTES:
-            if columns := _columns_of_attribute(name, changed.get(name)):
+            if name in changed and (columns := _columns_of_attribute(name, changed[name])):
                 names = " and ".join(map(repr, columns))
                 raise ParameterError(
                     f"{name}: name columns of the table; add these values to it as {names}"
@@ -218,7 +218,7 @@ def _is_default(value: object, default: object) -> bool:
     these compares their elements.
     """
     if isinstance(value, bool):
-        return value is default  # True is no 1
+        return value is default  # == would take True for 1
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
@@ -389,8 +389,7 @@ def _arguments_by_parameter(
         keywords = spelled
     for name in keywords:
         if name not in arguments:
-            message = f"got an unexpected keyword argument {name!r}{_hint(name, arguments)}"
-            raise ArgumentError(f"{report.report_name()}() {message}")
+            raise _unknown_argument(report, name)
     labels_and_predictions = list(report.arguments())[:2]
     # two arrays by position are labels and predictions; if the first is a path, they are tables
     is_of_arrays = len(data) == len(labels_and_predictions) == 2
@@ -404,17 +403,17 @@ def _arguments_by_parameter(
     return signature.bind(*data, **keywords).arguments
 
 
-def _hint(name: str, arguments: Iterable[str]) -> str:
-    """What an unknown argument may be: one of other reports, else the nearest of this one; "" if
-    none is near.
+def _unknown_argument(report: type[Parameters], name: str) -> ArgumentError:
+    """The error for an argument that a report does not have, with the reports that have it, or
+    else the nearest name.
     """
-    owners = []
-    for other, parameters in REPORTS.items():
-        if name in parameters.signature().parameters:
-            owners.append(other)
-    if owners:
-        return f" (an argument of {', '.join(owners)})"
-    return did_you_mean(name, arguments)
+    owners = [owner for owner, other in REPORTS.items() if name in other.signature().parameters]
+    hint = f" (an argument of {', '.join(owners)})"
+    if not owners:
+        hint = did_you_mean(name, report.signature().parameters)
+    return ArgumentError(
+        f"{report.report_name()}() got an unexpected keyword argument {name!r}{hint}"
+    )
 
 
 def _refuse_none(report: type[Parameters], raw: Mapping[str, Any]) -> None:

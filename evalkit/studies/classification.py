@@ -73,17 +73,29 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kinds} table")
     if not predicted.fits_in_memory(limits.reading):
-        budget = backends.budget_of(p, limits.reading)
-        with scores.opened(predicted, budget, p.segments, p.unit) as table:
-            if table is not None:  # None: the rows are counted now, and fit into memory
-                if p.groups or p.slices:
-                    name = "groups" if p.groups else "slices"
-                    raise ParameterError(
-                        f"{name}: need all rows in memory, at most {limits.reading.rows:,}, got "
-                        f"{table.table.rows:,}; give a random sample of the rows"
-                    )
-                return kind.of_blocks(table, p, limits)
+        study = _study_of_blocks(kind, predicted, p, limits)
+        if study is not None:
+            return study
     return kind.of_rows(predicted.read(), p, limits)
+
+
+def _study_of_blocks(
+    kind: ByKind, predicted: OutcomeTable, p: ClassificationParameters, limits: Limits
+) -> row_study.RowStudy | None:
+    """The study of a table that is read block by block; None if its rows, which are counted now,
+    fit into memory. Raises ParameterError for groups and slices.
+    """
+    budget = backends.budget_of(p, limits.reading)
+    with scores.opened(predicted, budget, p.segments, p.unit) as table:
+        if table is None:
+            return None
+        if p.groups or p.slices:
+            name = "groups" if p.groups else "slices"
+            raise ParameterError(
+                f"{name}: need all rows in memory, at most {limits.reading.rows:,}, got "
+                f"{table.table.rows:,}; give a random sample of the rows"
+            )
+        return kind.of_blocks(table, p, limits)
 
 
 def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:

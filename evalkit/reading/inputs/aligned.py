@@ -352,17 +352,32 @@ def read(
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:  # the systems of a wide table share each row
-        for name in optional:
-            role = f"attribute {name}"
-            if _first_difference(columns[role], [*system_rows.values()]) is not None:
-                layout = layout.without(role)
-        refuse_disagreement(rows, layout, columns, [*system_rows.values()], id)
+        paired = [*system_rows.values()]
+        layout = _without_disagreements(layout, columns, paired, optional)
+        refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
         empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
+
+
+def _without_disagreements(
+    layout: ColumnLayout,
+    columns: Mapping[str, Coded | Floats],
+    systems: Sequence[SystemRows],
+    optional: Sequence[str],
+) -> ColumnLayout:
+    """The layout without the attributes of which two systems have different values.
+
+    columns: as in `refuse_disagreement`. optional: the attributes that may be left out.
+    """
+    for name in optional:
+        role = f"attribute {name}"
+        if _first_difference(columns[role], systems) is not None:
+            layout = layout.without(role)
+    return layout
 
 
 def _aligned(
@@ -378,12 +393,12 @@ def _aligned(
     # paired rows agree in what systems share, so that those of the first system stand for all
     first = next(iter(system_rows.values())).paired_rows
     shared = {role: _values_of(columns[role], first) for role in layout.shared_fields}
-    predictions = {}
+    predictions: dict[str, dict[str, Any]] = {}
     for name, system in system_rows.items():
-        predictions[name] = {
-            role: _values_of(columns[of_systems[system.number].name_in_table], system.paired_rows)
-            for role, of_systems in layout.predictions.items()
-        }
+        predictions[name] = {}
+        for role, role_columns in layout.predictions.items():
+            column = columns[role_columns[system.number].name_in_table]
+            predictions[name][role] = _values_of(column, system.paired_rows)
     return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
 
 
@@ -459,8 +474,8 @@ class PredictionTable:
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """Which columns have which role, judged by their cells too: those of the first of some
-        parts in which the cells decide it. None if names alone say it, or if no cells do.
+        """The column of each role as the cells of a part suggest it, the first part whose cells
+        do; None if the names of the columns suffice, or if the cells of no part suggest all roles.
         """
         if self.names_suffice:
             return None
@@ -511,12 +526,11 @@ class PredictionTable:
             return
         if snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
             return
-        columns = {column.name: column for column in SampledTable.of(part, {}).columns}
-        counts = columns[unused[0]]
-        if not counts.is_whole or counts.finite.min() < 0:
-            return
-        if are_distinct(*(columns[name] for name in used)):
-            raise roles_of.refused(part.name, "counted_rows", column=unused[0])
+        samples = {column.name: column for column in SampledTable.of(part, {}).columns}
+        counts = samples[unused[0]]
+        holds_counts = counts.is_whole and counts.finite.min() >= 0
+        if holds_counts and are_distinct(*(samples[name] for name in used)):
+            raise roles_of.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part, as proposed by the cells of the first part. Raises InputError for
@@ -571,11 +585,11 @@ class PredictionTable:
         names = [role.name for role in roles]
         columns = self.mappings[part].resolve(required, names, predicted.name)
         self._refuse_long_and_wide(part, predicted.name, columns)
-        layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
+        chosen = shared_columns(roles, columns, self.attributes, self.metric_columns)
         for role in roles:
             if role.per_system and role.name in columns:
-                layout.append(role.column(columns[role.name], 0))
-        return ColumnLayout((*layout,))
+                chosen.append(role.column(columns[role.name], 0))
+        return ColumnLayout(tuple(chosen))
 
     def _wide_layout(
         self,
@@ -591,14 +605,15 @@ class PredictionTable:
         required = [role.name for role in roles if role.required and role is not predicted]
         columns = self.mappings[part].resolve(required, [role.name for role in roles])
         columns.pop("system", None)  # the names of the columns already say the system
-        layout = shared_columns(roles, columns, self.attributes, self.metric_columns)
-        layout += [predicted.column(name, i) for i, name in enumerate(wide_columns.values())]
+        chosen = shared_columns(roles, columns, self.attributes, self.metric_columns)
+        chosen += [predicted.column(name, i) for i, name in enumerate(wide_columns.values())]
         for role in roles:
+            if role is predicted or not role.per_system:
+                continue
             names = [f"{role.name}_{system}" for system in wide_columns]
-            # of a further role, every system must have a column
-            if role.per_system and role is not predicted and {*names} <= {*part.columns}:
-                layout += [role.column(name, i) for i, name in enumerate(names)]
-        return ColumnLayout((*layout,), (*wide_columns,))
+            if {*names} <= {*part.columns}:  # every system has a column of this further role
+                chosen += [role.column(name, i) for i, name in enumerate(names)]
+        return ColumnLayout(tuple(chosen), tuple(wide_columns))
 
     def _refuse_long_and_wide(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError for a table that is long and wide at once: one column has the role, and
@@ -780,11 +795,11 @@ def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Cod
     "(none)", a group of its own.
     """
     columns = dict[str, Coded | Floats]()
-    for name, content in layout.fields.items():
-        if content.is_number:
+    for name, column in layout.fields.items():
+        if column.is_number:
             columns[name] = rows.numbers(name)
         elif name not in ROW_NAMES:
-            columns[name] = rows.coded(name, content.normalise, empty_text=NONE)
+            columns[name] = rows.coded(name, column.normalise, empty_text=NONE)
     return columns
 
 
@@ -793,7 +808,9 @@ def _values_of(column: Coded | Floats, rows: Ints) -> Coded | Floats:
     is_whole_column = len(rows) == len(column) and bool(np.all(rows[1:] > rows[:-1]))
     if is_whole_column:
         return column  # without a copy
-    return column.take(rows) if isinstance(column, Coded) else column[rows]
+    if isinstance(column, Coded):
+        return column.take(rows)
+    return column[rows]
 
 
 def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]:

@@ -33,7 +33,6 @@ from evalkit.reading.matching.samples import (
     ANSWER_WORDS,
     FEW,
     POSITIVE_OF,
-    ColumnSample,
     SampledTable,
 )
 from evalkit.reading.tables import columns as roles_of, parts, rules
@@ -213,15 +212,14 @@ class OutcomeTable(PredictionTable):
             return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolve()
-        class_scores = class_score_columns(part)
-        # of each p_NAME the column y_NAME, if there is one
-        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
         # y_true has the role of the label, unless p_true makes a label called "true" of it
-        if label_columns - {*roles.values()}:
+        if label_columns(part) - {*roles.values()}:
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
-        return "multi-class" if len(class_scores) > 1 or "predicted" in roles else "binary"
+        if "predicted" in roles or len(class_score_columns(part)) > 1:
+            return "multi-class"
+        return "binary"
 
     @property
     def names_suffice(self) -> bool:
@@ -230,13 +228,10 @@ class OutcomeTable(PredictionTable):
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        class_scores = class_score_columns(part)
-        # of each p_NAME the column y_NAME, if there is one
-        label_columns = {f"y_{name[2:]}" for name in class_scores} & {*part.columns}
-        if self.requested_kind == "multi-label" or label_columns:
+        if self.requested_kind == "multi-label" or label_columns(part):
             return True
         may_be_several_classes = self.requested_kind != "binary"
-        if len(class_scores) > 1 and may_be_several_classes:
+        if may_be_several_classes and len(class_score_columns(part)) > 1:
             return bool(mapping.missing_columns) or "label" in mapping.columns
         # columns of predicted classes are not scores, whatever they are called
         if self.systems and may_be_several_classes and self._systems_are_classes:
@@ -349,65 +344,52 @@ class OutcomeTable(PredictionTable):
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)
         ]
-        self.refuse_scores_of_both_classes()
         rows = aligned.read(self.parts, layouts, self.systems, self.unit, self.optional)
-        outcomes = _binary(rows, self.positive_label, first, self.columns.get("predicted"))
-        named_in_cells = any(column.role == SYSTEM.name for column in self.layouts[0].columns)
-        if named_in_cells and not self.systems:
-            refuse_systems_of_both_classes(outcomes.score, first.name)
-        return outcomes
+        self.refuse_both_classes(rows.predictions_of("score"))
+        return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
-    def refuse_scores_of_both_classes(self) -> None:
+    def refuse_both_classes(self, scores: Mapping[str, Floats]) -> None:
         """Raise InputError if the scores of two systems sum to 1 in every row, as those of the two
-        classes of one system do, unless the user names the systems.
+        classes of one system do, unless the user names the systems. scores: those of each system,
+        or of the first rows.
         """
-        part = self.parts[0]
-        columns = self.layouts[0].predictions.get("score", [])
-        names = [column.field.column for column in columns]
-        if self.systems or len(names) != 2:
+        if self.systems or len(scores) != 2 or not sum_to_one(*scores.values()):
             return
-        samples = [column for column in SampledTable.of(part, {}).columns if column.name in names]
-        if len(samples) != 2:
+        columns = self.layouts[0].columns
+        names = [column.field.column for column in columns if column.role == "score"]
+        is_wide = len(names) == 2
+        is_long = any(column.role == SYSTEM.name for column in columns)
+        values = next(iter(scores.values()))
+        if is_wide and (values % 1).any():  # 0 and 1 alone are decisions, no probabilities
+            why = "both_classes"
+            ways = [written({"score": name}) for name in names]
+        elif is_long and np.ptp(values) > 0:
+            why = "systems_of_both_classes"
+            names = [*scores]
+            ways = [written([name]) for name in names]
+        else:
             return
-        if len(part.head[names[0]]) > FEW and all_sum_to_one(samples):
-            raise roles_of.refused(
-                part.name,
-                "both_classes",
-                first=names[0],
-                second=names[1],
-                systems=written(names),
-                ways=[written({"score": name}) for name in names],
-            )
+        first, second = names
+        where = self.parts[0].name
+        systems = written(names)
+        raise roles_of.refused(where, why, first=first, second=second, systems=systems, ways=ways)
+
+    def first_scores(self) -> dict[str, Floats]:
+        """The scores of the first rows, by the columns of a wide table that hold numbers."""
+        names = [column.field.column for column in self.layouts[0].predictions.get("score", ())]
+        samples = SampledTable.of(self.parts[0], {}).columns
+        return {
+            column.name: column.numbers
+            for column in samples
+            if column.name in names and column.numbers is not None
+        }
 
 
-def refuse_systems_of_both_classes(score: Mapping[str, Floats], where: str) -> None:
-    """Raise InputError if the scores of the two systems of a long table sum to 1 in every row and
-    are not all equal: the system column holds the two classes of one system.
-    """
-    if len(score) != 2:
-        return
-    first, second = score
-    first_score, second_score = score.values()
-    if len(first_score) <= FEW or not all(map(are_probabilities, score.values())):
-        return
-    is_constant = np.ptp(first_score) == 0
-    if not is_constant and np.allclose(first_score + second_score, 1, rtol=0, atol=ROUNDED):
-        raise roles_of.refused(
-            where,
-            "systems_of_both_classes",
-            first=first,
-            second=second,
-            systems=written([first, second]),
-            ways=[written([name]) for name in (first, second)],
-        )
-
-
-def all_sum_to_one(columns: Sequence[ColumnSample]) -> bool:
-    """True for shares that sum to 1 in every row, up to rounding."""
-    shares = [column.numbers for column in columns if column.is_share]
-    if len(shares) < len(columns):
+def sum_to_one(first: Floats, second: Floats) -> bool:
+    """True for probabilities that sum to 1 in every row, up to rounding, unless rows are few."""
+    if len(first) <= FEW or not (are_probabilities(first) and are_probabilities(second)):
         return False
-    return bool(np.allclose(np.sum(np.array(shares, float), axis=0), 1, rtol=0, atol=ROUNDED))
+    return bool(np.allclose(first + second, 1, rtol=0, atol=ROUNDED))
 
 
 ROUNDED = 1e-3  # by how much the sum of two rounded probabilities may miss 1
@@ -453,6 +435,11 @@ def read(data: Any, **chosen: Any) -> Outcomes:
 def class_score_columns(part: parts.InputPart) -> list[str]:
     """The names of the columns p_<class> or p_<label>, which hold scores of a class or label."""
     return [name for name in part.columns if name.startswith("p_") and name != "p_"]
+
+
+def label_columns(part: parts.InputPart) -> set[str]:
+    """The names of the columns y_<label> of labels that have a column p_<label> of scores too."""
+    return {f"y_{name[2:]}" for name in class_score_columns(part)} & {*part.columns}
 
 
 def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
@@ -551,7 +538,8 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
     """
     counts = Counter[str]()
     for column in columns:
-        counts.update(dict(zip(column.names, np.bincount(column.code).tolist(), strict=True)))
+        rows_of_names = np.bincount(column.code).tolist()
+        counts.update(dict(zip(column.names, rows_of_names, strict=True)))
 
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""

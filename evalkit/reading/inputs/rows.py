@@ -27,6 +27,7 @@ from evalkit.reading.tables import (
     trec,
 )
 from evalkit.reading.tables.columns import RoleMapping, refused
+from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import Field, Precision, Role
 from evalkit.system import PACKED
@@ -98,8 +99,8 @@ class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
 
     A block has the rows of a part; of a wide table those of one system. Each list has one element
-    per block: Arrow text, or an array of doubles. system: the column of systems, or a pair, the
-    name of the only system and the number of rows. score: the negated rank if rows have no score.
+    per block: Arrow text, or an array of doubles. system: the column of systems, or an
+    `OnlySystem`. score: the negated rank if rows have no score.
     rank_is_position: True for each row whose rank is its place in the list. attributes: name of a
     column -> its texts. stretches: the part of each block, and its number of rows. columns: role ->
     column, as the page prints it.
@@ -127,13 +128,17 @@ class ListRows:
         self.sources.append(block.part.fingerprint(rows))
         self.columns.update(piece.printed_columns)
         attributes = _attributes(columns)
+        systems = naming_column(piece.part, columns.get("system"))
         for system, role in piece.scores.items():
-            name = piece.system_name if system is None else system
+            score = columns.get(role)
             is_rank = role == "rank"
-            self.system.append(naming_column(piece.part, columns.get("system")) or (name, rows))
+            if is_rank:  # the lowest rank is the best one
+                score = -columns[role]
+            name = piece.system_name if system is None else system
+            self.system.append(OnlySystem(name, rows) if systems is None else systems)
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
-            self.score.append(-columns[role] if is_rank else columns.get(role))
+            self.score.append(score)
             self.rank_is_position.append(np.broadcast_to(is_rank and ranks_are_positions, rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)

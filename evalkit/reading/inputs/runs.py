@@ -27,6 +27,7 @@ from evalkit.reading.inputs.rows import (
     RankingInput,
 )
 from evalkit.reading.tables import columns as roles_of, ids, trec
+from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
 
 Result = TypeVar("Result")
@@ -275,13 +276,6 @@ class QueryCodes(NamedTuple):
     query_table: Ints
 
 
-class SystemCodes(NamedTuple):
-    """The systems in the order of their bytes, and the index of each row's system among them."""
-
-    names: np.ndarray
-    code: Ints
-
-
 class Judgements(NamedTuple):
     """The rows and grades that count, one for each query and item in their order; negative: the
     number of grades below 0.
@@ -297,13 +291,6 @@ class JudgedRows(NamedTuple):
 
     rows: Ints
     grade: Floats
-
-
-class RankOrder(NamedTuple):
-    """Rows list by list, best rank first, and which of them have the score of the one before."""
-
-    rows: Ints
-    tied: Bools
 
 
 class OwnDocuments(NamedTuple):
@@ -367,7 +354,7 @@ class Build:
     @cached_property
     def _systems(self) -> SystemCodes:
         """The systems of the rows of the runs, as numbers."""
-        return SystemCodes(*ids.codes_of_systems(self.run.system))
+        return ids.codes_of_systems(self.run.system)
 
     @cached_property
     def _judgements(self) -> Judgements:
@@ -377,39 +364,40 @@ class Build:
         grades = ids.concatenated(self.judged.grade)
         graded = np.flatnonzero(~np.isnan(grades))
         key = ids.row_keys(self._queries.judged, len(self._queries.names), self._items.judged)
-        ordered = ids.SortedKeys.sort(key if len(graded) == len(key) else key[graded])
-        rows = graded[ordered.order]
+        if len(graded) < len(key):  # all keys, without a copy, if every row has a grade
+            key = key[graded]
+        by_query_and_item = ids.SortedKeys.sort(key)
+        rows = graded[by_query_and_item.order]
         grade = grades[rows]
-        self._refuse_contradictions(rows, grade, np.flatnonzero(ordered.equals_previous))
-        is_first = ~ordered.equals_previous
-        negative = is_first & (grade < 0)
-        counts = is_first & (grade >= 0)
+        is_repeated = by_query_and_item.equals_previous
+        self._refuse_contradictions(rows, grade, np.flatnonzero(is_repeated))
+        is_negative = ~is_repeated & (grade < 0)
+        is_counted = ~is_repeated & (grade >= 0)
         if self.options.leave_out:
-            counts &= ~listing.own_documents(self.judged)[rows]
-        return Judgements(rows[counts], grade[counts], int(negative.sum()))
+            is_counted &= ~listing.own_documents(self.judged)[rows]
+        return Judgements(rows[is_counted], grade[is_counted], int(is_negative.sum()))
 
-    def _refuse_contradictions(self, rows: Ints, grade: Floats, again: Ints) -> None:
+    def _refuse_contradictions(self, rows: Ints, grade: Floats, repeated: Ints) -> None:
         """Raise InputError for an item that a query has twice in a file of judgements, or with two
         grades; without grades, as of interactions, it is relevant however often it comes.
 
-        rows, grade: of the judgements, ordered by query and item. again: the places among them
+        rows, grade: of the judgements, ordered by query and item. repeated: the places among them
         whose query and item are those of the place before.
         """
-        self._items.refuse_collisions(self.judged, rows[again - 1], self.judged, rows[again])
-        if self.judged is not self.run and again.size and not self.all_relevant:
-            row = max(rows[again[0] - 1], rows[again[0]])
-            pair = self._pair_of_row(self.judged, self._queries.judged, row)
-            raise InputError(f"{self.judged.place(row)}: {pair} must appear once, got them again")
-        conflicts = again[grade[again - 1] != grade[again]]
-        if conflicts.size:
-            both = slice(conflicts[0] - 1, conflicts[0] + 1)
-            row = int(rows[both].max())
-            low, high = np.sort(grade[both])
-            pair = self._pair_of_row(self.judged, self._queries.judged, row)
-            raise InputError(
-                f"{self.judged.place(row)}: {pair} must have one grade, got {exact(low)} and "
-                f"{exact(high)}"
-            )
+        before = repeated - 1
+        self._items.refuse_collisions(self.judged, rows[before], self.judged, rows[repeated])
+        must_be_once = self.judged is not self.run and not self.all_relevant
+        is_refused = np.full(len(repeated), must_be_once) | (grade[before] != grade[repeated])
+        if not is_refused.any():
+            return
+        first = repeated[is_refused.argmax()]
+        row = int(max(rows[first - 1], rows[first]))
+        pair = self._pair_of_row(self.judged, self._queries.judged, row)
+        fault = "must appear once, got them again"
+        if not must_be_once:
+            low, high = sorted((grade[first - 1], grade[first]))
+            fault = f"must have one grade, got {exact(low)} and {exact(high)}"
+        raise InputError(f"{self.judged.place(row)}: {pair} {fault}")
 
     def _pair_of_row(self, rows: ListRows, query: Ints, row: int) -> str:
         """The query and item of a row, for errors. query: the number of each row's query."""
@@ -444,19 +432,22 @@ class Build:
         item that a list has twice.
         """
         queries = len(self._queries.names)
-        lists = len(self._systems.names) * queries
-        ordered = ids.SortedKeys.sort(ids.row_keys(self._list_of_row, lists, self._items.run))
-        if ordered.equals_previous.any():
-            self._refuse_twice(ordered)
-        judged = self._judgements
-        # each judgement is looked up once per system, whose lists come one after the other
-        first_lists = np.arange(len(self._systems.names)) * queries
-        judged_lists = np.add.outer(first_lists, self._queries.judged[judged.rows]).ravel()
-        judged_items = np.tile(self._items.judged[judged.rows], len(first_lists))
-        number, rows = ordered.find(ids.row_keys(judged_lists, lists, judged_items))
-        number %= max(len(judged.rows), 1)  # of the judgement
-        self._items.refuse_collisions(self.run, rows, self.judged, judged.rows[number])
-        return JudgedRows(rows, judged.grade[number])
+        systems = len(self._systems.names)
+        lists = systems * queries
+        key = ids.row_keys(self._list_of_row, lists, self._items.run)
+        by_list_and_item = ids.SortedKeys.sort(key)
+        if by_list_and_item.equals_previous.any():
+            self._refuse_twice(by_list_and_item)
+        # each judgement is looked up in the list of its query of the first system, then of the next
+        judgements = self._judgements
+        first_lists = np.arange(systems) * queries
+        judged_lists = np.add.outer(first_lists, self._queries.judged[judgements.rows]).ravel()
+        judged_items = np.tile(self._items.judged[judgements.rows], systems)
+        matches = by_list_and_item.find(ids.row_keys(judged_lists, lists, judged_items))
+        judgement = matches.place % max(len(judgements.rows), 1)  # the number of that of each match
+        judged_rows = judgements.rows[judgement]
+        self._items.refuse_collisions(self.run, matches.row, self.judged, judged_rows)
+        return JudgedRows(matches.row, judgements.grade[judgement])
 
     def _refuse_twice(self, ordered: ids.SortedKeys) -> None:
         """Raise InputError for the first item that a list has twice, or Collision. ordered: the
@@ -468,7 +459,7 @@ class Build:
         pair = self._pair_of_row(self.run, self._queries.run, row)
         system = self._systems.names[self._systems.code[row]]
         error = f"{self.run.place(row)}: {pair} must appear once in system {system!r}"
-        is_named_by_part = isinstance(self.run.system[0], tuple)
+        is_named_by_part = isinstance(self.run.system[0], ids.OnlySystem)
         hint = ""
         if is_named_by_part and self.run.columns and "system" not in self.run.columns:
             hint = "; no column names the system (system, model, run)"
@@ -525,10 +516,13 @@ class Build:
         if not depth:
             return None
         codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
-        lists = (codes[:, None] * len(self._queries.names) + self._population).ravel()
-        length = np.minimum(self._offsets[lists + 1] - self._offsets[lists], depth)
-        rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[lists], length)]
-        return Retrieved(partial(listing.items_of_rows, self.run.item, rows), length, names, depth)
+        first_lists = codes * len(self._queries.names)  # of each system
+        lists = np.add.outer(first_lists, self._population).ravel()
+        starts = self._offsets[lists]
+        length = np.minimum(self._offsets[lists + 1] - starts, depth)
+        rows = self._rank_order.rows[listing.numbers_of_stretches(starts, length)]
+        items = partial(listing.items_of_rows, self.run.item, rows)
+        return Retrieved(items, length, names, depth)
 
     @cached_property
     def _unlisted(self) -> int:
@@ -546,8 +540,7 @@ class Build:
     def _whole_order(self) -> RankOrder:
         """All rows of the run in the order of ranks."""
         score = ids.concatenated(self.run.score)
-        rows, tied = ids.rank_order(self._list_of_row, score, self._items.item_ranks)
-        return RankOrder(rows, tied)
+        return ids.rank_order(self._list_of_row, score, self._items.item_ranks)
 
     @cached_property
     def _kept_places(self) -> Bools | slice:
@@ -596,8 +589,8 @@ class Build:
         number, as an array that is empty if the system has no row.
         """
         own = self._own_documents
-        queries = len(self._queries.names)
-        is_counted = np.isin(own.lists // queries, codes) & self._is_judged[own.lists % queries]
+        system, query = np.divmod(own.lists, len(self._queries.names))
+        is_counted = np.isin(system, codes) & self._is_judged[query]
         return OwnDocuments(own.lists[is_counted], own.is_early[is_counted])
 
     @cached_property
@@ -636,8 +629,8 @@ class Build:
         """The rows without a judgement among the first rows of each list of some queries.
         is_compared: True for these queries.
         """
-        systems = len(self._systems.names)
-        depth = np.minimum(np.diff(self._offsets), TOP) * np.tile(is_compared, systems)
+        is_list_compared = np.tile(is_compared, len(self._systems.names))
+        depth = np.minimum(np.diff(self._offsets), TOP) * is_list_compared  # 0 for other lists
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
         return rows[~np.isin(rows, self._judged_rows.rows)]
 

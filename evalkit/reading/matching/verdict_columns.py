@@ -96,11 +96,13 @@ def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
     """True if cells name the better of two systems, by its side or by its name. of_models: True if
     other columns name both systems of a row, which are more than two in all.
     """
+    if column.numbers is not None:
+        return False
     texts = {plain(text) for text in column.texts}
     winners = texts - TIES
     name = column.snake_case_name
     judges_one_system = bool(winners & OF_ONE)  # such as passed and failed
-    if not winners or column.numbers is not None or judges_one_system:
+    if not winners or judges_one_system:
         return False
     if winners <= FIRST | SECOND:
         # a and b alone may be the arms of a test: then ties or the column's name must tell

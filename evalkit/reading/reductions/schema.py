@@ -18,7 +18,10 @@ from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
 
-# roles of shared columns that are not the truth, or how they begin
+# the roles of actual values; those of labels begin with the last
+TRUTH = ("label", "hit", "actual")
+OF_LABEL = "true "
+# other roles of shared columns, or how they begin
 METRIC_COLUMN = "metric_column "
 ATTRIBUTE = "attribute "
 WEIGHT = "weight"
@@ -39,8 +42,8 @@ class Segment:
 class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
-    shared: role -> column, of the columns that all systems share: actual values (roles without a
-    prefix), weight, further columns. predictions: role of a prediction -> its columns, one per
+    shared: role -> column, of the columns that all systems share: actual values, weight, further
+    columns. predictions: role of a prediction -> its columns, one per
     system, or one for the system of the row. used_roles: the roles of predictions that metrics use.
     paired: True if the systems' rows are joined on the id. id: the column of ids; None without one.
     names: the column that names rows; None if they are numbered during reading (`numbered`). coded:
@@ -68,8 +71,15 @@ class Schema:
     @property
     def truth(self) -> list[str]:
         """The roles of the actual values."""
+        return [role for role in self.shared if role in TRUTH or role.startswith(OF_LABEL)]
+
+    @property
+    def further_numbers(self) -> list[str]:
+        """The roles of numbers that all systems share, beside the actual values and the weight."""
         return [
-            role for role in self.shared if role != WEIGHT and not role.startswith(METRIC_COLUMN)
+            role
+            for role, field in self.shared.items()
+            if field.is_number and role != WEIGHT and role not in self.truth
         ]
 
     @property
@@ -124,16 +134,12 @@ class Schema:
         predictions = {role: np.array(values) for role, values in of_systems.items()}
         used = [predictions[role] for role in self.used_roles]
         others = {role: predictions[role] for role in predictions if role not in self.used_roles}
-        metric_columns = {
-            role.removeprefix(METRIC_COLUMN): values
-            for role, values in shared.items()
-            if role.startswith(METRIC_COLUMN)
-        }
+        further = {role.removeprefix(METRIC_COLUMN): shared[role] for role in self.further_numbers}
         weight = shared.get(WEIGHT)
         hashed = [*truth, *chain(*used)]
         if weight is not None:
             hashed.append(weight)
-        hashed += metric_columns.values()
+        hashed += further.values()
         for role in others:
             if predictive.is_role(role):
                 hashed += of_systems[role]
@@ -152,7 +158,7 @@ class Schema:
                 units_split=self.units_split,
                 key_hashes_row=not (self.unit or self.id),
                 slices=slices,
-                shared_columns=metric_columns,
+                shared_columns=further,
                 system_columns=others,
                 names=self._names(table, texts, before),
                 units=texts.get("unit"),
@@ -172,14 +178,16 @@ class Schema:
         return texts
 
     def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
-        """The values of a column as numbers, those of its texts if it is coded. Raises BrokenRule
-        for an invalid value.
+        """The values of a column as numbers: of texts the numbers of a coded column, else their
+        hashes. Raises BrokenRule for an invalid value.
         """
-        values: np.ndarray = field.check(_whole(column), None)
+        values = field.check(_whole(column), None)
         coded = self.coded.get(role)
-        if coded is None:
-            return values
-        return coded.of[tables.indices_among(values, coded.values)]
+        if coded is not None:
+            return coded.of[tables.indices_among(values, coded.values)]
+        if field.is_number:
+            return np.asarray(values)
+        return of_texts(values)
 
     def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
         """The names of the rows: their ids, a column of numbers, or their numbers as they are read;

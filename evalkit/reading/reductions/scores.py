@@ -248,7 +248,7 @@ def read(
 
 def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
     """The table with the label as a number, 1 for the positive one: the role "hit"."""
-    predicted.refuse_scores_of_both_classes()
+    predicted.refuse_both_classes(predicted.first_scores())
     t = predictions.table
     for name in t.systems:
         low, high = predictions.ends(name, "score")

@@ -29,6 +29,7 @@ from evalkit.reading.inputs.rows import (
 )
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
 from evalkit.reading.tables.columns import refused, requested_systems
+from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import columns_by_type
 
@@ -135,8 +136,8 @@ def _one_array(column: Any) -> Any:
 
 
 def _systems_of(part: np.ndarray, system: Any, task: Task) -> Any:
-    """The system of each row: that of its read, or the one that the row names; if all rows have the
-    same one, a pair of its name and the number of rows.
+    """The system of each row: that of its read, or the one that the row names; an `OnlySystem` if
+    all rows have the same one.
 
     part: the number of each row's read. system: the column of systems; None without one.
     """
@@ -145,7 +146,7 @@ def _systems_of(part: np.ndarray, system: Any, task: Task) -> Any:
 
     system_of_read = pa.array([read.system for read in task.reads], pa.string())
     if system is None and len({read.system for read in task.reads if read.role == RUN}) == 1:
-        return system_of_read[0].as_py(), len(part)
+        return OnlySystem(system_of_read[0].as_py(), len(part))
     system_of_part = system_of_read.take(pa.array(part))
     return system_of_part if system is None else pc.coalesce(system_of_part, system)
 

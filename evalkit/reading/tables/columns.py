@@ -167,9 +167,13 @@ class RoleMapping:
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
         for role in itertools.chain.from_iterable(missing):
-            for column in columns_called(role, self.other_uses)[:1]:
-                use = f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}"
-                raise ParameterError(f"{use}, name another column")
+            used_otherwise = columns_called(role, self.other_uses)
+            if used_otherwise:
+                column = used_otherwise[0]
+                raise ParameterError(
+                    f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}, name "
+                    f"another column"
+                )
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)
         if self.missing_columns:
@@ -243,17 +247,19 @@ def match(
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
     # column that must exist -> the parameter that names it, for errors
-    parameters = dict.fromkeys(other_uses, "segments or unit") | dict(required_columns or {})
-    # a column that the user names for a role has no other role
+    parameters = dict.fromkeys(other_uses, "segments or unit")
+    parameters |= required_columns or {}
+    # a column that the user names for a role has that role alone, whatever its other use
     not_chosen = [name for name in names if name not in chosen.values()]
-    unused = [name for name in not_chosen if name not in other_uses]
+    free = [name for name in not_chosen if name not in other_uses]
     columns = {}
     ambiguous_columns = {}
     for role in roles:
-        candidates = columns_called(role, unused)
         if role in chosen:
             candidates = [chosen[role]]
             parameters.setdefault(chosen[role], f"columns: {role}")
+        else:
+            candidates = columns_called(role, free)
         if len(candidates) == 1:
             columns[role] = candidates[0]
         elif candidates:

@@ -13,6 +13,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import (
+    HEAD,
     IDS,
     PANDAS_INDEX,
     ByRole,
@@ -39,6 +41,8 @@ INTERFACE = "__arrow_c_stream__"  # of pandas, polars, DuckDB and Arrow
 SMALL = 100_000  # rows of a frame that a single thread converts
 # Arrow's types of which Arrow writes the same texts as DuckDB, and those that it casts to doubles
 SAME_TEXT_TYPES = re.compile(r"(large_)?string|u?int\d+|bool|dictionary<values=(large_)?string, .*")
+# those whose cells are written so, by Arrow or, of doubles, by Python
+SAME_HEAD_TYPES = re.compile(f"{SAME_TEXT_TYPES.pattern}|double")
 CASTABLE_TYPES = re.compile(r"u?int\d+|halffloat|float|double|bool")
 
 
@@ -113,6 +117,18 @@ class Frame(InputPart):
             columns[role] = _one_array(self.table[name].cast("float64", safe=False))
         return columns
 
+    @cached_property
+    def head(self) -> Mapping[str, list[str | None]]:
+        """Column -> the cells of the first rows, as text, None if empty. As in `load`, a query
+        writes them only if there is a column that nothing else writes as DuckDB does.
+        """
+        types = self.stored_types
+        is_same_text = all(SAME_HEAD_TYPES.fullmatch(types.get(name, "")) for name in self.columns)
+        if self.selected_rows or not is_same_text:
+            return super().head
+        rows = self.table.slice(0, HEAD)
+        return {name: _texts_of_cells(rows[name]) for name in self.columns}
+
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The engine's type of each column; text for an empty frame, whose columns may have types
         that no engine reads.
@@ -133,6 +149,15 @@ def _as_texts(column: Any) -> Any:
     texts = _one_array(column)
     empty = pc.equal(texts, "")
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
+
+
+def _texts_of_cells(column: Any) -> list[str | None]:
+    """The cells of a column of an Arrow table as texts; None for an empty cell, text or NaN."""
+    if column.type != "double":
+        texts: list[str | None] = _as_texts(column).to_pylist()
+        return texts
+    numbers = column.to_numpy() + 0.0  # NaN for an empty cell, and 0.0 for −0.0
+    return [None if np.isnan(number) else str(number) for number in numbers.tolist()]
 
 
 def _one_array(column: Any) -> Any:

@@ -4,7 +4,7 @@ order of ranks.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,40 +58,56 @@ class SortedKeys:
         >>> found.order.tolist(), found.equals_previous.tolist()
         ([1, 0, 2], [False, False, True])
         """
-        order, same = sort_keys(key.copy())
-        places = np.flatnonzero(equal_to_neighbour(same))
-        if len(places):
+        order, equals_previous = sort_keys(key.copy())
+        places = np.flatnonzero(equal_to_neighbour(equals_previous))
+        if len(places):  # keys that are equal in their leading bits may differ in the others
             rows = order[places]
             rows = rows[np.argsort(key[rows])]
             order[places] = rows
-            same[places[1:]] = key[rows[1:]] == key[rows[:-1]]
-        return cls(key, order, same)
+            equals_previous[places[1:]] = key[rows[1:]] == key[rows[:-1]]
+        return cls(key, order, equals_previous)
 
-    def find(self, keys: Keys) -> tuple[Ints, Ints]:
-        """The indices of those of some keys that a row has, and a row with each.
+    def find(self, keys: Keys) -> "KeyMatches":
+        """The keys that a row has, each with a row that has it.
 
         >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
-        (array([0, 2]), array([1, 0]))
+        KeyMatches(place=array([0, 2]), row=array([1, 0]))
         """
         if not len(self.key):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return KeyMatches(np.zeros(0, np.int64), np.zeros(0, np.int64))
         ordered = self.key[self.order]
         place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
         index = np.flatnonzero(ordered[place] == keys)
-        return index, self.order[place[index]]
+        return KeyMatches(index, self.order[place[index]])
 
 
-def sort_keys(key: Keys) -> tuple[Ints, Bools]:
-    """Sort rows by the leading bits of their keys: the rows in this order, and a mask of those that
-    equal the row before in these bits.
+class KeyMatches(NamedTuple):
+    """The places of the keys that some row has, and for each of them the number of such a row."""
+
+    place: Ints
+    row: Ints
+
+
+class LeadingOrder(NamedTuple):
+    """The rows in the order of the leading bits of their keys, and a mask of the places of this
+    order that equal the place before in these bits.
+    """
+
+    order: Ints
+    equals_previous: Bools
+
+
+def sort_keys(key: Keys) -> LeadingOrder:
+    """Sort rows by the leading bits of their keys.
 
     One plain sort of keys whose last bits are replaced by the row's number is several times faster
     than a sort that moves row numbers along with the keys. The keys are overwritten.
 
-    >>> order, same = sort_keys(np.array([2**63, 4, 2**63 + 1], np.uint64))
-    >>> order.tolist(), same.tolist()
+    >>> order, equals_previous = sort_keys(np.array([2**63, 4, 2**63 + 1], np.uint64))
+    >>> order.tolist(), equals_previous.tolist()
     ([1, 0, 2], [False, False, True])
     """
+    # a mask of as many last bits as the largest row number has
     number_bits = (np.uint64(1) << np.uint64(max(len(key) - 1, 0).bit_length())) - np.uint64(1)
     number = np.arange(min(BLOCK, len(key)), dtype=np.uint64)
     for rows in cache_slices(len(key)):
@@ -100,12 +116,12 @@ def sort_keys(key: Keys) -> tuple[Ints, Bools]:
         block |= number[: len(block)]
         block |= np.uint64(rows.start)
     key.sort()
-    same = np.zeros(len(key), bool)
+    equals_previous = np.zeros(len(key), bool)
     for rows in cache_slices(len(key) - 1):
         differing_bits = key[1:][rows] ^ key[:-1][rows]
-        np.less_equal(differing_bits, number_bits, out=same[1:][rows])
-    key &= number_bits
-    return key.view(np.int64), same
+        np.less_equal(differing_bits, number_bits, out=equals_previous[1:][rows])
+    key &= number_bits  # only the numbers of the rows are left
+    return LeadingOrder(key.view(np.int64), equals_previous)
 
 
 def cache_slices(rows: int) -> list[slice]:
@@ -113,11 +129,12 @@ def cache_slices(rows: int) -> list[slice]:
     return [slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK)]
 
 
-def equal_to_neighbour(same: Bools) -> Bools:
-    """A mask of the rows that equal the row before or the one behind. same: a mask of the rows that
-    equal the row before.
+def equal_to_neighbour(equals_previous: Bools) -> Bools:
+    """A mask of the places that equal the place before or the one behind. equals_previous: a mask
+    of those that equal the place before.
     """
-    return np.asarray(same | np.append(same[1:], False))
+    equals_next = np.append(equals_previous[1:], False)
+    return np.asarray(equals_previous | equals_next)
 
 
 # Texts as numbers ---------------------------------------------------------------------------------
@@ -188,21 +205,40 @@ def _mix_bits(words: Keys) -> None:
 Blocks = Sequence[Any]  # Arrow arrays of text, one after another
 
 
-def sorted_codes(*groups: Blocks) -> tuple[np.ndarray, list[Ints]]:
-    """The distinct texts of all groups in the order of their UTF-8 bytes, and for each group the
-    index of each of its texts among them. groups: lists of Arrow arrays.
+class SortedCodes(NamedTuple):
+    """Distinct texts in the order of their UTF-8 bytes, and for each group of texts the index of
+    each text among them.
     """
+
+    names: np.ndarray
+    codes: list[Ints]
+
+
+def sorted_codes(*groups: Blocks) -> SortedCodes:
+    """The texts of all groups as numbers. groups: lists of Arrow arrays."""
     code, texts = table.encode_sorted([block for group in groups for block in group])
     ends = np.cumsum([sum(map(len, group)) for group in groups])
-    return np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1])
+    return SortedCodes(np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1]))
 
 
-def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
-    """The names of systems in order, and the index of each row's system among them.
+class SystemCodes(NamedTuple):
+    """The systems in the order of their bytes, and the index of each row's system among them."""
 
-    blocks: Arrow arrays of names, or pairs of one name and the number of rows that have it.
+    names: np.ndarray
+    code: Ints
 
-    >>> names, code = codes_of_systems([("b", 2), ("a", 1)])
+
+class OnlySystem(NamedTuple):
+    """The name of the system of all rows of a block, and the number of these rows."""
+
+    name: str
+    rows: int
+
+
+def codes_of_systems(blocks: Sequence[OnlySystem | Any]) -> SystemCodes:
+    """The systems of rows as numbers. blocks: of each an Arrow array of names, or its only system.
+
+    >>> names, code = codes_of_systems([OnlySystem("b", 2), OnlySystem("a", 1)])
     >>> names.tolist(), code.tolist()
     (['a', 'b'], [1, 1, 0])
     """
@@ -211,13 +247,12 @@ def codes_of_systems(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarra
     columns = []
     for block in blocks:
         column = block
-        if isinstance(block, tuple):
-            name, rows = block
-            code = pa.array(np.zeros(rows, np.int32))
-            column = pa.DictionaryArray.from_arrays(code, pa.array([name], pa.string()))
+        if isinstance(block, OnlySystem):
+            code = pa.array(np.zeros(block.rows, np.int32))
+            column = pa.DictionaryArray.from_arrays(code, pa.array([block.name], pa.string()))
         columns.append(column)
-    names, codes = sorted_codes(columns)
-    return names, codes[0]
+    names, (code_of_row,) = sorted_codes(columns)
+    return SystemCodes(names, code_of_row)
 
 
 def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -228,14 +263,19 @@ def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
 # The order of a ranking ---------------------------------------------------------------------------
 
 
-def rank_order(
-    list_of: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]
-) -> tuple[Ints, Bools]:
-    """Sort rows by list, then score descending, then item descending. Returned are the rows in this
-    order, and a mask of the places of the order that tie with the place before: the same list and
-    the same score.
+class RankOrder(NamedTuple):
+    """Rows list by list, best rank first, and which of them have the list and the score of the row
+    before.
+    """
 
-    list_of: the number of each row's list. item_ranks: a function that ranks the items of some
+    rows: Ints
+    tied: Bools
+
+
+def rank_order(list_of_row: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]) -> RankOrder:
+    """Sort rows by list, then score descending, then item descending.
+
+    list_of_row: the number of each row's list. item_ranks: a function that ranks the items of some
     rows; it is called for those that tie, as comparing items takes long. Lists that come in one
     piece, best score first, are only put in order. Others are sorted by a packed key, the list
     above the leading bits of the score; then the few rows whose keys are equal are sorted exactly.
@@ -244,26 +284,29 @@ def rank_order(
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
-    order, tied = _order_of_sorted_lists(list_of, score) or _order_by_score(list_of, score)
+    by_score = _order_of_sorted_lists(list_of_row, score)
+    if by_score is None:
+        by_score = _order_by_score(list_of_row, score)
+    order, tied = by_score
     places = np.flatnonzero(equal_to_neighbour(tied))
     if len(places):
         rows = order[places]
-        order[places] = rows[np.lexsort((-item_ranks(rows), -score[rows], list_of[rows]))]
-    return order, tied
+        order[places] = rows[np.lexsort((-item_ranks(rows), -score[rows], list_of_row[rows]))]
+    return RankOrder(order, tied)
 
 
-def _order_by_score(list_of: Ints, score: Floats) -> tuple[Ints, Bools]:
+def _order_by_score(list_of_row: Ints, score: Floats) -> RankOrder:
     """The order and the ties of `rank_order`, but with rows that tie in any order."""
-    order, tied = sort_keys(rank_keys(list_of, score))
+    order, tied = sort_keys(rank_keys(list_of_row, score))
     places = np.flatnonzero(equal_to_neighbour(tied))
     if len(places):  # rows whose keys are equal may have different scores
         rows = order[places]
-        rows = rows[np.lexsort((-score[rows], list_of[rows]))]
+        rows = rows[np.lexsort((-score[rows], list_of_row[rows]))]
         order[places] = rows
-        same_list = list_of[rows[1:]] == list_of[rows[:-1]]
-        same_score = score[rows[1:]] == score[rows[:-1]]
-        tied[places[1:]] = same_list & same_score
-    return order, tied
+        is_same_list = list_of_row[rows[1:]] == list_of_row[rows[:-1]]
+        is_same_score = score[rows[1:]] == score[rows[:-1]]
+        tied[places[1:]] = is_same_list & is_same_score
+    return RankOrder(order, tied)
 
 
 def rank_keys(group: Ints, score: Floats) -> Keys:
@@ -279,45 +322,47 @@ def rank_keys(group: Ints, score: Floats) -> Keys:
     key = np.empty(len(score), np.uint64)
     for rows in cache_slices(len(key)):
         code = (score[rows] + 0.0).view(np.uint64)
-        # all bits of scores of at least 0: these but the sign are inverted
-        positive = (~code).view(np.int64) >> 63
-        code ^= positive.view(np.uint64) >> np.uint64(1)
+        # The bits of negative scores rise as the scores fall. So do those of all others once they
+        # are inverted without the sign: this mask has all bits for them, and none for negative ones
+        is_positive = (~code).view(np.int64) >> 63
+        code ^= is_positive.view(np.uint64) >> np.uint64(1)
         np.right_shift(code, np.uint64(bits), out=key[rows])
         if bits:
             key[rows] |= group[rows].astype(np.uint64) << np.uint64(64 - bits)
     return key
 
 
-def _order_of_sorted_lists(list_of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
+def _order_of_sorted_lists(list_of_row: Ints, score: Floats) -> RankOrder | None:
     """The order and the ties of `rank_order`, with rows that tie in any order, if each list is one
     stretch of the rows and its scores never rise; else None.
     """
-    starts = _starts_of_sorted_lists(list_of, score)
+    starts = _starts_of_sorted_lists(list_of_row, score)
     if starts is None:
         return None
-    lists = list_of[starts]
+    lists = list_of_row[starts]
     by_list = np.argsort(lists)
     if (lists[by_list[1:]] == lists[by_list[:-1]]).any():  # a list begins twice
         return None
-    sizes = np.diff(starts, append=len(list_of))[by_list]
+    sizes = np.diff(starts, append=len(list_of_row))[by_list]
     new_starts = np.cumsum(sizes) - sizes
-    order = np.repeat(starts[by_list] - new_starts, sizes)
-    order += np.arange(len(list_of))
+    order = np.repeat(starts[by_list] - new_starts, sizes)  # how far each row is moved
+    order += np.arange(len(list_of_row))
     ordered_score = score[order]
-    tied = np.zeros(len(list_of), bool)
+    tied = np.zeros(len(list_of_row), bool)
     np.equal(ordered_score[1:], ordered_score[:-1], out=tied[1:])
     tied[new_starts] = False  # the row before is of another list
-    return order, tied
+    return RankOrder(order, tied)
 
 
-def _starts_of_sorted_lists(list_of: Ints, score: Floats) -> Ints | None:
+def _starts_of_sorted_lists(list_of_row: Ints, score: Floats) -> Ints | None:
     """The rows at which another list begins than that of the row before; None if scores rise within
     a list.
     """
-    begins_list = np.empty(max(len(list_of) - 1, 0), bool)
-    for rows in cache_slices(len(begins_list)):  # the first block tells of most others
-        np.not_equal(list_of[1:][rows], list_of[:-1][rows], out=begins_list[rows])
-        falls = score[1:][rows] <= score[:-1][rows]
-        if not (begins_list[rows] | falls).all():
+    begins_list = np.empty(max(len(list_of_row) - 1, 0), bool)  # for each row but the first
+    for rows in cache_slices(len(begins_list)):  # in blocks, as most other inputs fail in the first
+        np.not_equal(list_of_row[1:][rows], list_of_row[:-1][rows], out=begins_list[rows])
+        never_rises = score[1:][rows] <= score[:-1][rows]
+        if not (begins_list[rows] | never_rises).all():
             return None
-    return np.concatenate([[0], np.flatnonzero(begins_list) + 1])[: len(list_of)]
+    starts = np.append(0, np.flatnonzero(begins_list) + 1)
+    return starts[: len(list_of_row)]  # none without rows

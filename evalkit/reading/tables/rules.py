@@ -279,7 +279,7 @@ class Field:
             if rule.allows_empty:
                 is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
-                if part is None:  # who reads the parts then finds the value in its own
+                if part is None:  # the reader of the blocks then looks for the value in the parts
                     raise BrokenRule(f"{self.column} must {rule.text}")
                 index = int(is_broken.argmax())  # of the first value that breaks the rule
                 row = NO_ROW_NUMBER if earlier_rows is None else earlier_rows + index + 1

@@ -207,8 +207,10 @@ class Ids:
 
 
 def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
-    """Encode a text column of Arrow. column: as in `one_array`. normalise, empty_text: as in
-    `CheckedTable.coded`.
+    """Encode a text column of Arrow. column: as in `one_array`.
+
+    normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
+    text that stands for an empty cell.
     """
     code, texts = encode(column)
     names = [empty_text if text is None else normalise(text) for text in texts.to_pylist()]
@@ -343,11 +345,7 @@ class CheckedTable:
     def coded(
         self, role: str, normalise: Callable[[str], str] = str, empty_text: str = ""
     ) -> Coded:
-        """The texts of a role, encoded.
-
-        normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
-        text that stands for an empty cell.
-        """
+        """The texts of a role, encoded. normalise, empty_text: as in the function `coded`."""
         return coded(self.chunks(role), normalise, empty_text)
 
 
