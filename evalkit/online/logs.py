@@ -21,6 +21,7 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
+from evalkit.reading.inputs.outcomes import refuse_missing as refuse_marks
 from evalkit.reading.inputs.unit_columns import LOOKS
 from evalkit.reading.matching.column_names import USES, comparable
 from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
@@ -424,6 +425,8 @@ def read_users(
         for name in numbers:
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
+            if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
+                refuse_marks(number_columns[name], None, name, parts[0].name)
         attribute_columns = {}
         for name in attributes:
             texts = rows.released(ATTRIBUTE + name, table.CheckedTable.coded)

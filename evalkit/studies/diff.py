@@ -2,6 +2,7 @@
 comes from.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -120,15 +121,27 @@ def located(given: Any) -> Path:
         raise InputError(f"{path}: must hold one report, got {got}; name one of them")
     if not path.exists() and not files[0].is_file():
         raise InputError(f"{path}: no such file or folder")
-    if path.suffix not in ("", ".json", ".html", ".parquet"):
+    has_units = bool(files) and files[0].is_file()
+    if not has_units and not (every or is_of_report(path)):
         raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
-    if not files or not files[0].is_file():
+    if not has_units:
         wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(
             f"{path}: the units of the report, {wanted}, are missing; make it again with "
             f"units=yes, in Python also study.save({wanted!r})"
         )
     return files[0]
+
+
+def is_of_report(path: Path) -> bool:
+    """True if a file without units beside it may be a report's page, its results or its name."""
+    if path.suffix != ".json":
+        return path.suffix in ("", ".html")
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(results, dict) and "report" in results
 
 
 @dataclass(frozen=True, eq=False, repr=False)

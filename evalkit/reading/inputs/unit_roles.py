@@ -528,15 +528,25 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
             refuse_counts(free, labels[0])
     if not roles.stated:
         _refuse_ids_of_no_units(roles, part)
+        for column in columns.used_as("training"):
+            if column.distinct:
+                raise refused(part.name, "steps", column=column.name)
     refuse_bookkeeping(roles, free.of_kind("numbers"))
     refuse_draws_as_systems(roles)
-    if roles.stated:
-        return
-    for column in columns.used_as("training"):
-        if column.distinct:
-            raise refused(part.name, "steps", column=column.name)
-    if roles.cluster is None:
+    refuse_words_of_systems(roles)
+    if roles.cluster is None and not roles.stated:
         refuse_features(roles)
+
+
+def refuse_words_of_systems(roles: UnitRoles) -> None:
+    """Raise InputError for a column of two words, such as yes and no, whose name is of one family
+    with those of the systems: it would vanish.
+    """
+    names = [column.name for column in roles.values]
+    for column in roles.rest.of_kind("text"):
+        is_alike = are_of_one_family([*names, column.name])
+        if is_alike and roles.table.distinct([column]) == 2:
+            column.refuse_text()
 
 
 def _refuse_ids_of_no_units(roles: UnitRoles, part: InputPart) -> None:

@@ -597,6 +597,15 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     return bool(np.mean(np.abs(sums - 1) <= TOTAL) >= 0.95)
 
 
+def probabilities_of_classes(table: SampledTable) -> list[ColumnSample]:
+    """The columns of three shares or more, called predictions, that sum to 1 in nearly every row,
+    as the probabilities of classes do; empty without such columns.
+    """
+    # classes may be called low and high, which elsewhere are bounds
+    shares = [column for column in table.columns if column.is_share and column.says_prediction]
+    return shares if len(shares) > 2 and sum_to_one(shares) else []
+
+
 def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
     """The columns that hold 1 minus one of the shares, although their names are those of
     bookkeeping: pos beside neg is not a position.
@@ -1073,6 +1082,8 @@ def point_rating(table: SampledTable) -> Proposal:
     near = [column for column in roles.table.numeric if is_near(actual, column)]
     models = [column for column in near if column.is_model]
     fitting = [column for column in near if column in models or is_forecast(actual, column)]
+    if probabilities_of_classes(roles.table):
+        roles.lacking.append("forecast")
     says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
