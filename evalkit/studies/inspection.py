@@ -90,7 +90,8 @@ class Reading:
 
     choice: what the command must say because several columns, or both labels, fit equally. labels:
     of two, which of them is positive must be said. systems: columns of which it must be said that
-    they are systems. is_of_value: a value is refused, not a column.
+    they are systems. neutral: the word of which it must be said that it is no team. is_of_value: a
+    value is refused, not a column.
     """
 
     report: str
@@ -100,6 +101,7 @@ class Reading:
     choice: Mapping[str, str] = field(default_factory=dict)
     labels: Sequence[str] = ()
     systems: Sequence[str] = ()
+    neutral: str = ""
     is_of_value: bool = False
 
 
@@ -135,6 +137,8 @@ class Inspected:
             )
         except MissingColumn as error:
             return Reading(report, command, None, error.reasons, choice)
+        except logs.UnclearNeutral as error:
+            return Reading(report, command, None, str(error), choice, neutral=error.neutral)
         except unit_roles.UnclearSystems as error:
             return Reading(report, command, None, str(error), choice, systems=error.systems)
         except InputError as error:
@@ -168,6 +172,8 @@ def readings(
         ]
     for undecided in [one for one in found if one.systems]:
         found.append(inspected.reading(undecided.report, {"systems": written(undecided.systems)}))
+    for undecided in [one for one in found if one.neutral]:
+        found.append(inspected.reading(undecided.report, {"neutral": undecided.neutral}))
     closest = next((one for one in found[:1] if one.report in clear and one.is_of_value), None)
     if closest is not None:
         found = [one for one in found if one.report == closest.report]

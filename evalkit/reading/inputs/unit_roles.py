@@ -18,6 +18,7 @@ from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
+    RUNNING_NUMBER,
     UnitColumn,
     UnitTable,
     bookkeeping_among,
@@ -528,13 +529,15 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
             refuse_counts(free, labels[0])
     if not roles.stated:
         _refuse_ids_of_no_units(roles, part)
-        for column in columns.used_as("training"):
-            if column.distinct:
-                raise refused(part.name, "steps", column=column.name)
     refuse_bookkeeping(roles, free.of_kind("numbers"))
     refuse_draws_as_systems(roles)
     refuse_words_of_systems(roles)
-    if roles.cluster is None and not roles.stated:
+    if roles.stated:
+        return
+    for column in columns.used_as("training"):
+        if column.distinct:
+            raise refused(part.name, "steps", column=column.name)
+    if roles.cluster is None:
         refuse_features(roles)
 
 
@@ -618,6 +621,9 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     if bookkeeping is None:
         return
     part = roles.table.parts[0]
+    numbered = [column for column in numeric if column.name in bookkeeping.columns]
+    if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
+        raise refused(part.name, "steps", column=numbered[0].name)
     systems = [column.name for column in roles.values if column.name not in bookkeeping.columns]
     possible = systems if len(systems) > 1 else ()
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
@@ -800,13 +806,17 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
 
 
 def refuse_users(roles: UnitRoles) -> None:
-    """Raise InputError for users of an A/B test, with the command of the report that reads them, if
-    the arm would be a system or what users did would be that of one system.
+    """Raise InputError for users of an A/B test, if the arm would be a system or what users did
+    would be that of one system, and for interleaved sessions, with the command of the report that
+    reads them.
     """
     part = roles.table.parts[0]
     way = next((way for way in ways(part) if way.proposal.report == "interleaving"), None)
     if way is None or way.needs_choice:
         return
+    if "team" in way.proposal.columns:
+        team = way.proposal.columns["team"]
+        raise refused(part.name, "sessions", team=team, way=invocation(part, way))
     arm = way.proposal.columns["arm"]
     values = [column.name for column in roles.values]
     if arm in values or len(values) == 1:
