@@ -40,6 +40,7 @@ from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143  # and by `kill`
+CLOSED = 141  # and by a closed pipe
 STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
 KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
 # new objects before garbage is looked for: Python's 700 go through every import many times
@@ -72,7 +73,10 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         return int(options.run(options))
     except Refused as error:
         return requests.say(str(error), REFUSED)
-    except OSError as error:  # a temporary folder that cannot be made, a closed pipe
+    except BrokenPipeError:  # whoever reads the output has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
+    except OSError as error:  # a temporary folder that cannot be made
         return requests.say(f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED)
     except KeyboardInterrupt:
         return requests.say("interrupted, nothing written", INTERRUPTED)

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, RowError
+from evalkit.names import usual
 from evalkit.online import experiments
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
+from evalkit.reading.inputs.outcomes import refuse_missing as refuse_marks
 from evalkit.reading.inputs.unit_columns import LOOKS
 from evalkit.reading.matching.column_names import USES, comparable
 from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
@@ -126,6 +128,8 @@ def read_log(
         # an unknown team is refused later, with its row: here only arms that are missing
         if teams <= {*arms, p.neutral}:
             refuse_missing(arms, teams)
+    except UnclearNeutral as error:
+        raise UnclearNeutral(f"{names(parts)}: {error}", error.neutral) from None
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
     sessions = _summarise(engine, selections, fields, LogBlock(fields[0], arms, p.neutral), rows)
@@ -429,6 +433,8 @@ def read_users(
         for name in numbers:
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
+            if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
+                refuse_marks(number_columns[name], None, name, parts[0].name)
         attribute_columns = {}
         for name in attributes:
             texts = rows.released(ATTRIBUTE + name, table.CheckedTable.coded)
@@ -710,9 +716,22 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     possible_arms = [name for name in teams if name.casefold() not in roles_of.NO_NAMES]
     roles_of.refuse_names(possible_arms, "team", "arms")
     got = ", ".join(teams) or "none"
-    if len(teams) > 2:
-        got += (
-            f"; name the rankers, arms='{','.join(teams)}', or what stands for no team, "
-            f"neutral={teams[-1]!r}"
-        )
-    raise InputError(f"team must hold two arms, got {got}")
+    if len(teams) < 2:
+        raise InputError(f"team must hold two arms, got {got}")
+    words = [name for name in teams if comparable(name) in usual("arms")["neutral"]]
+    raise UnclearNeutral(
+        f"team must hold two arms, got {got}; name the rankers, arms='{','.join(teams)}', or what "
+        f"stands for no team, neutral={[*words, teams[-1]][0]!r}",
+        words[0] if len(teams) == 3 and len(words) == 1 else "",
+    )
+
+
+class UnclearNeutral(InputError):
+    """Several teams, one of which may be a word for items of no team.
+
+    neutral: this word; "" if no usual one is among three teams.
+    """
+
+    def __init__(self, problem: str, neutral: str) -> None:
+        super().__init__(problem)
+        self.neutral = neutral

@@ -2,6 +2,7 @@
 comes from.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -125,9 +126,10 @@ def located(report_path: object) -> Path:
         raise InputError(f"{path}: must hold one report, got {names}; name one of them")
     if not path.exists() and not files[0].is_file():
         raise InputError(f"{path}: no such file or folder")
-    if path.suffix not in ("", ".json", ".html", ".parquet"):
+    has_units = bool(files) and files[0].is_file()
+    if not has_units and not (path.is_dir() or is_of_report(path)):
         raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
-    if not files or not files[0].is_file():
+    if not has_units:
         raise InputError(
             f"{path}: the units of the report, {wanted}, are missing; make it again with "
             f"units=yes, in Python also study.save({wanted!r})"
@@ -142,6 +144,17 @@ def side_pair(new: str, old: str) -> SystemPair:
     ('new m-1120', 'old m-0806')
     """
     return f"{NEW}{new}", f"{OLD}{old}"
+
+
+def is_of_report(path: Path) -> bool:
+    """True if a file without units beside it may be a report's page, its results or its name."""
+    if path.suffix != ".json":
+        return path.suffix in ("", ".html")
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(results, dict) and "report" in results
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -95,7 +95,8 @@ class Reading:
 
     choice: what the command must say because several columns, or both labels, fit equally. labels:
     of two, which of them is positive must be said. systems: columns of which it must be said that
-    they are systems. is_of_value: a value is refused, not a column.
+    they are systems. neutral: the word of which it must be said that it is no team. is_of_value: a
+    value is refused, not a column.
     """
 
     report: str
@@ -105,6 +106,7 @@ class Reading:
     choice: Mapping[str, str] = field(default_factory=dict)
     labels: Sequence[str] = ()
     systems: Sequence[str] = ()
+    neutral: str = ""
     is_of_value: bool = False
 
 
@@ -142,6 +144,8 @@ class Inspected:
             return replace(refused, refusal=str(error), labels=error.labels, is_of_value=True)
         except MissingColumn as error:
             return replace(refused, refusal=error.reasons)
+        except logs.UnclearNeutral as error:
+            return replace(refused, refusal=str(error), neutral=error.neutral)
         except unit_roles.UnclearSystems as error:
             return replace(refused, refusal=str(error), systems=error.systems)
         except InputError as error:
@@ -188,7 +192,7 @@ def readings(
 
 def _with_undecided(inspected: Inspected, readings: Sequence[Reading]) -> list[Reading]:
     """Further readings with what others left undecided: either label as the positive one, the
-    likeliest first; and columns that may be systems as systems.
+    likeliest first; columns that may be systems as systems; a word of no team as the neutral one.
     """
     further = []
     for reading in readings:
@@ -201,6 +205,8 @@ def _with_undecided(inspected: Inspected, readings: Sequence[Reading]) -> list[R
         if reading.systems:
             decided = {"systems": written(reading.systems)}
             further.append(inspected.reading(reading.report, decided))
+        if reading.neutral:
+            further.append(inspected.reading(reading.report, {"neutral": reading.neutral}))
     return further
 
 

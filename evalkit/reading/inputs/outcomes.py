@@ -28,7 +28,7 @@ from evalkit.reading.inputs.aligned import (
     PredictionTable,
 )
 from evalkit.reading.matching.column_names import columns_of_systems, comparable, snake_case
-from evalkit.reading.matching.proposal import Proposal, classification
+from evalkit.reading.matching.proposal import Proposal, classification, probabilities_of_classes
 from evalkit.reading.matching.samples import (
     ANSWER_WORDS,
     FEW,
@@ -276,10 +276,30 @@ class OutcomeTable(PredictionTable):
     def layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of a part that are read, which depend on the kind of outcomes."""
         if self.kind == "binary":
+            self._refuse_unnamed_classes(part)
             return self.layout_per_system(part, BINARY)
         if self.kind == "multi-label":
             return self._label_layout(part)
         return self._class_layout(part)
+
+    def _refuse_unnamed_classes(self, part: parts.InputPart) -> None:
+        """Raise InputError for columns that hold probabilities of classes, but are not called after
+        the labels.
+        """
+        probabilities = probabilities_of_classes(self.sample_of(part))
+        labels = self.sample_of(part).named("label")
+        if not probabilities or len(labels) != 1:
+            return
+        names = [column.name for column in probabilities]
+        classes = _in_order({*labels[0].labels})
+        raise roles_of.refused(
+            part.name,
+            "unnamed_classes",
+            columns=roles_of.listed(map(repr, names)),
+            label=labels[0].name,
+            classes=roles_of.listed(map(repr, classes)),
+            names=roles_of.listed([f"p_{name}" for name in classes]),
+        )
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several classes: the label, a score of each class, the predicted one."""

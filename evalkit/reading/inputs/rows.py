@@ -2,6 +2,7 @@
 row.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, AUTO, attributes
 from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, judgements, ranking
-from evalkit.reading.matching.samples import FEW, SampledTable
+from evalkit.reading.matching.samples import FEW, SampledTable, samples_of
 from evalkit.reading.tables import (
     columns as roles_of,
     documents,
@@ -379,8 +380,10 @@ class RankingInput:
             # a column that the user names has the role, whatever else could have it
             if role not in columns or role in self.options.columns:
                 continue
-            for other in roles_of.SYNONYMS[role]:
-                if other in unused:
+            for other in unused:
+                if other in roles_of.SYNONYMS[role] or (
+                    role == "query" and is_id_of_query(part, columns[role], other)
+                ):
                     self._refuse_other_lists(part, role, columns[role], other)
 
     def _refuse_other_lists(self, part: InputPart, role: str, name: str, other: str) -> None:
@@ -437,11 +440,19 @@ class RankingInput:
         one must be there, as the lists of a long table have no other order.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
-        if not mapping.ambiguous_columns and mapping.missing_roles(needed) == [("grade",)]:
+        lacks_grade = mapping.missing_roles(needed) == [("grade",)]
+        is_used = bool(roles_of.columns_called("grade", mapping.other_uses))
+        if lacks_grade and not mapping.ambiguous_columns and not is_used:
             names = ", ".join(map(repr, part.columns))
             hint = roles_of.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
-        return mapping.resolve(needed, per_system_role="score")
+        try:
+            return mapping.resolve(needed, per_system_role="score")
+        except roles_of.MissingColumn:
+            if names := columns_of_lists(part):
+                listed = roles_of.listed(map(repr, names))
+                raise refused(part.name, "lists_in_cells", columns=listed) from None
+            raise
 
     def _judgement_parts(self) -> list[ListPart]:
         """The parts of judgements. Raises InputError if some of them have grades and some have
@@ -513,6 +524,16 @@ class RankingInput:
         return rows
 
 
+def is_id_of_query(part: InputPart, query: str, other: str) -> bool:
+    """True if a column has a usual name of a query, and each of its values goes with one query, as
+    search_id does beside the text of a query.
+    """
+    if snake_case(other) not in roles_of.facts("roles")["query"]["usual"].split():
+        return False
+    pairs = {*zip(part.head[query], part.head[other], strict=True)}
+    return len(pairs) == len({*part.head[other]})
+
+
 def _refuse_attributes(
     part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
 ) -> None:
@@ -526,6 +547,15 @@ def _refuse_attributes(
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
+
+
+def columns_of_lists(part: InputPart) -> list[str]:
+    """The columns that hold a list or a dict in each of their first cells."""
+    if part.layout:
+        return []
+    is_list = re.compile(r"\[.*\]|\{.*\}", re.DOTALL).fullmatch
+    texts = {column.name: column.texts for column in samples_of(part)}
+    return [name for name, cells in texts.items() if cells and all(map(is_list, cells))]
 
 
 def metrics_hint(part: InputPart) -> str:
@@ -580,16 +610,17 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
-    if part.layout or not {score, "rank"} <= {*part.columns}:
+    if part.layout or score not in part.columns:
         return
-    samples = {column.name: column for column in SampledTable.of(part, {}).columns}
+    sampled = SampledTable.of(part, {})
+    ranks = [column.numbers for column in sampled.named("rank")]
+    samples = {column.name: column for column in sampled.columns}
     scores = samples[score].numbers
-    ranks = samples["rank"].numbers
-    if scores is None or ranks is None:
+    if scores is None or len(ranks) != 1 or ranks[0] is None:
         return
     lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
     number_of_list = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
-    if _rises_with_rank(scores, ranks, number_of_list):
+    if _rises_with_rank(scores, ranks[0], number_of_list):
         raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
 
 

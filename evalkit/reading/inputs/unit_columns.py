@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CELLS: Mapping[str, Sequence[str]] = NAMES["cells"]
 SAMPLE = 10_000  # rows whose values say what a column is
+RUNNING_NUMBER = "a running number"
 ENOUGH = 8  # values that are not equally spaced by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
@@ -141,7 +142,7 @@ def counted(values: Floats) -> str:
     if (is_year & is_month & is_day).all():
         return "dates"
     steps = np.diff(numbers)
-    return "a running number" if steps[0] and (steps == steps[0]).all() else ""
+    return RUNNING_NUMBER if steps[0] and (steps == steps[0]).all() else ""
 
 
 # Columns and their cells --------------------------------------------------------------------------

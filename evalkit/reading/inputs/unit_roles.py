@@ -18,6 +18,7 @@ from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs.unit_columns import (
     CELLS,
+    RUNNING_NUMBER,
     UnitColumn,
     UnitTable,
     bookkeeping_among,
@@ -530,6 +531,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
         _refuse_ids_of_no_units(roles, part)
     refuse_bookkeeping(roles, free.of_kind("numbers"))
     refuse_draws_as_systems(roles)
+    refuse_words_of_systems(roles)
     if roles.stated:
         return
     for column in columns.used_as("training"):
@@ -537,6 +539,17 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
             raise refused(part.name, "steps", column=column.name)
     if roles.cluster is None:
         refuse_features(roles)
+
+
+def refuse_words_of_systems(roles: UnitRoles) -> None:
+    """Raise InputError for a column of two words, such as yes and no, whose name is of one family
+    with those of the systems: it would vanish.
+    """
+    names = [column.name for column in roles.values]
+    for column in roles.rest.of_kind("text"):
+        is_alike = are_of_one_family([*names, column.name])
+        if is_alike and roles.table.distinct([column]) == 2:
+            column.refuse_text()
 
 
 def _refuse_ids_of_no_units(roles: UnitRoles, part: InputPart) -> None:
@@ -608,6 +621,9 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     if bookkeeping is None:
         return
     part = roles.table.parts[0]
+    numbered = [column for column in numeric if column.name in bookkeeping.columns]
+    if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
+        raise refused(part.name, "steps", column=numbered[0].name)
     systems = [column.name for column in roles.values if column.name not in bookkeeping.columns]
     possible = systems if len(systems) > 1 else ()
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
@@ -790,13 +806,17 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
 
 
 def refuse_users(roles: UnitRoles) -> None:
-    """Raise InputError for users of an A/B test, with the command of the report that reads them, if
-    the arm would be a system or what users did would be that of one system.
+    """Raise InputError for users of an A/B test, if the arm would be a system or what users did
+    would be that of one system, and for interleaved sessions, with the command of the report that
+    reads them.
     """
     part = roles.table.parts[0]
     way = next((way for way in ways(part) if way.proposal.report == "interleaving"), None)
     if way is None or way.needs_choice:
         return
+    if "team" in way.proposal.columns:
+        team = way.proposal.columns["team"]
+        raise refused(part.name, "sessions", team=team, way=invocation(part, way))
     arm = way.proposal.columns["arm"]
     values = [column.name for column in roles.values]
     if arm in values or len(values) == 1:

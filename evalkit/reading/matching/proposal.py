@@ -34,11 +34,16 @@ from evalkit.reading.matching.distribution_columns import (
     numbered,
     system_key,
 )
-from evalkit.reading.matching.quantile_rows import levels_in_rows, with_row_per_forecast
+from evalkit.reading.matching.quantile_rows import (
+    column_of_sides,
+    levels_in_rows,
+    with_row_per_forecast,
+)
 from evalkit.reading.matching.samples import (
     ANSWERS,
     FEW,
     NO_METRICS,
+    PLAIN_ANSWERS,
     POSITIVE_OF,
     WORDS,
     ColumnSample,
@@ -211,7 +216,10 @@ class Roles:
         may_repeat = "system" in self.columns or "id" in self.table.chosen
         ids = [column for column in self.table.exact("id") if column.is_distinct or may_repeat]
         self.take_if_any("id", ids)
-        self.take_if_any("weight", self.table.named("weight"))
+        # Weight, with a capital, is rather what somebody weighs: the user must say that it is not
+        weights = self.table.named("weight")
+        named = self.table.chosen.values()
+        self.take_if_any("weight", [w for w in weights if w.name.islower() or w.name in named])
 
     def proposal(self, predictions: Predictions, kind: str = "") -> Proposal:
         """The proposal with the roles found so far, and the predictions of the systems that the
@@ -284,11 +292,25 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     if not scores:
         return []
     of_two_labels = [column for column in candidates if len(column.labels) == 2]
+    if called_after_class := [column for column in of_two_labels if names_class(scores, column)]:
+        return called_after_class
     flags = [column for column in of_two_labels if column.is_flag]
-    labels = flags or of_two_labels
+    # beside flags only texts that are closer to the scores: they may name anything
+    least = max((closeness(flag, scores[0]) for flag in flags), default=-np.inf)
+    closer = [column for column in of_two_labels if closeness(column, scores[0]) > least]
+    labels = [*flags, *(column for column in closer if column not in flags)]
+    labels = labels or of_two_labels
     if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in scores):
         return []  # nothing but its two labels speaks for this column
     return sorted(labels, key=lambda label: closeness(label, scores[0]), reverse=True)
+
+
+def names_class(scores: Sequence[ColumnSample], label: ColumnSample) -> bool:
+    """True if the name of a score ends with one of the labels, such as p_yes, unless it is a 0 or a
+    1, as of a number.
+    """
+    ends = {column.snake_case_name.rpartition("_")[2] for column in scores}
+    return bool(ends & {text.lower() for text in label.labels if not text.isdecimal()})
 
 
 def has_skill(score: ColumnSample, label: ColumnSample) -> bool:
@@ -340,7 +362,10 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
     rest = table.without([label])
     if len(label.labels) <= 2 or class_columns(table, label) or decision_candidates(rest, label):
         return True
-    return not any(column.is_share for column in table.numeric if column.says_prediction)
+    scores = [column for column in table.numeric if column.says_prediction]
+    if label.name in facts("roles")["label"]["names"]:  # whose third label may be an error
+        return not any(column.is_share for column in scores)
+    return not scores
 
 
 def label_guesses(table: SampledTable) -> list[ColumnSample]:
@@ -355,14 +380,15 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     if decided := [column for column in columns if is_decided(column, decisions)]:
         return sorted(decided, key=lambda column: agreement(column, decisions[0]), reverse=True)
     flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
+    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
     if scores := table.named("score"):
-        return sorted(flags, key=lambda flag: closeness(flag, scores[0]), reverse=True)
+        possible = flags or texts
+        return sorted(possible, key=lambda label: closeness(label, scores[0]), reverse=True)
     shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
     named_shares = [column for column in shares if tells_of_prediction(column)]
     scores = named_shares or shares
     if not scores:
         return []
-    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
     separated = [
         column
         for column in [*flags, *texts]
@@ -437,7 +463,7 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold actual values: by name, else by what the forecasts are near to."""
     by_name = table.named("actual")
     if by_name and (not is_usual_name(table, by_name[0]) or are_predicted(table, by_name)):
-        return by_name
+        return [*by_name, *closer_to_forecasts(table, by_name)]
     if by_forecasts := candidates_by_forecasts(table):
         return by_forecasts
     # a usual name that nothing predicts counts less than what models could forecast, and beside x
@@ -471,6 +497,24 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
     return any(
         fits_actual(actual, prediction) for actual in candidates for prediction in predictions
     )
+
+
+def closer_to_forecasts(
+    table: SampledTable, candidates: Sequence[ColumnSample]
+) -> list[ColumnSample]:
+    """The column that the only predictions are much closer to than to the only candidate, whose
+    name, such as rating, may be that of a feature; empty if there is none.
+    """
+    forecasts = [column for column in table.numeric if tells_of_prediction(column)]
+    if len(candidates) != 1 or len(forecasts) != 1 or not is_usual_name(table, candidates[0]):
+        return []
+    if candidates[0].words & PLAIN_ANSWERS:
+        return []
+    others = [column for column in table.numeric if column not in (*candidates, *forecasts)]
+    error = 1 - skill(candidates[0], forecasts[0])
+    closer = [column for column in others if RIVAL * (1 - skill(column, forecasts[0])) < error]
+    closer.sort(key=lambda column: skill(column, forecasts[0]), reverse=True)
+    return [column for column in closer[:1] if skill(column, forecasts[0]) > 0]
 
 
 def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
@@ -595,6 +639,15 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
         return False
     sums = np.sum(numbers, axis=0)
     return bool(np.mean(np.abs(sums - 1) <= TOTAL) >= 0.95)
+
+
+def probabilities_of_classes(table: SampledTable) -> list[ColumnSample]:
+    """The columns of three shares or more, called predictions, that sum to 1 in nearly every row,
+    as the probabilities of classes do; empty without such columns.
+    """
+    # classes may be called low and high, which elsewhere are bounds
+    shares = [column for column in table.columns if column.is_share and column.says_prediction]
+    return shares if len(shares) > 2 and sum_to_one(shares) else []
 
 
 def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
@@ -851,7 +904,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     there is none are they the means or medians of distributions. interval_level: as in
     `distributions`.
     """
-    if levels_in_rows(table):
+    if levels_in_rows(table) or column_of_sides(table):
         return Proposal("rating", lacking=["one column per quantile"])
     stated = distributions([column.name for column in table.columns], interval_level)
     stated |= draws_around_their_centre(table)
@@ -1073,6 +1126,8 @@ def point_rating(table: SampledTable) -> Proposal:
     near = [column for column in roles.table.numeric if is_near(actual, column)]
     models = [column for column in near if column.is_model]
     fitting = [column for column in near if column in models or is_forecast(actual, column)]
+    if probabilities_of_classes(roles.table):
+        roles.lacking.append("forecast")
     says_prediction = bool(roles.table.named("forecast")) or any(
         column.says_prediction for column in fitting
     )
@@ -1206,6 +1261,22 @@ def judging(table: SampledTable) -> list[ColumnSample]:
     return may_judge
 
 
+def interleaving(table: SampledTable) -> Proposal:
+    """The interleaved sessions, one row per item shown, or else the users of an A/B test."""
+    roles = Roles("interleaving", table)
+    for role in ("session", "position", "team", "outcome"):
+        roles.take(
+            role, [column for column in roles.table.columns if column.name in names_of(role)]
+        )
+    sessions = roles.proposal({})
+    return sessions if sessions.is_complete else users(table)
+
+
+def names_of(role: str) -> Sequence[str]:
+    """The names of columns that a report declares for a role."""
+    return (role, *facts("roles")[role]["names"])
+
+
 def users(table: SampledTable) -> Proposal:
     """The users of an A/B test, their arms, and the columns of what they did.
 
@@ -1224,7 +1295,13 @@ def users(table: SampledTable) -> Proposal:
         roles.lacking.append("users behind totals")
     # an arm alone is that of a test only if its values name a control
     is_test = arm is not None and ("user" in roles.columns or control_of(arm.labels) is not None)
-    if not is_test or any(column.snake_case_name in ANSWERS for column in table.columns):
+    answers = [column for column in columns if column.snake_case_name in ANSWERS]
+    predicting = [
+        column
+        for column in columns
+        if column not in answers and (column in roles.table.numeric or column.says_prediction)
+    ]
+    if not is_test or (answers and predicting):
         roles.lacking.append("users")
     measures = [column for column in columns if column.measures_users]
     flags = [column.name for column in measures if column.labels <= {"0", "1", "false", "true"}]
@@ -1234,7 +1311,7 @@ def users(table: SampledTable) -> Proposal:
 
 # The closest report first: where people, items or folds are named, the outcomes are theirs.
 REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
-    "interleaving": users,
+    "interleaving": interleaving,
     "ranking": ranking,
     "validation": validation,
     "classification": classification,
@@ -1292,4 +1369,18 @@ def ways(part: InputPart) -> list[Way]:
     has_ranks = bool(SampledTable.of(part, {}).named("rank"))
     if any(way.forecasts_ratings for way in possible) and not has_ranks:
         possible.sort(key=lambda way: way.proposal.report == "ranking")
-    return sorted(possible, key=lambda way: way.needs_choice)
+    # scores outside 0 to 1 are rather forecasts of a number near them than scores of a flag
+    has_forecasts = any(way.proposal.report == "rating" for way in possible)
+    return sorted(
+        possible,
+        key=lambda way: (way.needs_choice, has_forecasts and is_of_other_scores(part, way)),
+    )
+
+
+def is_of_other_scores(part: InputPart, way: Way) -> bool:
+    """True for two classes that a choice reads, with scores that are no probabilities."""
+    if not way.needs_choice or way.proposal.kind != "binary":
+        return False
+    columns = {column.name: column for column in samples_of(part)}
+    scores = [columns[roles["score"]] for roles in way.proposal.predictions.values()]
+    return not any(score.is_share for score in scores)

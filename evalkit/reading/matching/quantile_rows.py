@@ -30,6 +30,8 @@ QUANTILE, POINT, DRAW = "quantile", "forecast", "sample"
 # what a row says that it states -> its column in a table with a row per forecast
 STATED = {QUANTILE: QUANTILE, DRAW: DRAW, "median": "median", "mean": "mean", "point": POINT}
 SURE = ("quantile_level", "output_type_id")  # names that hold levels, whatever else they hold
+OF_SCORES = ("prob", "probs")  # names whose numbers are rather scores
+SIDES = ({"lower", "upper"}, {"low", "high"})
 OF_PERCENTAGES = ("percentile", *SURE)  # names whose numbers above 1 are levels
 LEVEL = re.compile(r"\s*[pqPQ]?(?P<number>\d+\.?\d*|\.\d+)\s*%?\s*")
 FEWEST = 2  # quantiles of a forecast
@@ -112,6 +114,8 @@ def _with_row_per_forecast(
                 return rows.forecasts(chosen)
     except InputError:
         pass
+    if side := column_of_sides(table):
+        raise refused(part.name, "sides_in_rows", column=side)
     return part
 
 
@@ -127,11 +131,21 @@ def levels_in_rows(table: SampledTable) -> str:
         if len(known) < FEWEST:
             continue
         repeats = len(known) == len(levels) and 2 * len(levels) <= len(texts)
+        if name in OF_SCORES and (
+            len({*Counter(texts).values()}) > 1 or not _roles(table, column.name).value
+        ):
+            continue
         # quantile and tau may count anything
         are_levels = all(not is_number(text) or float(text) < 1 for text in known)
         if name in SURE or (repeats and (are_levels or name in OF_PERCENTAGES)):
             return column.name
     return ""
+
+
+def column_of_sides(table: SampledTable) -> str:
+    """The column that says which bound of an interval each row holds; "" without one."""
+    found = (column.name for column in _named(table, "sides") if column.labels in SIDES)
+    return next(found, "")
 
 
 def _named(table: SampledTable, use: str) -> Iterable[ColumnSample]:

@@ -13,7 +13,7 @@ from evalkit.names import usual
 from evalkit.reading.matching.column_names import METRICS, is_bookkeeping, snake_case, uses_of
 from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical_label
-from evalkit.reading.tables.parts import InputPart
+from evalkit.reading.tables.parts import STRETCHES, InputPart
 
 MOST_CLASSES = 50
 FEW = 6  # arms of a test, or rows that may be numbered by chance
@@ -153,8 +153,11 @@ class ColumnSample:
 
     @property
     def counts_rows(self) -> bool:
-        """True for whole numbers without a gap that all differ, as a count of the rows."""
-        return self.numbers_rows and np.ptp(self.finite) + 1 == len(self.cells)
+        """True for whole numbers that all differ, as a count of the rows: without a gap but those
+        between the stretches of rows that are read.
+        """
+        gaps = np.diff(np.sort(self.finite)) != 1
+        return self.numbers_rows and np.count_nonzero(gaps) <= STRETCHES
 
     @property
     def says_prediction(self) -> bool:
@@ -202,6 +205,8 @@ class ColumnSample:
         """True if the name of the other column is this one with a word of a prediction before or
         after it: churn_score completes is_churn.
         """
+        if other.snake_case_name == f"expected_{self.snake_case_name}":  # of goals; else an answer
+            return self.is_whole and other.is_fraction
         name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
         completed = f"_{other.snake_case_name}_"
         added = completed.replace(f"_{name}_", "_", 1)

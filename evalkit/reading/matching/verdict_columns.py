@@ -1,7 +1,7 @@
 """The columns of tables of pairwise verdicts, A, B or tie in each row."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from evalkit.names import usual
@@ -67,10 +67,13 @@ def layout_of(part: InputPart) -> Layout | None:
 
 def verdicts_beside(table: SampledTable, models: Sequence[str]) -> list[str]:
     """The columns that may hold verdicts. models: the columns that name the models of a row."""
+    names = {
+        plain(text) for column in table.columns if column.name in models for text in column.texts
+    }
     return [
         column.name
         for column in table.columns
-        if column.name not in models and _holds_verdicts(column, of_models=bool(models))
+        if column.name not in models and _holds_verdicts(column, names)
     ]
 
 
@@ -92,9 +95,9 @@ def _flags_of_sides(table: SampledTable) -> list[str]:
     return []
 
 
-def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
-    """True if cells name the better of two systems, by its side or by its name. of_models: True if
-    other columns name both systems of a row, which are more than two in all.
+def _holds_verdicts(column: ColumnSample, models: Collection[str]) -> bool:
+    """True if cells name the better of two systems, by its side or by its name. models: the names
+    in the columns of the two systems of a row, if there are such columns.
     """
     if column.numbers is not None:
         return False
@@ -107,7 +110,9 @@ def _holds_verdicts(column: ColumnSample, *, of_models: bool) -> bool:
     if winners <= FIRST | SECOND:
         # a and b alone may be the arms of a test: then ties or the column's name must tell
         return name in VERDICTS or bool(texts & TIES or winners - PLAIN)
-    return name in WINNERS and (of_models or len(winners) <= 2)
+    if models:
+        return name in WINNERS or (name in VERDICTS and winners <= {*models})
+    return name in WINNERS and len(winners) <= 2
 
 
 def model_columns(part: InputPart) -> list[str]:

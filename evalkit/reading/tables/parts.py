@@ -24,6 +24,9 @@ ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[str, Any]  # name in a query -> an Arrow table, or what an engine has for it
 IDS = ("system", "query", "item", "id", "session", "user")
 HEAD = 2_000  # rows by whose cells columns are recognised
+MOST_SPREAD = 1_000_000  # rows of a part, which are numbered in less than a second
+STRETCHES = 20  # of rows that follow each other, as those of a list do
+ROW = '"number of the row"'  # the column by which they are found
 
 
 @dataclass(frozen=True)
@@ -161,12 +164,23 @@ class InputPart(ABC):
     @cached_property
     def head(self) -> Mapping[str, list[str | None]]:
         """Column -> the cells of the first rows, as text, None if empty; no columns for TREC
-        files.
+        files. Half of them come from stretches over the whole part, unless it has few rows or very
+        many: the rows may be sorted.
         """
         if self.layout is not None:
             return {}
-        selection = self.select({f"column {name}": name for name in self.columns}, {})
+        texts = {f"column {name}": name for name in self.columns}
+        selection = self.select(texts, {})
         query = f"SELECT * FROM ({selection.query}) LIMIT {HEAD}"
+        if selection.source and HEAD < self.rows <= MOST_SPREAD:
+            cells = ", ".join(_cells(self.name, selection.types, texts, {}, DUCKDB))
+            step = self.rows // STRETCHES
+            length = HEAD // 2 // STRETCHES
+            numbered = f"(SELECT *, row_number() OVER () AS {ROW} FROM {selection.source})"
+            is_read = f"{ROW} <= {HEAD // 2} OR {ROW} % {step} >= {step - length}"
+            source = f"(SELECT * FROM {numbered} WHERE {is_read})"
+            condition = self._condition(selection.types, DUCKDB)
+            query = f"SELECT {cells} FROM {source}{condition} LIMIT {HEAD}"
         rows = duck.sql(query, self.name, **selection.frames)
         return {name: rows[f"column {name}"].to_pylist() for name in self.columns}
 
