@@ -400,5 +400,5 @@ def test_a_rule_bars_weak_slices() -> None:
     with pytest.raises(AssertionError, match="no weak slice: fail"):
         ek.check(planted_study(), "no weak slice")
     study = ek.classification(planted_rows(500), metrics="accuracy")
-    with pytest.raises(ParameterError, match="no slices are searched"):
+    with pytest.raises(ParameterError, match="the report searched no slices"):
         ek.check(study, "no weak slice")

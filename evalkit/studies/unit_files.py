@@ -29,7 +29,7 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
 from evalkit.numbers import estimate as printed, limits_from_json, unpacked
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import SHARES
+from evalkit.parameters.kinds import SHARES, TEXTS
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
@@ -574,7 +574,9 @@ class Recomputed(study.Study):
         if given.get("baseline") is None and against_one:
             given["baseline"] = _common_second(part["comparisons"])
         p = reports.Compared.from_raw(given)
-        settings = study.settings(p, [chosen(of, file.parameters) for of in own])
+        searched = TEXTS.read("slices", results["parameters"].get("slices"))
+        metrics = [chosen(of, file.parameters) for of in own]
+        settings = study.settings(p, metrics, slices=searched)
         return cls(
             settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table
         )
@@ -625,7 +627,8 @@ class Recomputed(study.Study):
                 known[row["metric"], row["system"]] = KnownValue(chosen, estimate)
         return known
 
-    def divisions(self) -> list[Slice]:
+    @property
+    def slices(self) -> list[Slice]:  # type: ignore[override]
         """The slices of the columns of segments."""
         columns = self.file.segments.items()
         return [
@@ -633,6 +636,16 @@ class Recomputed(study.Study):
             for name, column in columns
             for label in self.file.words[column]
         ]
+
+    def slices_obstacle(self, column: str) -> str:
+        """Why the slices of a column cannot be compared with each other: the report did not."""
+        compared = {row["segment"] for row in self.results.get("slices_against_rest", [])}
+        return "" if column in compared else "the report that was stored did not compare them"
+
+    @property
+    def slices_against_rest(self) -> pd.DataFrame:  # type: ignore[override]
+        """The comparisons of slices that the report has, at its level."""
+        return pd.DataFrame(self.results["slices_against_rest"])
 
     def group_parts(self, column: str) -> list[Slice]:
         """Raise ParameterError: groups are not in the file of units."""
