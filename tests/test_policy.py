@@ -421,7 +421,7 @@ ABOUT_SLICES = (
 )
 
 
-def shops(shared=False):
+def shops(*, shared=False):
     """Decisions in three shops, in one of which most are wrong; shared: users of several shops."""
     rng = np.random.default_rng(8)
     shop = rng.choice([*"abc"], 900)
