@@ -165,15 +165,7 @@ class NormalGroups:
         one moves two groups apart.
         """
         if gap < self.gap:
-            weight = 1 / np.maximum(self.variance, np.finfo(float).tiny)
-
-            def is_too_low(bound: float) -> bool:
-                """Whether the values above both bounds pull more than those below."""
-                above = np.maximum(self.value - bound - gap, 0)
-                below = np.maximum(bound - self.value, 0)
-                return bool(np.sum(weight * above) > np.sum(weight * below))
-
-            bound = bisect(is_too_low, self.value.min(), self.value.max(), steps=40).inside
+            bound = self._lower_bound(gap)
             moved = np.clip(self.value, bound, bound + gap)
             near = TIED * np.sqrt(self.variance)
             from_lowest = moved - bound
@@ -193,6 +185,19 @@ class NormalGroups:
         moved[high] = highest
         moved[low] = lowest
         return moved
+
+    def _lower_bound(self, gap: float) -> float:
+        """The lower of two bounds this far apart, at which the values above both pull as much as
+        those below, each by its distance over its variance.
+        """
+        variance = np.maximum(self.variance, np.finfo(float).tiny)
+        weight = variance.min() / variance
+        # the pull upwards falls linearly from each of these bounds to the next
+        bounds = np.sort(np.concatenate([self.value - gap, self.value]))
+        above = np.maximum(self.value - gap - bounds[:, None], 0)
+        below = np.maximum(bounds[:, None] - self.value, 0)
+        pull = (above - below) @ weight
+        return float(np.interp(0.0, -pull, bounds))
 
 
 def largest_gap(
