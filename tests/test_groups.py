@@ -113,6 +113,22 @@ def test_limits_do_not_collapse_where_no_row_is_a_hit() -> None:
     assert limits.high[0] > 0.1
 
 
+CLASS_METRICS = "mcc,kappa,macro_f1,weighted_f1,balanced_accuracy"
+
+
+def test_a_group_without_an_error_is_not_known_exactly() -> None:
+    rng = np.random.default_rng(1)
+    actual = rng.choice([*"xyz"], 200)
+    group = np.repeat(["a", "b"], [180, 20])
+    is_wrong = (rng.random(200) < 0.3) & (group == "a")
+    frame = pd.DataFrame(
+        {"y_true": actual, "y_pred": np.where(is_wrong, "x", actual), "group": group}
+    )
+    gaps = ek.classification(frame, groups="group", metrics=CLASS_METRICS).gaps("group")
+    assert (gaps.query("group == 'b'")["value"] == 1).all()
+    assert (gaps["high"] - gaps["low"] > 0.1).all()
+
+
 def test_equal_groups_are_told_apart_as_by_tukey_and_kramer() -> None:
     from scipy.stats import studentized_range
 

@@ -413,6 +413,62 @@ def saved(name, folder, study):
     return folder / f"{name}.json", results["gate"]
 
 
+ABOUT_SLICES = (
+    "no weak slice",
+    "no worse slice between shop",
+    "lowest accuracy.low >= 0.6 between shop",
+    "highest accuracy.value <= 0.9 between shop of y_score",
+)
+
+
+def shops(*, shared=False):
+    """Decisions in three shops, in one of which most are wrong; shared: users of several shops."""
+    rng = np.random.default_rng(8)
+    shop = rng.choice([*"abc"], 900)
+    label = rng.integers(0, 2, 900)
+    wrong = rng.random(900) < np.where(shop == "c", 0.6, 0.2)
+    score = np.where(wrong, 1 - label, label)
+    user = np.arange(900) // 3 if shared else np.arange(900)
+    return pd.DataFrame({"y_true": label, "y_score": score, "shop": shop, "user": user})
+
+
+def test_check_judges_slices_as_the_report_does(tmp_path):
+    path = written(tmp_path, rules(*ABOUT_SLICES))
+    asked = {"metrics": "accuracy", "segments": "shop", "slices": "shop", "gate": str(path)}
+    file, gate = saved("classification", tmp_path, ek.classification(shops(), **asked))
+    assert command.main(["check", str(file), str(path), "--json", str(tmp_path / "out.json")]) == 3
+    checked = json.loads((tmp_path / "out.json").read_text())
+    assert [rule["result"] for rule in checked["rules"]] == ["fail", "fail", "fail", "pass"]
+    for rule, ours in zip(gate["rules"], checked["rules"], strict=True):
+        assert ours["result"] == rule["result"]
+        for statement, our_statement in zip(rule["statements"], ours["statements"], strict=True):
+            for name in ("value", "low", "high", "rule_low", "rule_high", "why"):
+                assert our_statement[name] == pytest.approx(statement[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", ABOUT_SLICES[1:])
+def test_check_refuses_slices_that_the_report_did_not_compare(rule, tmp_path, capsys):
+    asked = {"metrics": "accuracy", "segments": "shop", "unit": "user"}
+    file, _ = saved("classification", tmp_path, ek.classification(shops(shared=True), **asked))
+    assert command.main(["check", str(file), rule]) == 2
+    assert "the report that was stored did not compare them" in capsys.readouterr().err
+
+
+def test_check_refuses_weak_slices_that_the_report_did_not_search(tmp_path, capsys):
+    file, _ = saved("classification", tmp_path, ek.classification(shops(), metrics="accuracy"))
+    assert command.main(["check", str(file), "no weak slice"]) == 2
+    assert "the report searched no slices" in capsys.readouterr().err
+
+
+def test_a_diff_compares_no_slices_with_each_other(tmp_path):
+    for name in ("old", "new"):
+        study = ek.classification(shops(), metrics="accuracy", segments="shop")
+        study.save(tmp_path / f"{name}.units.parquet")
+    study = ek.diff(tmp_path / "old.units.parquet", tmp_path / "new.units.parquet")
+    with pytest.raises(ParameterError, match="set the rule as gate of the new report"):
+        ek.check(study, "no worse slice between shop")
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_check_finds_what_the_page_says(name, tmp_path, capsys):
     path = written(tmp_path, rules(*REPORTS[name], on_cannot_tell="pass"))

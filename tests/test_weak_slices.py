@@ -1,6 +1,7 @@
 """Weak slices: sums by hand, invariants, clusters, refusals, a planted slice, pages and rules."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from evalkit.parameters.reports import ClassificationParameters, RatingParameter
 from evalkit.statistics import weak_slices
 from evalkit.statistics.weak_slices import Attribute, Condition, Find, Response
 from evalkit.studies import classification, rating
+
+ROOT = Path(__file__).parents[1]
 
 
 def response_of(values: Any, unit: Any = None, *, two_sided: bool = False) -> Response:
@@ -51,6 +54,48 @@ def planted_rows(n: int = 6000) -> pd.DataFrame:
         wrong = rng.random(n) < 0.2 + effect * planted
         frame[f"score_{name}"] = np.where(wrong, 1 - frame["y_true"], frame["y_true"])
     return frame
+
+
+# slice -> rows and mean squared error of the logistic model: the first four of sliceline 0.3.0 with
+# alpha 0.95 and at least 50 rows, over sex, age_band, housing, foreign_worker and amount
+SLICELINE = {
+    "amount=high": (334, 0.199487265714),
+    "age_band=<=25 and foreign_worker=yes": (187, 0.220032599669),
+    "foreign_worker=yes and amount=high": (327, 0.199162432487),
+    "age_band=<=25": (190, 0.218220918837),
+}
+
+
+def loans() -> pd.DataFrame:
+    """The loans with sex, the amount in thirds and the squared error of the logistic model."""
+    frame = pd.read_csv(ROOT / "data/german_credit/predictions.csv")
+    frame = frame[frame["model"] == "logistic"].reset_index(drop=True)
+    amount = pd.cut(
+        frame["credit_amount"], [0, 1554, 3368, np.inf], right=False, labels=["low", "mid", "high"]
+    )
+    sex = frame["personal_status_and_sex"].str.split(" :").str[0]
+    loss = (frame["y_score"] - frame["y_true"]) ** 2
+    return frame.assign(sex=sex, amount=amount.astype(str), loss=loss)
+
+
+def test_the_weak_slices_of_the_loans_are_those_that_sliceline_ranks_first() -> None:
+    frame = loans()
+    attributes = []
+    for name in ("sex", "age_band", "housing", "foreign_worker", "amount"):
+        code, labels = pd.factorize(frame[name], sort=True)
+        attributes.append(Attribute(name, labels.tolist(), code))
+    search = searched([response_of(frame["loss"])], attributes, min_rows=50)
+    assert len(search.finds) == 3
+    for find in search.finds:
+        conditions = [attributes[c.attribute] for c in find.conditions]
+        labels_of_find = [
+            f"{attribute.name}={attribute.labels[c.label]}"
+            for attribute, c in zip(conditions, find.conditions, strict=True)
+        ]
+        rows, mean_loss = SLICELINE[" and ".join(labels_of_find)]
+        mask = weak_slices.member(attributes, find.conditions)
+        assert mask.sum() == rows
+        assert frame["loss"][mask].mean() == pytest.approx(mean_loss, abs=1e-12)
 
 
 @cache
@@ -401,5 +446,5 @@ def test_a_rule_bars_weak_slices() -> None:
     with pytest.raises(AssertionError, match="no weak slice: fail"):
         ek.check(planted_study(), "no weak slice")
     study = ek.classification(planted_rows(500), metrics="accuracy")
-    with pytest.raises(ParameterError, match="no slices are searched"):
+    with pytest.raises(ParameterError, match="the report searched no slices"):
         ek.check(study, "no weak slice")

@@ -169,6 +169,29 @@ def test_the_page_says_why_slices_are_not_compared() -> None:
     assert "units have rows in several of them" in text
 
 
+def nested_and_shared() -> Any:
+    """The study of users with one plan and two devices each."""
+    frame = shared_units()
+    frame["plan"] = np.where(frame["user"] % 2, "paid", "free")
+    return ek.rating(frame, metrics="mae", unit="user", segments="plan,device")
+
+
+def test_a_column_whose_slices_share_units_leaves_the_other_columns_compared() -> None:
+    study = nested_and_shared()
+    assert {*study.slices_against_rest["segment"]} == {"plan"}
+    assert {*study.picked_slices["segment"]} == {"plan"}
+
+
+def test_the_page_has_the_compared_columns_and_names_the_others() -> None:
+    text = page.segments(nested_and_shared()).text
+    assert "the slices of 'device' cannot be compared" in text
+    assert "Of 2 slices of plan the highest" in text
+
+
+def test_a_rule_about_a_column_does_not_ask_about_the_others() -> None:
+    ek.check(nested_and_shared(), "highest mae.high <= 9 between plan")
+
+
 def shared_units() -> pd.DataFrame:
     """Forecasts of users with a row in each of two slices."""
     rng = np.random.default_rng(4)

@@ -258,8 +258,8 @@ def _cells() -> Iterator[SimulatedCell]:
             name = f"{draw.__name__} {n}"
             yield SimulatedCell(name, f"alarms {n}", runs, alarms(draw, n))
     for effect in (0.15, 0.08):
-        group = "found" if effect == 0.15 else "biased"
-        yield SimulatedCell(f"planted {effect}", group, 400, planted(20_000, effect))
+        group, runs = ("found", 400) if effect == 0.15 else ("biased", 800)
+        yield SimulatedCell(f"planted {effect}", group, runs, planted(20_000, effect))
     for rate in (0.5, 0.05):
         for rows in (30, 100, 1000):
             for name, shifts in SHIFTS.items():

@@ -85,7 +85,8 @@ def mcc(m: Confusion) -> float:
     # not below 0, which rounding may leave where there is one class
     variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
     variance_predicted = max(predicted.sum() ** 2 - predicted @ predicted, 0.0)
-    return float(ratio(covariance, np.sqrt(variance_actual) * np.sqrt(variance_predicted)))
+    # one root, which is exact where both variances are equal: an MCC of 1 is no rounded one
+    return float(ratio(covariance, np.sqrt(variance_actual * variance_predicted)))
 
 
 def kappa(m: Confusion) -> float:

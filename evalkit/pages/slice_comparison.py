@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evalkit.arrays import ParameterError
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
 from evalkit.numbers import decimals, number, percent, signed
 from evalkit.pages import texts
+from evalkit.studies import winners
 from evalkit.studies.groups import CANNOT_TELL
 from evalkit.studies.study import Study
 
@@ -21,14 +21,15 @@ COLUMNS = ["slice", "n", "value", "rest", "slice − rest", "adjusted p", "verdi
 
 def against_rest(study: Study) -> Iterator[Html]:
     """For the leader and the difference of the headline pair: the slices of each column beside the
-    others; or why they are not compared.
+    others; or why those of a column are not compared.
     """
-    try:
-        frame = study.slices_against_rest
-        picked = study.picked_slices
-    except ParameterError as error:
-        yield tables.paragraph(texts.sentence("slices.not_compared", reason=str(error)))
+    left_out = winners.left_out_columns(study)
+    for reason in left_out.values():
+        yield tables.paragraph(texts.sentence("slices.not_compared", reason=reason))
+    if len(left_out) == study.by_segment["segment"].nunique():
         return
+    frame = study.slices_against_rest
+    picked = study.picked_slices
     if not len(frame):
         return
     systems = [study.leader]

@@ -177,15 +177,7 @@ class NormalGroups:
         the range that is closest to them by least squares. Values within `TIED` errors of an end
         are moved to it, as they may be tied with it.
         """
-        weight = 1 / np.maximum(self.variance, np.finfo(float).tiny)
-
-        def is_too_low(start: float) -> bool:
-            """True if the values above a range that starts here outweigh those below it."""
-            above = np.maximum(self.value - start - gap, 0)
-            below = np.maximum(start - self.value, 0)
-            return bool(np.sum(weight * above) > np.sum(weight * below))
-
-        start = bisect(is_too_low, self.value.min(), self.value.max(), steps=40).inside
+        start = self._lower_bound(gap)
         end = start + gap
         moved = np.clip(self.value, start, end)
         tie_distance = TIED * np.sqrt(self.variance)
@@ -214,6 +206,19 @@ class NormalGroups:
         moved[high] = highest
         moved[low] = lowest
         return moved
+
+    def _lower_bound(self, gap: float) -> float:
+        """The lower of two bounds this far apart, at which the values above both pull as much as
+        those below, each by its distance over its variance.
+        """
+        variance = np.maximum(self.variance, np.finfo(float).tiny)
+        weight = variance.min() / variance
+        # the pull upwards falls linearly from each of these bounds to the next
+        bounds = np.sort(np.concatenate([self.value - gap, self.value]))
+        above = np.maximum(self.value - gap - bounds[:, None], 0)
+        below = np.maximum(bounds[:, None] - self.value, 0)
+        pull = (above - below) @ weight
+        return float(np.interp(0.0, -pull, bounds))
 
 
 def largest_gap(

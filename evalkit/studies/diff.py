@@ -445,6 +445,13 @@ class Diff(Shown, Study):
         """Raise ParameterError: groups are not in the files of units."""
         raise groups.not_stored(column)
 
+    def slices_obstacle(self, column: str) -> str:
+        """Why slices are not compared with each other."""
+        return (
+            "a diff compares each with the same slice of the old report; set the rule as gate of "
+            "the new report"
+        )
+
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
         parts = []

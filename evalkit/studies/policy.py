@@ -508,7 +508,9 @@ def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statemen
                 raise ParameterError("trusted is a rule of the validation report")
             is_about_slices = isinstance(rule.claim, NoWeakSlice)
             if is_about_slices and not any(study.settings.slices for study in studies):
-                raise ParameterError('no slices are searched; set slices="auto" or columns')
+                raise ParameterError(
+                    'the report searched no slices; make it with slices="auto" or columns'
+                )
             if isinstance(rule.claim, NoWorseSlice):
                 _worse_slices(rule.claim, studies)
         except ParameterError as error:

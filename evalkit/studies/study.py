@@ -755,6 +755,10 @@ class Study(ABC):
                     place = {"segment": part.column, "slice": part.label}
                     yield place | with_limits({"difference": c.difference}) | {"p": c.p_value}
 
+    def slices_obstacle(self, column: str) -> str:
+        """Why the slices of a column cannot be compared with each other; "" if they can."""
+        return winners.obstacle(self, column)
+
     @frame
     def slices_against_rest(self) -> Iterator[Row]:
         """The primary metric in each slice beside the mean of the other slices of its column, of

@@ -30,7 +30,7 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.names import control_of
 from evalkit.numbers import estimate as printed, limits_from_json, unpacked
 from evalkit.parameters import reports
-from evalkit.parameters.kinds import SHARES
+from evalkit.parameters.kinds import SHARES, TEXTS
 from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
@@ -836,8 +836,9 @@ class Recomputed(study.Study):
         parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
         parameters["baseline"] = _baseline(part, systems, stored)
         p = reports.Compared.from_raw(parameters)
+        settings = study.settings(p, metrics, slices=TEXTS.read("slices", stored.get("slices")))
         verdict = results.get("verdict", {}).get("word")
-        return cls(study.settings(p, metrics), systems, {}, p, (), file, part, verdict, table)
+        return cls(settings, systems, {}, p, (), file, part, verdict, table)
 
     @property
     def unit_name(self) -> str:
@@ -892,13 +893,24 @@ class Recomputed(study.Study):
                 values[row["metric"], row["system"]] = KnownValue(metric, estimate)
         return values
 
-    def divisions(self) -> list[Slice]:
+    @property
+    def slices(self) -> list[Slice]:  # type: ignore[override]
         """The slices of the columns of segments."""
         return [
             Slice(name, label, StoredSlice(column, label))
             for name, column in self.file.segments.items()
             for label in self.file.words[column]
         ]
+
+    def slices_obstacle(self, column: str) -> str:
+        """Why the slices of a column cannot be compared with each other: the report did not."""
+        compared = {row["segment"] for row in self.results.get("slices_against_rest", [])}
+        return "" if column in compared else "the report that was stored did not compare them"
+
+    @property
+    def slices_against_rest(self) -> pd.DataFrame:  # type: ignore[override]
+        """The comparisons of slices that the report has, at its level."""
+        return pd.DataFrame(self.results["slices_against_rest"])
 
     def group_parts(self, column: str) -> list[Slice]:
         """Raise ParameterError: groups are not in the file of units."""

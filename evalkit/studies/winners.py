@@ -71,16 +71,28 @@ def obstacle(study: Study, column: str) -> str:
     return ""
 
 
+def left_out_columns(study: Study) -> dict[str, str]:
+    """The columns whose slices cannot be compared with each other, and why."""
+    left_out = {}
+    for column in dict.fromkeys(part.column for part in study.slices):
+        if reason := study.slices_obstacle(column):
+            left_out[column] = _not_compared(column, reason)
+    return left_out
+
+
 def families(study: Study) -> Iterator[SliceFamily]:
-    """The slices of each column: of each system, then of the headline pair's difference. Raises
-    ParameterError if they are not independent.
+    """The slices of each column: of each system, then of the headline pair's difference. Columns
+    whose slices are not independent are left out; raises ParameterError if all are.
     """
     frame = study.by_segment
     if not len(frame):
         return
+    left_out = left_out_columns(study)
+    if len(left_out) == frame["segment"].nunique():
+        raise ParameterError("; ".join(left_out.values()))
     for column, rows in frame.groupby("segment", sort=False):
-        if reason := obstacle(study, str(column)):
-            raise ParameterError(_not_compared(str(column), reason))
+        if column in left_out:
+            continue
         for system, part in rows.groupby("system", sort=False):
             frame_of_system = part[["slice", "n", "value", "low", "high"]]
             yield SliceFamily(str(column), str(system), frame_of_system)
@@ -175,14 +187,14 @@ def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
 
 def check_column(study: Study, column: str) -> None:
     """Raise ParameterError for a column without slices, or whose slices are not independent."""
-    columns = list(dict.fromkeys(part.column for part in study.slices))
+    columns = list(dict.fromkeys(part.column for part in study.divisions()))
     if column not in columns:
         near = did_you_mean(column, columns)
         raise ParameterError(
             f"there are no slices of {column!r}{near}; columns of segments: "
             f"{', '.join(columns) or 'none'}"
         )
-    if reason := obstacle(study, column):
+    if reason := study.slices_obstacle(column):
         raise ParameterError(_not_compared(column, reason))
 
 
