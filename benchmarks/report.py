@@ -28,6 +28,9 @@ What was tried, in seconds of CPU on a busy machine, each pair of figures in tur
   simulation of the interleaving report. Poisson counts where a play ends the session, and no work
   on wrappings and kinds that no item has: 10.6 -> 7.7 s; p-values without the intervals that the
   significance report's lessons do not show: 0.4 s less; 32.5 and 20.5 s (0.63).
+- Of 3.68 s on 30 November (3.49 on the 28th, 3.07 before the one form, in one run): tests of each
+  slice against the rest, which the page had not before, about 0.15; 37 modules more, 0.07; five
+  pictures for the stored notebook beside those of the page, 0.3. Not changed.
 - Not tried: a page without nbconvert's other exporters, bleach and bs4, about 0.2 s of imports.
 """
 

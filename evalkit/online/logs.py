@@ -581,7 +581,8 @@ def user_fields(
     totals of arms.
     """
     for part in parts:
-        refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
+        if not _has_column_of("user", part, columns):
+            refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
     fields = [_fields(part, USERS, columns, attributes, numbers) for part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
@@ -677,7 +678,8 @@ def _fields(
         columns = mapping.resolve(required)
     except InputError as error:
         is_log = "team" in required
-        if not (is_log and mapping.missing_roles(required) and _has_arm(part)):
+        lacks_role = is_log and mapping.missing_roles(required)
+        if not (lacks_role and _has_column_of("arm", part, {})):
             raise
         users = "a table with one row per user is given as users=FILE"
         raise InputError(f"{error}; {users}") from None
@@ -687,9 +689,12 @@ def _fields(
     return fields
 
 
-def _has_arm(part: InputPart) -> bool:
-    """True if a column of the part is called like the arm of a user."""
-    return not roles_of.match(part.columns, ["arm"], {}, part.name).missing_roles(["arm"])
+def _has_column_of(role: str, part: InputPart, columns: Mapping[str, str]) -> bool:
+    """True if the user names a column of the part for a role, or one is called like it. columns:
+    role -> the column that the user names.
+    """
+    chosen = {role: columns[role]} if role in columns else {}
+    return not roles_of.match(part.columns, [role], chosen, part.name).missing_roles([role])
 
 
 def columns_by_role(fields: Fields) -> dict[str, str]:

@@ -491,7 +491,7 @@ class Build:
             first_id_of_query_table=self.query_table.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
-            has_query_of_table=bool(np.isin(self._population, self._queries.query_table).any()),
+            has_query_of_table=bool(self._is_judged[self._queries.query_table].any()),
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
             accounts=accounts,
@@ -632,7 +632,9 @@ class Build:
         is_list_compared = np.tile(is_compared, len(self._systems.names))
         depth = np.minimum(np.diff(self._offsets), TOP) * is_list_compared  # 0 for other lists
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
-        return rows[~np.isin(rows, self._judged_rows.rows)]
+        is_judged = np.zeros(len(self._list_of_row), np.bool_)
+        is_judged[self._judged_rows.rows] = True
+        return rows[~is_judged[rows]]
 
     def rankings(self, names: Sequence[str], top: float | None = None) -> dict[str, SystemRankings]:
         """System -> its rankings of the judged queries, with the account of its rows.
