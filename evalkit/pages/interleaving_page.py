@@ -441,7 +441,9 @@ def agreement(study: Planning) -> figures.Figure | Html:
     measured one.
     """
     r = {how: study.correlation(how) for how in HOW}
-    caption = texts.sentence("interleaving.agreement", rankers=study.rankers, each=study.users_per_ranker)
+    caption = texts.sentence(
+        "interleaving.agreement", rankers=study.rankers, each=study.users_per_ranker
+    )
     titles = [f"{HOW[how]}, r\u00a0=\u00a0{number(r[how], 2)}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
@@ -453,7 +455,11 @@ def families(study: Planning) -> figures.Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
     caption = texts.sentence(
-        "interleaving.families", rankers=len(rankers), each=study.users_per_ranker, bait=BAIT, kinds=KINDS
+        "interleaving.families",
+        rankers=len(rankers),
+        each=study.users_per_ranker,
+        bait=BAIT,
+        kinds=KINDS,
     )
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "

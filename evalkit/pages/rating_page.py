@@ -267,7 +267,9 @@ def _sampled(study: Rating) -> Iterator[kinds.Finding]:
         half_widths.append("half-widths of medians")
     precision = ""
     if half_widths:
-        precision = f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
+        precision = (
+            f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
+        )
     severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
     yield kinds.DRAWN.rated(
         severity,
@@ -292,7 +294,7 @@ def _wrong_coverages(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _coverages(frame: pd.DataFrame) -> list[str]:
-    """The share of actual values in the intervals of a system, for each row of `wrong_coverages`."""
+    """How many actual values the intervals of a system hold, for each row of `wrong_coverages`."""
     texts = []
     for row in frame.itertuples():
         limits = f"[{row.low:.0%}, {row.high:.0%}]"
