@@ -261,8 +261,11 @@ def lift(
 def _correlation_with_base(
     hits: float, picked: float, positives: float, total: float, border: float
 ) -> float:
-    """The correlation of the precision of the picked rows with the base rate; 0 if one of them does
-    not vary. Arguments as in `lift`.
+    """The correlation of the precision of the picked (highest-scored) rows with the base rate; 0 if
+    one of them does not vary.
+
+    hits: positives among the picked rows. picked, positives, total: numbers of rows. border: the
+    share of positives near the cut-off score, where rows enter or leave from sample to sample.
     """
     precision = ratio(hits, picked)
     base = ratio(positives, total)
@@ -270,9 +273,9 @@ def _correlation_with_base(
     # the covariance times the number of all rows
     covariance = precision * (1 - border) - base * (precision - border)
     # the variance of the precision times the number of picked rows, with what rows add that enter
-    # or leave at the border from sample to sample
-    moving_rows = (1 - depth) * (precision - border) ** 2
-    variance = precision * (1 - precision) + moving_rows
+    # or leave at the border
+    added_at_border = (1 - depth) * (precision - border) ** 2
+    variance = precision * (1 - precision) + added_at_border
     scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
     return float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
 
@@ -294,10 +297,10 @@ def precision_of_picked(
     depth = ratio(picked, total)
     binomial_variance = precision * (1 - precision)
     # what rows that enter or leave at the border from sample to sample add
-    moving_rows = (1 - depth) * (precision - border) ** 2
+    added_at_border = (1 - depth) * (precision - border) ** 2
     effective_rows = float(picked)
     if binomial_variance > 0:
-        binomial_share = ratio(binomial_variance, binomial_variance + moving_rows)
+        binomial_share = ratio(binomial_variance, binomial_variance + added_at_border)
         effective_rows = float(picked * binomial_share)
     return wilson(float(precision * effective_rows), effective_rows, level=level)
 

@@ -212,8 +212,8 @@ def ratio_of(values: Sums) -> Arm:
     # denominator of the others
     deviation = minus(numerator, value * denominator)
     scaled_influence = ratio((n - 1) * deviation, total_of_others)
-    kish = float(ratio(total**2, denominator @ denominator))
-    return arm_of(value, scaled_influence, users=kish)
+    effective_users = float(ratio(total**2, denominator @ denominator))  # by Kish
+    return arm_of(value, scaled_influence, users=effective_users)
 
 
 def _freedom(first: Arm, second: Arm) -> float:

@@ -595,7 +595,8 @@ def _wilson_of_rate(rate: float, rows: int, level: float) -> Estimate:
 
 
 def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """`gap` for clustered or weighted rows, as if there were so many independent rows that the
+    """The largest distance between recall and false positive rate over all thresholds (KS) of
+    clustered or weighted rows, with the interval of `gap` for so many independent rows that the
     distance at the chosen threshold has the same variance.
     """
     table = statistic.tables.counts  # at or above each score

@@ -666,7 +666,7 @@ def predictive_values(first: RowStatistic, second: RowStatistic, options: Option
         second.hits(),
         shared=first.joint_hits(second),
         n=first.n,
-        added_variance=float(added_variance(first, second).sum()),
+        more=float(added_variance(first, second).sum()),  # variance
         level=options.level,
         unit=options.unit,
     )

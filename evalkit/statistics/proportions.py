@@ -87,7 +87,7 @@ def predictive_values(
     shared: Ints,
     *,
     n: int,
-    added_variance: float = 0.0,
+    more: float = 0.0,
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
@@ -97,8 +97,8 @@ def predictive_values(
     first, second: hits, and rows predicted positive. shared: the numbers of rows that both predict
     positive, a 2 × 2 table by hit or not of the first (lines) and of the second (columns). The
     variance is that under equal precisions, so it is above 0 even if all rows of one system are
-    hits. added_variance: a number that is added to the variance, which is 0 if all predictions
-    agree. Kosinski 2013, doi:10.1002/sim.5587.
+    hits. more: a number that is added to the variance, which is 0 if all predictions agree.
+    Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -115,7 +115,7 @@ def predictive_values(
     variance = row_variance * (1 / rows + 1 / other_rows)
     test = DifferenceByT(
         value=hits / rows - other_hits / other_rows,
-        error=float(np.sqrt(variance + added_variance)),
+        error=float(np.sqrt(variance + more)),
         n=n,
         freedom=np.inf,  # the score test is normal
         method=PREDICTIVE,

@@ -486,9 +486,9 @@ def merge(
 ) -> list[Find]:
     """The finds without those that another one explains, the most extreme of each response first.
 
-    A find explains another if that is no find any more once the rows of the first, and the others,
-    have the same mean each. Of those that are explained together the widest stays that leaves no
-    sign of an effect in the most extreme one.
+    A find explains another one if this is no longer significant once the mean difference between
+    the rows of the first and all others is taken away. Of those that are explained together the
+    widest stays that leaves no sign of an effect in the most extreme one.
     """
     merged = []
     for number, response in enumerate(responses):

@@ -133,8 +133,8 @@ class HighestValue(NamedTuple):
     half_width: float
 
     def probability(self, mean: float) -> float:
-        """The probability of at most the observed value if the true one is `mean`: it is above the
-        second highest, and within the half width of its true value.
+        """The probability of at most the observed value if the true one is `mean`, given that the
+        observed value is above the second highest, and within the half width of the true one.
         """
         return _truncated_normal(
             self.value,
