@@ -102,20 +102,30 @@ KINDS_OF_CODES = [few_distinct_codes, many_distinct_codes, uneven_codes, codes_i
 @pytest.mark.parametrize("cut", [None, 0, 17, 2**50, 2**62])
 @pytest.mark.parametrize("max_bins", [40, 5_000, 2**20])
 @pytest.mark.parametrize("n", [0, 1, 2, 400_001])
-def test_bins_begin_where_more_than_the_last_bits_differ(make_codes, cut, max_bins, n):
+def test_bins_begin_where_codes_differ_without_the_dropped_bits_and_at_the_cut(
+    make_codes, cut, max_bins, n
+):
+    """As few of the last bits are dropped, at least one, as leave at most `max_bins` bins; a cut
+    takes one border of them.
+    """
     codes = np.sort(make_codes(np.random.default_rng(7), n))
-    different_bits = (codes[1:] ^ codes[:-1]).view(np.uint64)
-    max_borders = max_bins - 1 - (cut is not None)
-    expected_shift = next(
-        shift for shift in range(1, 64) if np.count_nonzero(different_bits >> shift) <= max_borders
-    )
-    begins = np.append(True, different_bits >> expected_shift > 0)[:n]
-    at_cut = np.searchsorted(codes, np.inf if cut is None else cut)
-    begins[at_cut : at_cut + 1] = True
-    split = grid.bins(codes, min_shift=1, max_bins=max_bins, cut=cut)
-    assert split.shift == expected_shift
-    np.testing.assert_array_equal(split.start, np.flatnonzero(begins))
-    np.testing.assert_array_equal(split.size, np.diff(np.flatnonzero(begins), append=n))
+    different_bits = (codes[1:] ^ codes[:-1]).view(np.uint64)  # of neighbouring codes
+    max_borders = max_bins - 1
+    if cut is not None:
+        max_borders -= 1
+    shift = 1
+    while np.count_nonzero(different_bits >> shift) > max_borders:
+        shift += 1
+    starts = set(np.flatnonzero(different_bits >> shift) + 1)
+    if n:
+        starts.add(0)
+    if cut is not None and np.searchsorted(codes, cut) < n:
+        starts.add(np.searchsorted(codes, cut))
+
+    bins = grid.bins(codes, min_shift=1, max_bins=max_bins, cut=cut)
+    assert bins.shift == shift
+    assert bins.start.tolist() == sorted(starts)
+    assert bins.size.tolist() == np.diff(sorted(starts), append=n).tolist()
 
 
 # Counts from bins ---------------------------------------------------------------------------------

@@ -566,15 +566,17 @@ def opposite(e):
 
 
 def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
-    """Newcombe 1998's method 8 of 20, 12, 2 and 16 pairs, as R's ratesci has it: 0.20 [0.0618,
-    0.3242].
+    """Newcombe 1998's method 8, as R's ratesci has it: 0.20 [0.0618, 0.3242]. Of 50 pairs both hit
+    20, only the first 12, only the second 2, neither 16.
+
+    With weights of 1 MOVER gives a sum: hits of the first + misses of the second, which is the
+    difference of hits + 1.
     """
     first = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16])
     second = np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
-    hits_of_first = WeightedEstimate(1.0, wilson(32, 50), influence=first - 0.64)
-    misses_of_second = WeightedEstimate(1.0, wilson(28, 50), influence=0.44 - second)
+    hits_of_first = WeightedEstimate(1.0, wilson(32, 50), influence=first - first.mean())
+    misses_of_second = WeightedEstimate(1.0, wilson(28, 50), influence=second.mean() - second)
     e = mover_mean([hits_of_first, misses_of_second], n=50, level=0.95)
-    # first + (1 − second) is the difference + 1
     assert (e.value - 1, e.low - 1, e.high - 1) == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
 
 
@@ -689,7 +691,7 @@ def test_tests_of_all_metrics_reject_exactly_where_their_interval_excludes_0(col
 
 @settings(ANY_TIME, max_examples=25)
 @given(ROWS_OF_TWO_SYSTEMS)
-def test_limits_of_lifts_and_of_other_base_rates_lie_in_their_range(columns):
+def test_limits_of_lifts_and_of_metrics_restated_at_a_base_rate_lie_in_their_range(columns):
     score, _, label = columns
     plain = Rows(label.astype(np.int64), score / 8, 0.5)
     weighted = replace(plain, weight=1.0 + np.arange(len(label)) % 7)

@@ -102,7 +102,8 @@ def test_how_often_a_row_is_in_a_sample_tells_nothing_of_the_next_sample(weights
 
 
 def test_counts_drawn_by_random_codes_have_a_poisson_distribution():
-    """With the mean 1 − 3 / √n. Most codes stand for a count; the last ones leave it to a further
+    """Of the mean 1 − 3 / √n, so that the sum of n counts nearly always stays below n. The first
+    `decided` of `CODES` equally likely codes each give a count; the others leave it to a second
     draw, with the probabilities `undecided_shares`.
     """
     n = 10_000
@@ -448,25 +449,21 @@ def test_samples_of_counts_vary_as_samples_of_rows(rule):
     assert np.mean(by_counts) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
-@pytest.fixture(scope="module")
-def redrawn():
-    """3,000 rows, and the counts of 20 samples of them at the threshold chosen on each."""
+def test_scores_in_the_same_order_have_the_same_counts_at_thresholds_chosen_on_samples():
+    """The samples of a seed depend on the rows alone, the choice on the order of the scores."""
     rows = noisy_rows(3_000)
-    choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
-    return rows, choice.from_rows(rows)
-
-
-def test_systems_with_the_same_order_of_scores_have_the_same_samples(redrawn):
-    rows, rechosen = redrawn
     same_order = Rows(rows.actual, np.exp(rows.scores))
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
-    other = choice.from_rows(same_order)
-    assert np.array_equal(rechosen.sample.tp, other.sample.tp)
-    assert np.array_equal(rechosen.sample.fp, other.sample.fp)
+    found = choice.from_rows(rows).sample
+    expected = choice.from_rows(same_order).sample
+    assert np.array_equal(found.tp, expected.tp)
+    assert np.array_equal(found.fp, expected.fp)
 
 
-def test_all_rows_are_counted_at_the_threshold_of_each_sample(redrawn):
-    rows, rechosen = redrawn
+def test_all_rows_are_counted_at_the_threshold_chosen_on_each_sample():
+    rows = noisy_rows(3_000)
+    choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
+    rechosen = choice.from_rows(rows)
     expected = at(rows.counts, rechosen.sample.threshold)
     assert np.array_equal(rechosen.all_rows.tp, expected.tp)
     assert np.array_equal(rechosen.all_rows.fp, expected.fp)

@@ -245,14 +245,16 @@ def test_as_many_ranges_reach_beyond_a_limit_as_its_level_leaves_out(level, wide
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
-def test_drawn_sums_are_those_of_random_signs_times_all_rows_of_a_hadamard_matrix(n):
+def test_drawn_sums_have_the_signs_of_a_vector_times_a_column_of_a_hadamard_matrix(n):
+    """Each random vector of signs gives as many sums as the matrix has columns, in any order."""
     values = rng(8).normal(size=n)
     bits = signflip.random_bits(n, rng(9), 20_000)
     sums = np.concatenate(list(signflip.sums(values, bits)))
     bytes_per_vector = -(-n // 8)  # rounded up
     packed = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
     signs = 1 - 2.0 * np.unpackbits(packed, axis=1, count=n)  # a row per vector of signs
-    matrix = hadamard(sums.size // len(signs))[:n]
+    columns = sums.size // len(signs)
+    matrix = hadamard(columns)[:n]  # a row per value; the order of the matrix is a power of 2
     expected = (signs * values) @ matrix
     assert np.sort(sums) == pytest.approx(np.sort(expected.ravel()))
 
