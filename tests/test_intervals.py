@@ -425,7 +425,9 @@ def test_the_lower_limit_of_losses_is_that_of_a_mean():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_likeliest_share_under_a_difference_is_that_of_a_search(seed):
-    """The first share p of the largest binomial likelihood where the second is p − difference."""
+    """The first share p at which the binomial likelihood of both arms is largest, if the second
+    share is p − difference.
+    """
     generator = np.random.default_rng(seed)
     n, m = generator.integers(3, 40, 2)
     a = int(generator.integers(0, n + 1))
@@ -522,7 +524,10 @@ def test_the_score_interval_of_two_shares_covers_95_percent_on_average():
 
 
 def test_newcombes_limits_of_an_auc_solve_his_equation():
-    """His method 5 of 2006, with N* = (positives + negatives) / 2 − 1 in place of both."""
+    """(0.85 − auc)² = z² · variance, with the variance of Hanley and McNeil at auc, in which
+    N* = (positives + negatives) / 2 − 1 replaces both positives − 1 and negatives − 1 (Newcombe
+    2006, method 5).
+    """
     positives, negatives = 20, 80
     e = closed_forms.auc_newcombe(0.85, positives, negatives)
     n_star = (positives + negatives) / 2 - 1

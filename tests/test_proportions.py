@@ -26,13 +26,15 @@ def test_mcnemars_difference_has_tangos_interval():
 @pytest.mark.parametrize("alternative", Alternative)
 def test_binomial_tests_equal_scipy(alternative, null, n, data):
     successes = data.draw(st.integers(0, n))
-    found = one_sided_binomial_test(successes, n, null, alternative)
+    found = binomial_test_for(alternative, successes, n, null)
     expected = stats.binomtest(successes, n, null, alternative.value).pvalue
     assert found.p_value == pytest.approx(expected, rel=1e-7, abs=1e-14)
 
 
-def one_sided_binomial_test(successes, n, null, alternative):
-    """The test for an alternative, with limits at which its p is 0.05."""
+def binomial_test_for(alternative, successes, n, null):
+    """The test of a share against the null, with the limits at which p for the alternative is 0.05:
+    two limits if the alternative is two-sided, else one.
+    """
     level = alternative.two_sided_level(0.95)
     two_sided = prop.binomial_test(successes, n, null=null, level=level)
     return two_sided.answering(alternative, level=0.95)
@@ -41,13 +43,13 @@ def one_sided_binomial_test(successes, n, null, alternative):
 @given(st.integers(1, 80), st.data())
 @settings(max_examples=80, deadline=None)
 def test_limits_of_binomial_tests_equal_scipy(n, data):
-    """Less the null, as evalkit gives the limits of the difference from it; a one-sided test has
-    one limit.
+    """A two-sided test has both limits, a one-sided test one. They are those of a difference from
+    the null, which scipy's are not.
     """
     null = 0.1
     successes = data.draw(st.integers(0, n))
     for alternative in Alternative:
-        difference = one_sided_binomial_test(successes, n, null, alternative).difference
+        difference = binomial_test_for(alternative, successes, n, null).difference
         expected = stats.binomtest(successes, n, null, alternative.value).proportion_ci(0.95)
         if alternative is not Alternative.LESS:
             assert difference.low == pytest.approx(expected.low - null, abs=1e-9)
@@ -60,7 +62,7 @@ def test_limits_of_binomial_tests_equal_scipy(n, data):
 def test_one_sided_binomial_limits_exclude_the_null_where_p_is_below_5_percent(n, data):
     successes = data.draw(st.integers(0, n))
     for alternative in (Alternative.GREATER, Alternative.LESS):
-        comparison = one_sided_binomial_test(successes, n, 0.75, alternative)
+        comparison = binomial_test_for(alternative, successes, n, null=0.75)
         assert (comparison.p_value < 0.05) == excludes_0(comparison.difference)
 
 
@@ -256,6 +258,7 @@ def test_the_interval_excludes_0_exactly_where_p_is_below_5_percent(seed, n, m, 
 
 
 def test_swapped_arms_have_the_mirrored_difference():
+    """All 126 permutations of so few units are counted and none is drawn: p is exactly equal."""
     first = np.array([0.0, 1.0, 4.0, 11.0])
     second = np.array([0.0, 0.5, 2.0, 2.5, 3.0])
     there = independent.studentised(first, second, rng=rng())

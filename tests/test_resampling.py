@@ -2,6 +2,7 @@
 bands, thresholds chosen again.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -134,8 +135,8 @@ def test_the_sums_of_no_rows_are_0():
 # BCa: limits and p-values of a bootstrap ----------------------------------------------------------
 
 
-def test_a_bca_interval_of_level_1_less_p_ends_at_the_null():
-    """So at the share of replicates below 0."""
+def test_a_bca_interval_of_the_level_1_minus_p_ends_at_the_null():
+    """Its lower end is the quantile of the replicates that is 0: that of the share below 0."""
     generator = np.random.default_rng(4)
     replicates = generator.gamma(4, 1, 5000) - 1
     influence_of_rows = generator.gamma(1, 1, 40) - 1
@@ -469,16 +470,21 @@ def test_all_rows_are_counted_at_the_threshold_chosen_on_each_sample():
     assert np.array_equal(rechosen.all_rows.fp, expected.fp)
 
 
-def test_the_value_on_new_rows_is_estimated_by_the_rows_that_samples_leave_out():
-    """By hand, of two samples with precisions of 1 and 0.8 at their thresholds, where all rows have
-    0.5 and 0.8: the rows left out, about as many as those in a sample, then have 0 and 0.8, on
-    average 0.4. They weigh 1 − 1/e, as much as a sample has of the rows (Efron's 0.632).
+def test_the_value_on_new_rows_is_efrons_632_estimate():
+    """(1/e) · value on the same rows + (1 − 1/e) · value on the rows that a sample leaves out.
+
+    By hand, of two samples. At the threshold chosen on the first its precision is 1 and that of all
+    rows 0.5: the sample is 0.5 too good, so the rows left out are taken to be 0.5 worse than all
+    rows, 0. The second has 0.8 in both, so 0.8. Their mean is 0.4.
     """
     thresholds = np.array([0.9, 0.5])
     hits = np.array([4.0, 8.0])
-    in_samples = Counts(thresholds, hits, np.array([0.0, 2.0]), 10.0, 10.0)
-    of_all_rows = Counts(thresholds, hits, np.array([4.0, 2.0]), 10.0, 10.0)
-    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
+    in_samples = Counts(
+        thresholds, tp=hits, fp=np.array([0.0, 2.0]), positives=10.0, negatives=10.0
+    )
+    of_all_rows = replace(in_samples, fp=np.array([4.0, 2.0]))
+    any_rows = noisy_rows(100)  # give the value on the same rows
+    rows = any_rows.at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
