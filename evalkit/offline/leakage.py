@@ -295,17 +295,17 @@ class Coincidence(NamedTuple):
 
 
 def _coincidence(
-    columns: Sequence[Ints], rows: Ints, others: float, equal_rows: int
+    columns: Sequence[Ints], rows: Ints, other_rows: float, equal_rows: int
 ) -> Coincidence:
-    """How many of the rows equal one of `others` other rows by coincidence. equal_rows: how many
-    do.
+    """How many of the rows equal one of the other rows by coincidence. rows: their numbers.
+    other_rows: how many there are, on average. equal_rows: how many of the rows equal one.
     """
     # the share of all rows that has the row's value, multiplied over columns
     p_equal: Floats = np.prod(
         [np.bincount(column)[column] / column.size for column in columns], axis=0
     )
-    # None of the other rows is equal with probability (1 − p)^others, about exp(−others p).
-    expected = float((1 - np.exp(-others * p_equal[rows])).sum())
+    # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
+    expected = float((1 - np.exp(-other_rows * p_equal[rows])).sum())
     explained = _explained_share(columns) if equal_rows > expected else 1.0
     return Coincidence(max(expected, equal_rows * explained), explained)
 
@@ -360,8 +360,8 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     for i in range(min(len(columns), TRIED)):
         a = columns[i - 1]
         b = columns[i]
-        others = [column for column in columns if column is not a and column is not b]
-        rest = row_key(others or [np.zeros_like(a)])
+        all_but_two = [column for column in columns if column is not a and column is not b]
+        rest = row_key(all_but_two or [np.zeros_like(a)])
         # pairs that agree in the rest, and in the columns named
         agree = _equal_pairs(rest)
         agree_a = _equal_pairs(row_key([rest, a]))
@@ -511,13 +511,13 @@ def near_duplicates(
         test[(close_row[test] >= 0) & np.isin(close_row[test], train)]
         for train, test in folds.pairs
     ]
-    found = np.concatenate(close_to_training)
+    close_rows = np.concatenate(close_to_training)
     # In d dimensions a hundredth of a distance is 0.01^d of the volume. Columns are dependent: two
     # dimensions are counted at most.
     by_chance = sample.size * 0.01 ** min(columns, 2)
-    is_severe = np.unique(found).size > max(0.01 * sample.size, 5 * by_chance)
+    is_severe = np.unique(close_rows).size > max(0.01 * sample.size, 5 * by_chance)
     severity = SEVERE if is_severe else WARNING
-    return finding(kinds.NEAR_DUPLICATES, severity, found, sample.size)
+    return finding(kinds.NEAR_DUPLICATES, severity, close_rows, sample.size)
 
 
 def _standardised(table: Floats) -> Floats:

@@ -220,13 +220,13 @@ def holdout(
             f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
             f"rows"
         )
-    splitter = ShuffleSplit
+    splitter_type = ShuffleSplit
     rule = f"holdouts of {share:.0%}"
     if classes:
-        splitter = StratifiedShuffleSplit
+        splitter_type = StratifiedShuffleSplit
         rule = f"stratified {rule}"
-    made = splitter(repeats, test_size=share, random_state=seed)
-    return _sklearn(made, rows, f"{repeats} {rule}", label)
+    splitter = splitter_type(repeats, test_size=share, random_state=seed)
+    return _sklearn(splitter, rows, f"{repeats} {rule}", label)
 
 
 def k_fold(
@@ -245,15 +245,15 @@ def k_fold(
     classes = _classes(label, k)
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
-    splitter = RepeatedKFold
+    splitter_type = RepeatedKFold
     rule = f"{k}-fold"
     if classes:
-        splitter = RepeatedStratifiedKFold
+        splitter_type = RepeatedStratifiedKFold
         rule = f"stratified {rule}"
     if repeats > 1:
         rule += f", {repeats} times"
-    made = splitter(n_splits=k, n_repeats=repeats, random_state=seed)
-    return _sklearn(made, rows, rule, label)
+    splitter = splitter_type(n_splits=k, n_repeats=repeats, random_state=seed)
+    return _sklearn(splitter, rows, rule, label)
 
 
 def group_k_fold(
@@ -269,13 +269,13 @@ def group_k_fold(
 
     groups = _groups(group, k)
     classes = _classes(label, k)
-    splitter = GroupKFold
+    splitter_type = GroupKFold
     rule = f"{k}-fold of groups"
     if classes:
-        splitter = StratifiedGroupKFold
+        splitter_type = StratifiedGroupKFold
         rule = f"stratified {rule}"
-    made = splitter(k, shuffle=True, random_state=seed)
-    return _sklearn(made, groups.size, rule, label, groups)
+    splitter = splitter_type(k, shuffle=True, random_state=seed)
+    return _sklearn(splitter, groups.size, rule, label, groups)
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
@@ -505,10 +505,10 @@ def _quoted_list(names: Sequence[str]) -> str:
     >>> _quoted_list(["a", "b", "c"]), _quoted_list(["a"])
     ("'a', 'b' and 'c'", "'a'")
     """
-    *others, last = map(repr, names)
-    if not others:
-        return last
-    return f"{', '.join(others)} and {last}"
+    quoted = [repr(name) for name in names]
+    if len(quoted) == 1:
+        return quoted[0]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
@@ -519,8 +519,8 @@ def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
     tests = [name for name, meaning in sets.items() if meaning == TEST]
     development = [name for name, meaning in sets.items() if meaning == DEVELOPMENT]
     if len(training) + len(tests) + len(development) < len(sets):
-        either = "either folds or the training and test rows of one holdout"
-        raise InputError(f"fold must name {either}, got {_quoted_list([*sets])}")
+        rule = "must name either folds or the training and test rows of one holdout"
+        raise InputError(f"fold {rule}, got {_quoted_list([*sets])}")
     if len(training) != 1:
         raise InputError(
             f"fold must name one set of training rows beside the test set, got "
@@ -565,13 +565,13 @@ def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
     pairs = []
     for number in range(len(repeat.names)):
         rows = np.flatnonzero(repeat.code == number)
-        sides = fold.take(rows)
-        if len(sides.names) < 2:
+        sets = fold.take(rows)
+        if len(sets.names) < 2:
             raise InputError(
                 f"fold must name training and test rows in each repeat, got only "
-                f"{sides.names[0]!r} in repeat {repeat.names[number]!r}"
+                f"{sets.names[0]!r} in repeat {repeat.names[number]!r}"
             )
-        (train, test), *_ = _holdout(sides, {name: set_of(name) for name in sides.names}).pairs
+        train, test = _holdout(sets, {name: set_of(name) for name in sets.names}).pairs[0]
         pairs.append((rows[train], rows[test]))
     rule = f"{len(pairs)} holdouts, whose training and test rows the fold column names"
     return Folds(len(fold), tuple(pairs), rule, repeat.names)
@@ -595,7 +595,8 @@ def _refuse_no_folds(names: Sequence[str], repeat: str) -> None:
 # Ways to split a table: the folds that its columns call for, and others to compare them with ------
 
 MOST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
-OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
+OUT_OF_BAG = "bootstrap, out of bag"
+ONE_OUT = "leave one out"
 ONE_HOLDOUT = "one holdout of 30%"
 
 

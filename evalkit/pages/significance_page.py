@@ -248,7 +248,7 @@ def _units(study: Significance) -> Iterator[Finding]:
 
 def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
-    if study.many:
+    if study.has_many_units:
         most = study.settings.limits.reading.max_listed
         yield kinds.VERY_MANY_UNITS.note(
             study.unit_count, most=most, units=plural(study.unit_name, 2)
@@ -390,12 +390,12 @@ HALF_COUNTED = {
 
 
 @also(Shares, null_of_shares)
-@pieces.where(lambda study: len(study.headline) and study.flips)
+@pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
     row = study.headline.iloc[0]
     draws = study.null_draws()
-    if study.many:
+    if study.has_many_units:
         how = f"{draws.size:,} draws from the normal distribution of such means"
     elif study.every_sign_vector:
         how = "all sign vectors"
@@ -422,7 +422,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
         observed=float(row["difference"]),
         alternative=alternative,
         xlabel=f"mean difference in {study.primary.label} under the null",
-        ylabel=f"share of {'draws' if study.many else 'sign vectors'}",
+        ylabel=f"share of {'draws' if study.has_many_units else 'sign vectors'}",
     )
 
 
@@ -497,7 +497,7 @@ def power(study: Significance) -> figures.Figure | Html:
 
 
 @also(Shares, pieces.nothing)
-@pieces.where(lambda study: len(study.headline) and study.flips)
+@pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def duality(study: Significance) -> figures.Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the
     interval.
@@ -511,7 +511,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         study,
         each=each,
         interval=ends,
-        test="t" if study.many else "sign flips",
+        test="t" if study.has_many_units else "sign flips",
         level=percent(study.settings.level),
         p=_p(study),
         zero="outside" if float(row["p"]) < beyond(study.settings.level) else "inside",
@@ -713,7 +713,7 @@ def teaching(study: Either) -> Html:
 @also(JudgedOutputs, judges_page.definitions)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
-    joint = NORMAL if study.many else JOINT
+    joint = NORMAL if study.has_many_units else JOINT
     methods = texts.meanings("significance", joint=joint, sided=first_screen.sided(study))
     return tables.definitions([*page.metric_definitions(study), *methods])
 

@@ -70,7 +70,7 @@ class JudgedOutputs(Significance):
     has_differences: ClassVar[bool] = False
 
     @property
-    def vary(self) -> bool:
+    def units_vary(self) -> bool:
         """False: what is shown of single units would be the judge's error as well."""
         return False
 

@@ -158,14 +158,14 @@ class Significance(shown.Shown, Study):
         return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
-    def vary(self) -> bool:
+    def units_vary(self) -> bool:
         """True if units are a sample: not folds, which share training rows, and not the fixed
         questions of a claim.
         """
         return not self.p.test_to_train and self.p.claim != reports.THESE
 
     @property
-    def many(self) -> bool:
+    def has_many_units(self) -> bool:
         """True if there are too many units to list, resample or flip each; normal draws are used
         instead.
         """
@@ -240,14 +240,14 @@ class Significance(shown.Shown, Study):
         """The p-values of a family adjusted by max-T, if all comparisons are of means over the same
         units that vary; else None.
         """
-        if len(family) < 2 or not self.vary:
+        if len(family) < 2 or not self.units_vary:
             return None
         if any(self.is_ratio(chosen) for chosen, _ in family):
             return None
         rows = [defined_in_both(*self.sides(chosen, pair)) for chosen, pair in family]
         if not all(np.array_equal(rows[0], other) for other in rows):
             return None
-        adjusted = max_t.max_t_of_many if self.many else max_t.adjusted
+        adjusted = max_t.max_t_of_many if self.has_many_units else max_t.adjusted
         columns = self._column_pairs(family, rows[0])
         return adjusted(columns, rng=self.rng(3), alternative=self.settings.alternative)
 
@@ -278,7 +278,7 @@ class Significance(shown.Shown, Study):
         Samples are drawn for several pairs at a time, which share them.
         """
         p: dict[SystemPair, float] = {}
-        if self.many:
+        if self.has_many_units:
             return p
         pairs_at_once = max(1, DIFFERENCES // max(len(self.data), 1))
         with progress("resampling", len(self.pairs), "pairs") as draw:
@@ -327,7 +327,7 @@ class Significance(shown.Shown, Study):
     def slices(self) -> list[Slice]:
         """The tasks, if they are not the units, by the headline's difference, the largest first."""
         tasks = self.data.tasks
-        if tasks is None or self.data.by_task or not self.vary:
+        if tasks is None or self.data.by_task or not self.units_vary:
             return []
         parts = slices("task", tasks, len({*tasks}))
         if not len(self.headline):
@@ -383,7 +383,7 @@ class Significance(shown.Shown, Study):
         return replace(
             super().inference_options(key),
             test_to_train=self.p.test_to_train or 0.0,
-            many=self.many,
+            many=self.has_many_units,
         )
 
     @once
@@ -412,7 +412,7 @@ class Significance(shown.Shown, Study):
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The smallest true difference that this many units detect."""
-        if not self.vary:
+        if not self.units_vary:
             return {}
         return {"detectable": self.paired(chosen, pair).detectable(self.detecting_level)}
 
@@ -472,16 +472,16 @@ class Significance(shown.Shown, Study):
     @property
     def mid_p(self) -> bool:
         """True if sign flips of the pair count ties half."""
-        return not self.many and all(
+        return not self.has_many_units and all(
             self.measure(self.primary, name).mid_p for name in self.opponents
         )
 
     @property
-    def flips(self) -> bool:
+    def can_flip_signs(self) -> bool:
         """True if sign flips fit the headline: it is no ratio of sums, units are not folds, and
         units vary.
         """
-        return self.vary and not self.is_ratio(self.primary)
+        return self.units_vary and not self.is_ratio(self.primary)
 
     @cached
     def p_curve(self, points: int = 241) -> pd.DataFrame:
@@ -490,7 +490,7 @@ class Significance(shown.Shown, Study):
 
         Empty if it is unknown.
         """
-        if not self.flips:
+        if not self.can_flip_signs:
             return pd.DataFrame()
         row = self.headline.iloc[0]
         difference = row["difference"]
@@ -535,7 +535,7 @@ class Significance(shown.Shown, Study):
     def every_sign_vector(self) -> bool:
         """True if `null_draws` are the means under all sign vectors, and no sample of them."""
         n = self.unit_differences(self.opponents, self.primary).total.size
-        return not self.many and n <= signflip.MAX_ENUMERATED_UNITS
+        return not self.has_many_units and n <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units; with very many
@@ -544,7 +544,7 @@ class Significance(shown.Shown, Study):
         differences = self.unit_differences(self.opponents, self.primary)
         total = differences.total
         n = differences.rows.sum()
-        if self.many:
+        if self.has_many_units:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
             sums = signflip.enumerated(total)
@@ -555,7 +555,7 @@ class Significance(shown.Shown, Study):
         """The units and their differences in the headline, smallest first; empty if there are very
         many.
         """
-        if self.many:
+        if self.has_many_units:
             return {"units": [], "values": []}
         differences = self.differences()
         return {"units": list(differences.index), "values": list(differences)}
@@ -567,7 +567,7 @@ class Significance(shown.Shown, Study):
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each mean difference of the headline."""
-        if self.many:
+        if self.has_many_units:
             observed = self.paired(self.primary, self.opponents)
             from_mean = [replace(observed, value=observed.value - mean) for mean in means]
             return np.array([self.asked_p(test.p_value, test.tails) for test in from_mean])
@@ -591,7 +591,7 @@ class Significance(shown.Shown, Study):
         """Columns that may name clusters: their values, and the factor by which clusters raise the
         standard error.
         """
-        if not self.flips:
+        if not self.can_flip_signs:
             return []
         rows = self._row_differences(self.primary, self.opponents)
         unit = None if self.unit is None else self.unit[rows.in_both]
@@ -653,7 +653,7 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
     Empty for ratios of sums and folds, which none of them fits.
     """
-    if not study.vary:
+    if not study.units_vary:
         return
     for chosen in study.directed:
         if study.is_ratio(chosen):
@@ -724,7 +724,7 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at
     least two units; None for a one-sided question, which these do not answer.
     """
-    if len(study.order) < 3 or not study.vary or study.primary.metric.best == "neither":
+    if len(study.order) < 3 or not study.units_vary or study.primary.metric.best == "neither":
         return None
     if study.settings.alternative.one_sided:
         return None
@@ -751,7 +751,7 @@ def headline_difference(study: Significance) -> methods.PairedDifference | None:
     equal.
     """
     difference = study.paired(study.primary, study.opponents)
-    if difference.spread > 0 and study.vary:
+    if difference.spread > 0 and study.units_vary:
         return difference
     return None
 
@@ -780,7 +780,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     """The bars of the null distribution: both ends of each, and its share of the draws; empty if
     unknown.
     """
-    if not study.flips:
+    if not study.can_flip_signs:
         return {}
     draws = study.null_draws()
     edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))

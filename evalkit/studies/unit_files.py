@@ -356,58 +356,17 @@ def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredMetric(ABC):
-    """A metric of a system, with what a file stores of it.
-
-    places: of its rows among those of the file.
-    """
+class FileRows(ABC):
+    """Rows of a file with a metric of a system. places: of the rows among those of the file."""
 
     file: UnitFile
     system: str
     places: Ints
     metric_at_k: MetricAtK
 
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """The value of the metric."""
-
-    @property
-    @abstractmethod
-    def units(self) -> Ints:
-        """The numbers of the units that have a value, in order."""
-
-    @property
-    @abstractmethod
-    def influence(self) -> Floats:
-        """The influence of each of `units` on the metric."""
-
-    @property
-    @abstractmethod
-    def unit_values(self) -> Floats:
-        """The value of each of `units`; of rows the mean of their scores, NaN for several
-        classes.
-        """
-
     @abstractmethod
     def take(self, rows: Bools) -> Self:
         """The metric on the rows of a mask."""
-
-    @abstractmethod
-    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
-        """The statistic for intervals and tests. design: the layout, of terms. mean: True if the
-        metric is compared as a mean of values of units, of terms.
-        """
-
-    @property
-    def size(self) -> int:
-        """The number of units with a value, or of trials if there are no units."""
-        return int(self.units.size)
-
-    @property
-    def averaged(self) -> bool:
-        """True if the metric is a mean of values of units."""
-        return False
 
     @cached_property
     def unit(self) -> Ints:
@@ -436,7 +395,7 @@ class StoredSlice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class StoredTerms(StoredMetric):
+class StoredTerms(FileRows):
     """A metric with the terms of each row, from whose sums it is computed."""
 
     terms: Sums
@@ -514,7 +473,7 @@ class StoredTerms(StoredMetric):
 
 
 @dataclass(frozen=True, eq=False)
-class StoredRows(StoredMetric):
+class StoredRows(FileRows):
     """A metric with the actual value and prediction of each row."""
 
     rows: Rows
@@ -523,6 +482,16 @@ class StoredRows(StoredMetric):
     def units(self) -> Ints:
         """The numbers of the units that have rows, in order."""
         return np.unique(self.unit)
+
+    @property
+    def size(self) -> int:
+        """The number of units."""
+        return int(self.units.size)
+
+    @property
+    def averaged(self) -> bool:
+        """False: no mean of values of units is known."""
+        return False
 
     @cached_property
     def value(self) -> float:
@@ -549,6 +518,9 @@ class StoredRows(StoredMetric):
         if score is None or score.ndim > 1:
             return np.full(self.units.size, np.nan)
         return by_unit(score, self.unit) / by_unit(np.ones(score.size), self.unit)
+
+
+StoredMetric = StoredTerms | StoredRows
 
 
 # A metric in two files ----------------------------------------------------------------------------
@@ -663,16 +635,16 @@ class MatchedMetric:
 
         If both have the same rows, they are those that one report on both systems would compare.
         """
-        if not self.common.size:
-            return NewAndOld(
-                self.new.statistic(Layout.INDEPENDENT, mean=self.averaged),
-                self.old.statistic(Layout.INDEPENDENT, mean=self.averaged),
-            )
-        compared: MatchedMetric | MatchedRows = self.on_common_units
-        if self.has_terms and self.same_rows and self.on_common_units.rows is not None:
-            compared = self.on_common_units.rows
+        compared: MatchedMetric | MatchedRows = self
+        design = Layout.INDEPENDENT
+        if self.common.size:
+            compared = self.on_common_units
+            design = Layout.PLAIN
+            if self.has_terms and self.same_rows and compared.rows is not None:
+                compared = compared.rows
         return NewAndOld(
-            compared.new.statistic(mean=self.averaged), compared.old.statistic(mean=self.averaged)
+            compared.new.statistic(design, mean=self.averaged),
+            compared.old.statistic(design, mean=self.averaged),
         )
 
     @property
@@ -865,8 +837,7 @@ class Recomputed(study.Study):
         assert stored is not None
         if isinstance(member, StoredSlice):
             stored = stored.in_slice(member)
-        if not isinstance(stored, StoredTerms):
-            assert isinstance(stored, StoredRows)
+        if isinstance(stored, StoredRows):
             return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
         # the metric of values that do not count once each is a ratio, whatever its kind
@@ -885,12 +856,12 @@ class Recomputed(study.Study):
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
         values = {}
         for row in self.results["estimates"]:
-            if row["method"] == methods.GIVEN and row["metric"] in metrics:
+            label = row["metric"]
+            if row["method"] == methods.GIVEN and label in metrics:
                 estimate = intervals.Estimate(
                     row["value"], np.nan, np.nan, row["level"], row["n"], methods.GIVEN
                 )
-                metric = metrics[row["metric"]]
-                values[row["metric"], row["system"]] = KnownValue(metric, estimate)
+                values[label, row["system"]] = KnownValue(metrics[label], estimate)
         return values
 
     @property
