@@ -390,8 +390,8 @@ FAULTS = (
     ),
     Fault(
         "studies/study.py",
-        "-by.metric.sign * value[name]",
-        "-value[name]",
+        "-chosen.metric.sign * value, system",
+        "-value, system",
         "the worst leads where less is better",
     ),
     Fault(
@@ -420,8 +420,8 @@ FAULTS = (
     ),
     Fault(
         "studies/reliability.py",
-        'side="right") - 1, 0, len(SPREAD) - 2)',
-        'side="left") - 1, 0, len(SPREAD) - 2)',
+        'np.searchsorted(SCORE_EDGES, table.threshold, side="right")',
+        'np.searchsorted(SCORE_EDGES, table.threshold, side="left")',
         "bins of the spread closed on the right",
     ),
     # Policies

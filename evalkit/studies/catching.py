@@ -42,7 +42,7 @@ class Evidence:
 
     def of_units(self, units: int) -> "Evidence":
         """The evidence of another number of units."""
-        narrower = (self.n / units) ** 0.5
+        narrower = (self.n / units) ** 0.5  # standard errors fall with the root of the units
         return replace(self, n=units, error=lambda value: narrower * self.error(value))
 
     @cached_property
@@ -99,8 +99,8 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         sign = -evidence.direction
         margin = claim.within or evidence.margin or 0.0
         bounds = [0.0, margin, -margin]
-    reaches = evidence.reaches.values()
-    stretched = [evidence.stretch * reach for reach in reaches]
+    reaches = list(evidence.reaches.values())
+    reaches += [evidence.stretch * reach for reach in evidence.reaches.values()]
     worst = evidence.ends.low if sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
@@ -113,7 +113,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         sign=sign,
         error=lambda regression: evidence.error(evidence.value + sign * regression),
         bounds=bounds,
-        reaches=[*reaches, *stretched],
+        reaches=reaches,
         largest=abs(evidence.unchanged - worst),
     )
     without_margin = Catch(sensitivity.caught, sensitivity.unchanged_fails)

@@ -7,14 +7,13 @@ blocks.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters.reports import ClassificationParameters, attributes, reader
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs.outcomes import OutcomeTable
+from evalkit.reading.inputs.outcomes import Outcomes, OutcomeTable
 from evalkit.reading.matching import commands
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
@@ -29,8 +28,8 @@ class ByKind:
     inapplicable: parameters that do not apply to the kind -> the kinds that they apply to.
     """
 
-    of_rows: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
-    of_blocks: Callable[[Any, ClassificationParameters, Limits], row_study.RowStudy]
+    of_rows: Callable[[Outcomes, ClassificationParameters, Limits], row_study.RowStudy]
+    of_blocks: Callable[[scores.Predictions, ClassificationParameters, Limits], row_study.RowStudy]
     inapplicable: Mapping[str, str]
 
 
@@ -60,7 +59,8 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
-    p = p.with_defaults(SAMPLE) if p.preds is None else p
+    if p.preds is None:
+        p = p.with_defaults(SAMPLE)
     predicted = _outcome_table(p, limits)
     if p.slices:
         columns = predicted.slice_columns(p.slices)

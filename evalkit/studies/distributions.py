@@ -2,6 +2,7 @@
 lie in their intervals.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,9 +89,14 @@ class StatedDistributions:
             return []
         if not self.is_of_quantiles:
             return [p for p in DRAWN_LEVELS if self._has_quantile((100 - p) / 2)]
+        # the quantiles of p and 100 − p percent are the bounds of the central 100 − 2p percent
         percents = {*self.percents}
-        lower = [p for p in percents if p < 50 and round(100 - p, EXACT) in percents]
-        return sorted(round(100 - 2 * p, EXACT) for p in lower)
+        intervals = []
+        for percent in percents:
+            opposite = round(100 - percent, EXACT)
+            if percent < 50 and opposite in percents:
+                intervals.append(round(100 - 2 * percent, EXACT))
+        return sorted(intervals)
 
     @property
     def lacks(self) -> dict[str, str]:
@@ -128,17 +134,19 @@ class StatedDistributions:
     @property
     def shown_intervals(self) -> list[float]:
         """The intervals of 50% and 90%, or without the latter the widest, in percent."""
-        shown = [p for p in USUAL if p in self.intervals]
-        widest = self.intervals[-1:] if USUAL[-1] not in shown else []
-        return list(dict.fromkeys([*shown, *widest]))
+        shown = [percent for percent in USUAL if percent in self.intervals]
+        if USUAL[-1] not in shown:
+            shown += self.intervals[-1:]  # the widest, if there is one
+        return list(dict.fromkeys(shown))
 
     @property
     def _score(self) -> str:
         """The metric of whole distributions; of a single interval its score."""
         if not self.is_of_quantiles:
             return "crps"
-        is_one_interval = len(self.percents) == 2 and bool(self.intervals)
-        return f"interval_score@{self.intervals[0]:.{EXACT}g}" if is_one_interval else "wis"
+        if len(self.percents) == 2 and self.intervals:
+            return f"interval_score@{self.intervals[0]:.{EXACT}g}"
+        return "wis"
 
     @property
     def drawn_metrics(self) -> list[MetricAtK]:
@@ -151,7 +159,8 @@ class StatedDistributions:
         """The intervals of rows, at most `NESTED` of them, the widest first."""
         assert rows.predictive is not None
         number = np.arange(1, len(rows) + 1)
-        nested = self.intervals[:: -max(1, -(-len(self.intervals) // NESTED))]
+        step = max(1, math.ceil(len(self.intervals) / NESTED))
+        nested = self.intervals[::-step]
         frames = []
         for percent in nested:
             bounds = rows.predictive.interval(percent)._asdict()
@@ -170,8 +179,9 @@ class StatedDistributions:
             return 0.5
         if chosen.k is None or metric.best != "low":
             return np.inf
-        of_quantile = metric.needs == ""
-        percent = min(chosen.k, 100 - chosen.k) if of_quantile else 100 - chosen.k
+        percent = 100 - chosen.k  # beyond an interval
+        if metric.needs == "":  # a metric of one quantile, beyond which one side lies
+            percent = min(chosen.k, percent)
         return percent / 100
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:

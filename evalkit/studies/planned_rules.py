@@ -83,6 +83,7 @@ def _error_of_value(plan: Plan) -> ErrorOf:
     """The standard error of a share by the true share, or of a mean."""
 
     def of_share(share: float) -> float:
+        """The standard error of the share of hits among independent units."""
         return float(np.sqrt(max(share * (1 - share), 0.0) / plan.units))
 
     if plan.share is not None:
@@ -105,6 +106,7 @@ def _error_of_difference(plan: Plan) -> ErrorOf:
     differing_unchanged = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
 
     def of_difference(difference: float) -> float:
+        """The standard error of the difference of two shares, from its variance per unit."""
         differing = differing_unchanged + (1 - differing_unchanged) * abs(difference)
         return float(np.sqrt((differing - difference**2) / plan.units))
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -88,6 +88,11 @@ class Statement:
         if isinstance(self.claim, ColumnBound):
             return self.claim.column or ""
         return self.part.column if self.part else ""
+
+    def rank(self) -> int:
+        """The place of the system in its study's order, best first."""
+        order = self.study.order
+        return order.index(self.system) if self.system in order else 0
 
     def evidence(self, study: Study) -> significance.Comparison:
         """The comparison with the second system, not adjusted for others; of a system alone its
@@ -214,20 +219,22 @@ class Statement:
 
     def row(
         self, usual: significance.Comparison, decides: significance.Comparison, level: float
-    ) -> dict[str, Any]:
-        """The statement with the limits that the report prints and those that decide, which must be
-        of a level.
+    ) -> dict[str, object]:
+        """The statement with the limits that the report prints (`usual`) and those that decide,
+        which must be of this level.
         """
-        e, printed = decides.difference, usual.difference
+        e = decides.difference
+        printed = usual.difference
         why = self.obstacle(decides)
-        result = NOT_DECIDED if why else CANNOT_TELL
+        result = NOT_DECIDED
         if not why:
+            result = CANNOT_TELL
             why = self.study.doubt(self.chosen, self.system, self.second)
         if not why and self.claim.may_err and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(decides)
-        row = {
+        row: dict[str, object] = {
             "metric": self.chosen.label,
             "system": self.system,
             "against": self.second,
@@ -255,10 +262,20 @@ def decided(
         low, high = sorted((e.low * direction, e.high * direction))
         if low > -claim.within:
             return PASS
-        return FAIL if high < -claim.within else CANNOT_TELL
+        if high < -claim.within:
+            return FAIL
+        return CANNOT_TELL
     margin = claim.within or margin
     verdict = significance.verdict(evidence, margin=margin, direction=direction)
     return RESULTS[claim.words][verdict]
+
+
+class JudgedRule(NamedTuple):
+    """A rule with its result, and its statements in rows."""
+
+    rule: PolicyRule
+    result: str
+    statements: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,12 +296,13 @@ class Judged:
         return f"<gate {self.words}: {self.message or 'passed'}>"
 
     @property
-    def rules(self) -> Iterator[tuple[PolicyRule, str, pd.DataFrame]]:
+    def rules(self) -> Iterator[JudgedRule]:
         """Each rule with its result and its statements."""
         for number, rule in enumerate(self.policy.rules):
             rows = self.statements[self.statements["rule"] == number]
             results = {*rows["result"]}
-            yield rule, next(word for word in ORDER if word in results), rows
+            result = next(word for word in ORDER if word in results)
+            yield JudgedRule(rule, result, rows)
 
     @property
     def failed(self) -> list[str]:
@@ -371,19 +389,14 @@ class Judged:
             line = f"{rule.that}: {result}: {evidence}"
             yield " ".join(line.split())  # a rule or a name may have line ends
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The result as a report's JSON has it."""
-        rules = [
-            {
-                "that": rule.that,
-                "result": result,
-                "on_cannot_tell": rule.on_cannot_tell,
-                "kept": rule.kept(result),
-            }
-            | {"statements": rows.drop(columns="rule").to_dict("records")}
-            for rule, result, rows in self.rules
-        ]
-        levels = {"level": self.policy.level, "level_of_each": self.level}
+        rules = []
+        for rule, result, rows in self.rules:
+            record: dict[str, object] = {"that": rule.that, "result": result}
+            record |= {"on_cannot_tell": rule.on_cannot_tell, "kept": rule.kept(result)}
+            record["statements"] = rows.drop(columns="rule").to_dict("records")
+            rules.append(record)
         return {
             "rule": self.words,
             "passed": self.passed,
@@ -391,7 +404,8 @@ class Judged:
             "undecided": self.undecided,
             "message": self.message,
             "warnings": self.warnings,
-            **levels,
+            "level": self.policy.level,
+            "level_of_each": self.level,
             "rules": rules,
         }
 
@@ -410,20 +424,21 @@ def judge(
     alpha = next((study.settings.alpha for study in studies), None)
     if alpha is not None and not policy.level_stated:
         policy = replace(policy, level=1 - alpha)
-    place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
-    by_rule = [
-        sorted(statements, key=lambda s: place.get((s.study, s.system), 0))
-        for statements in asked(policy, studies)
-    ]
-    tested = sum(statement.claim.may_err for statements in by_rule for statement in statements)
+    by_rule = asked(policy, studies)
+    tested = 0
+    for statements in by_rule:
+        statements.sort(key=Statement.rank)
+        tested += sum(statement.claim.may_err for statement in statements)
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
-    deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
         deciding = {study: study for study in studies}  # the limits that are printed decide
+    else:
+        deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     rows = []
     for number, (rule, statements) in enumerate(zip(policy.rules, by_rule, strict=True)):
         judged = list(_rows(rule, statements, deciding, level, units))
-        judged = judged or [_of_report(rule, studies, findings)]
+        if not statements:
+            judged = [_of_report(rule, studies, findings)]
         rows += [{"rule": number} | row for row in judged]
     words = f"{policy.name}: {len(policy.rules)} rules"
     if level is None:
@@ -557,11 +572,15 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
         codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
         if codes:
             return row | {"result": FAIL, "why": ", ".join(codes)}
-        broken = next(filter(None, (study.broken_design for study in studies)), "")
-        return row | {"result": NOT_DECIDED if broken else PASS, "why": broken}
+        for study in studies:
+            if study.broken_design:
+                return row | {"result": NOT_DECIDED, "why": study.broken_design}
+        return row | {"result": PASS, "why": ""}
     if isinstance(rule.claim, NoWorseSlice):
         worse = _worse_slices(rule.claim, studies)
-        return row | {"result": FAIL if worse else PASS, "why": ", ".join(worse)}
+        if worse:
+            return row | {"result": FAIL, "why": ", ".join(worse)}
+        return row | {"result": PASS, "why": ""}
     return row | {"result": studies[0].word, "why": ""}
 
 
@@ -594,18 +613,27 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         yield from _picked_statements(claim, studies)
         return
     if isinstance(claim, Against):
-        studies = [
+        with_second = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
-        ] or studies
+        ]
+        studies = with_second or studies  # where none has it, each says so
     for study, chosen in _measured(claim.metric, studies):
-        pairs = dict.fromkeys(study.subjects(chosen), "")
         if isinstance(claim, Against):
-            pairs = _pairs(claim, study, chosen)
+            second_of_system = _pairs(claim, study, chosen)
+        else:
+            second_of_system = dict.fromkeys(study.subjects(chosen), "")
         slices = _slices(claim.column, study)
-        asked = choice("the system", claim.system, [*pairs])
-        for name in pairs if asked is None else [asked]:
+        for name in _systems(claim, [*second_of_system]):
             for part in slices:
-                yield Statement(claim, study, chosen, name, pairs[name], part)
+                yield Statement(claim, study, chosen, name, second_of_system[name], part)
+
+
+def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
+    """The systems that a rule is about: the one that it names, or all of these. Raises
+    ParameterError for a name that is not among them.
+    """
+    system = choice("the system", claim.system, systems)
+    return systems if system is None else [system]
 
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
@@ -614,8 +642,7 @@ def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[State
         study.group_parts(claim.column or "")  # raises where there are no such groups
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
         metric = lookup.label_of("the metric", claim.metric, metrics.values())
-        system = choice("the system", claim.system, study.systems)
-        for name in study.systems if system is None else [system]:
+        for name in _systems(claim, study.systems):
             yield Statement(claim, study, metrics[metric], name, "", None)
 
 
@@ -626,8 +653,7 @@ def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator
     for study in studies:
         winners.check_column(study, claim.column or "")
         lookup.label_of("the metric of slices", claim.metric, [study.primary])
-        system = choice("the system", claim.system, study.systems)
-        for name in study.systems if system is None else [system]:
+        for name in _systems(claim, study.systems):
             yield Statement(claim, study, study.primary, name, "", None)
 
 
@@ -653,14 +679,17 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
         results = [PASS if improves else FAIL, CANNOT_TELL]
     else:
         verdicts = ["better" if improves else "worse", "cannot tell"]
-        verdicts += ["equivalent"] if claim.within or study.settings.margin else []
+        if claim.within or study.settings.margin:
+            verdicts.append("equivalent")
         results = [RESULTS[claim.words][verdict] for verdict in verdicts]
-    kept = {rule.kept(result) for result in results}
-    if len(kept) > 1:
+    is_kept = [rule.kept(result) for result in results]
+    if any(is_kept) and not all(is_kept):
         return
     problem = "one_sided_never_kept"
-    if kept == {True}:
-        problem = "one_sided_always_kept" if CANNOT_TELL in results else "one_sided_never_fails"
+    if all(is_kept) and CANNOT_TELL in results:
+        problem = "one_sided_always_kept"
+    elif all(is_kept):
+        problem = "one_sided_never_fails"
     facts = {"rule": claim.words, "alternative": alternative, "metric": statement.chosen.label}
     better = "higher" if metric.direction > 0 else "lower"
     raise ParameterError(obstacle(problem, better=better, **facts))
@@ -670,7 +699,9 @@ def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, 
     """The studies that have a metric, and the metric; None: the one that decides."""
     if label is None:
         return [(study, study.primary) for study in studies]
-    measured = [(study, chosen) for study in studies for chosen in study.settings.metrics]
+    measured = []
+    for study in studies:
+        measured += [(study, chosen) for chosen in study.settings.metrics]
     metrics = dict.fromkeys(chosen for _, chosen in measured)
     asked = lookup.label_of("the metric", label, metrics)
     return [(study, chosen) for study, chosen in measured if chosen.label == asked]

@@ -3,7 +3,7 @@
 import platform
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -19,7 +19,7 @@ PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "pape
 version = cache(metadata.version)  # a package's metadata are read once a process
 
 
-def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
+def inputs(sources: Iterable[Source]) -> list[dict[str, str | int | None]]:
     """Name, rows and SHA-256 of each input."""
     return [
         {"name": source.name, "rows": source.rows, "sha256": source.sha256} for source in sources
@@ -30,41 +30,45 @@ def versions() -> dict[str, str]:
     """The versions of evalkit, Python and the packages that can change a number or a figure."""
     from evalkit import __version__
 
-    own = {"evalkit": __version__, "python": platform.python_version()}
-    spark = {"pyspark": sys.modules["pyspark"].__version__} if "pyspark" in sys.modules else {}
-    return own | {name: version(name) for name in PACKAGES} | spark
+    versions = {"evalkit": __version__, "python": platform.python_version()}
+    versions |= {name: version(name) for name in PACKAGES}
+    if "pyspark" in sys.modules:  # where Spark is used
+        versions["pyspark"] = sys.modules["pyspark"].__version__
+    return versions
 
 
-def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as text; data frames and arrays by the name of their type."""
+def printable(parameters: Mapping[str, object]) -> dict[str, object]:
+    """The parameters as JSON can hold them; data frames and arrays by the name of their type."""
     return {name: _printable(value) for name, value in parameters.items()}
 
 
-def _printable(value: Any) -> Any:
+def _printable(value: object) -> object:
+    """A value as JSON can hold it; data by the name of their type and their length."""
     if is_data(value):
-        return (
-            f"<{type(value).__name__}{f' of {len(value):,}' if hasattr(value, '__len__') else ''}>"
-        )
+        length = f" of {len(value):,}" if isinstance(value, Sized) else ""
+        return f"<{type(value).__name__}{length}>"
     if isinstance(value, Mapping):
-        return {str(key): _printable(part) for key, part in value.items()}
+        return {str(key): _printable(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_printable(part) for part in value]
+        return [_printable(element) for element in value]
     if isinstance(value, str | int | float) or value is None:
         return value
-    return f"<function {usual_name(value)}>" if callable(value) else str(value)
+    if callable(value):
+        return f"<function {usual_name(value)}>"
+    return str(value)
 
 
-def is_data(value: Any) -> bool:
+def is_data(value: object) -> bool:
     """True if this is a data frame, an array or a list of numbers that is too long to print."""
     if isinstance(value, list | tuple):
         return len(value) > WRITTEN and isinstance(value[0], int | float)
-    return hasattr(value, "__arrow_c_stream__") or (
-        hasattr(value, "__array__") and hasattr(value, "__len__")
-    )
+    if hasattr(value, "__arrow_c_stream__"):
+        return True
+    return hasattr(value, "__array__") and hasattr(value, "__len__")
 
 
-def holds_data(value: Any) -> bool:
-    """True if a value, or a part of it however deep, is data that are too long to print."""
+def holds_data(value: object) -> bool:
+    """True if a value, or an element of it however deep, is data that are too long to print."""
     if is_data(value):
         return True
     if isinstance(value, Mapping):
@@ -72,16 +76,19 @@ def holds_data(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(holds_data, value))
 
 
-def _call(value: Any) -> str:
+def _python_argument(value: object) -> str:
     """A value as an argument in Python; data in memory by their type."""
+    if is_data(value):
+        return str(_printable(value))
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key!r}: {_call(part)}' for key, part in value.items())}}}"
-    if isinstance(value, list | tuple) and not is_data(value):
-        return f"[{', '.join(map(_call, value))}]"
-    return str(_printable(value)) if is_data(value) else repr(_printable(value))
+        items = [f"{key!r}: {_python_argument(element)}" for key, element in value.items()]
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_python_argument, value))}]"
+    return repr(_printable(value))
 
 
-def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> str:
+def command(notebook: str, parameters: Mapping[str, object], segment: str = "") -> str:
     """The command line that makes the same page; for data in memory or a slice, the call in Python.
 
     >>> command("rating", {"preds": "a b.csv", "level": 0.9})
@@ -90,56 +97,59 @@ def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> 
     'ek.rating(y_true=<list of 30>, level=0.9)'
     """
     if segment or any(map(holds_data, parameters.values())):
-        arguments = ", ".join(f"{name}={_call(value)}" for name, value in parameters.items())
-        call = f"ek.{notebook}({arguments})"
+        arguments = [f"{name}={_python_argument(value)}" for name, value in parameters.items()]
+        call = f"ek.{notebook}({', '.join(arguments)})"
         return f"{call}.segment({segment!r})" if segment else call
     options = [
-        f"-p {name} {shlex.quote(_argument(value))}"
+        f"-p {name} {shlex.quote(_shell_argument(value))}"
         for name, value in printable(parameters).items()
     ]
     return " ".join([f"evalkit report {notebook}", *options])
 
 
-def _own(own: OwnMetric) -> tuple[str, str]:
-    where = f"{own.file}, SHA-256 {own.sha256}" if own.file else "declared in Python, no file"
-    return f"own metric {own.name}", where
-
-
-def _argument(value: Any) -> str:
+def _shell_argument(value: object) -> str:
+    """A printable value as the command line takes it, before it is quoted."""
     if isinstance(value, Mapping):
-        return written({key: str(part) for key, part in value.items()})
+        return written({key: str(element) for key, element in value.items()})
     if isinstance(value, list):
-        return "[" + ", ".join(str(part) for part in value) + "]"
+        return f"[{', '.join(map(str, value))}]"
     return str(value)
 
 
-def metric(chosen: MetricAtK) -> dict[str, Any]:
+def metric(chosen: MetricAtK) -> dict[str, object]:
     """What a reader of the JSON needs of a metric; best: whether high or low values are better, or
     neither.
     """
-    own = chosen.metric
-    row = {
+    definition = chosen.metric
+    row: dict[str, object] = {
         "name": chosen.label,
-        "best": own.best,
-        "unit": own.unit,
-        "low": own.low,
-        "high": own.high,
+        "best": definition.best,
+        "unit": definition.unit,
+        "low": definition.low,
+        "high": definition.high,
     }
-    return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
+    if isinstance(definition, OwnMetric):
+        row |= {"file": definition.file, "sha256": definition.sha256}
+    return row
 
 
 def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
-    """The rows of the page's last table: what the results were computed from."""
-    rows = [
-        ("command", command(study.report, study.p.given, study.p.segment)),
-        ("seed", str(study.p.seed)),
-    ]
-    rows += [("settings", origin)] if (origin := cells.settings()) else []
-    rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
-    rows += [(f"parameter {name}", str(value)) for name, value in printable(study.p.given).items()]
-    hashes = ((source, source.sha256 or "none: not a file") for source in study.sources)
-    rows += [(source.name, f"{source.rows:,} rows, SHA-256 {sha256}") for source, sha256 in hashes]
-    return [
-        *rows,
-        ("versions", ", ".join(f"{name} {number}" for name, number in versions().items())),
-    ]
+    """The rows of the page's last table, what the results were computed from: a name and a text."""
+    p = study.p
+    rows = [("command", command(study.report, p.given, p.segment)), ("seed", str(p.seed))]
+    settings_file = cells.settings()
+    if settings_file:
+        rows.append(("settings", settings_file))
+    for chosen in metrics:
+        own = chosen.metric
+        if isinstance(own, OwnMetric):
+            where = "declared in Python, no file"
+            if own.file:
+                where = f"{own.file}, SHA-256 {own.sha256}"
+            rows.append((f"own metric {own.name}", where))
+    rows += [(f"parameter {name}", str(value)) for name, value in printable(p.given).items()]
+    for source in study.sources:
+        sha256 = source.sha256 or "none: not a file"
+        rows.append((source.name, f"{source.rows:,} rows, SHA-256 {sha256}"))
+    packages = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return [*rows, ("versions", packages)]

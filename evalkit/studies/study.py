@@ -5,9 +5,9 @@ A study defines `measure`: one metric of one system on some of its units. Everyt
 from it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations, count
@@ -36,8 +36,9 @@ from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import UnitNames, Units
 from evalkit.system import cached, progress
 
-Member = Bools | slice | int  # of sums a number of a slice
-EVERY = slice(None)
+# which units: a mask, or in a table read by blocks the number of a slice
+Member = Bools | slice | int
+EVERY = slice(None)  # all units
 Row = dict[str, Any]  # of a frame
 SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
 Tested = tuple[MetricAtK, SystemPair]
@@ -87,11 +88,10 @@ class Settings:
         """Further numeric columns that the metrics use -> the parameter that names each, for
         errors.
         """
-        return {
-            name: f"metrics: {chosen.metric.name}"
-            for chosen in self.metrics
-            for name in chosen.metric.columns
-        }
+        parameters: dict[str, str] = {}
+        for chosen in self.metrics:
+            parameters |= dict.fromkeys(chosen.metric.columns, f"metrics: {chosen.metric.name}")
+        return parameters
 
     def checked(self, systems: tuple[str, ...]) -> Self:
         """These settings; raises if the baseline is unknown, or these systems do not allow a
@@ -102,21 +102,22 @@ class Settings:
                 f"baseline: there is no system {self.baseline!r}"
                 f"{did_you_mean(self.baseline, systems)}, the input has {', '.join(systems)}"
             )
-        stated = {
+        about_comparisons = {
             "baseline": self.baseline,
             "margin": self.margin,
             "alternative": self.alternative.one_sided,
         }
-        asks = next((name for name, value in stated.items() if value), None)
-        if asks and len(systems) < 2:
-            raise InputError(
-                f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}"
-            )
+        for parameter, value in about_comparisons.items():
+            if value and len(systems) < 2:
+                raise InputError(
+                    f"{parameter}: a comparison needs two systems, the input has one, "
+                    f"{systems[0]!r}"
+                )
         for column in self.groups.references:
             if column not in self.groups.columns:
-                named = ", ".join(self.groups.columns) or "none"
+                columns = ", ".join(self.groups.columns) or "none"
                 raise ParameterError(
-                    f"reference: {column!r} is not among groups; these are {named}"
+                    f"reference: {column!r} is not among groups; these are {columns}"
                 )
         return self
 
@@ -180,10 +181,10 @@ def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
     """Turn a function that yields rows into one that returns their data frame."""
 
     @wraps(rows)
-    def of(*given: P.args, **named: P.kwargs) -> pd.DataFrame:
-        return pd.DataFrame(list(rows(*given, **named)))
+    def to_frame(*args: P.args, **kwargs: P.kwargs) -> pd.DataFrame:
+        return pd.DataFrame(list(rows(*args, **kwargs)))
 
-    return of
+    return to_frame
 
 
 def frame(rows: Callable[[S], Iterable[Row]]) -> cached_property[pd.DataFrame]:
@@ -206,12 +207,12 @@ def limits(e: intervals.Estimate, name: str = "value") -> dict[str, float]:
 
 def with_limits(estimates: Mapping[str, intervals.Estimate]) -> dict[str, float]:
     """The values of estimates by name, and their limits as `_low` and `_high`."""
-    sides = {"": "value", "_low": "low", "_high": "high"}
-    return {
-        f"{metric}{end}": getattr(e, side)
-        for metric, e in estimates.items()
-        for end, side in sides.items()
-    }
+    columns = {}
+    for name, estimate in estimates.items():
+        columns[name] = estimate.value
+        columns[f"{name}_low"] = estimate.low
+        columns[f"{name}_high"] = estimate.high
+    return columns
 
 
 def estimate_columns(e: intervals.Estimate) -> dict[str, Any]:
@@ -223,27 +224,29 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def once(method: Method) -> Method:
-    """Cache a method of metric, system or pair, and members, for all units: bootstraps take
-    long.
+    """Cache the results of a study's method of a metric, a system or pair, and units, where these
+    are all: bootstraps take long.
     """
     name = method.__qualname__
 
     @wraps(method)
-    def kept(self: Any, chosen: MetricAtK, of: Any, member: Member = EVERY) -> Any:
+    def cached_method(
+        self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
+    ) -> object:
         if member is not EVERY:
-            return method(self, chosen, of, member)
+            return method(self, chosen, subject, member)
         results = vars(self).setdefault("_results", {})
-        key = (name, chosen, of)
+        key = (name, chosen, subject)
         if key not in results:
-            results[key] = method(self, chosen, of, member)
+            results[key] = method(self, chosen, subject, member)
         return results[key]
 
-    return kept  # type: ignore[return-value]
+    return cast(Method, cached_method)
 
 
 @lru_cache
 def _seeds(*key: int) -> np.random.SeedSequence:
-    """What random numbers begin from, mixed once: all pairs of systems begin from the same."""
+    """The seed of a generator, mixed once: all pairs of systems begin from the same."""
     return np.random.SeedSequence(key)
 
 
@@ -348,8 +351,9 @@ class Study(ABC):
     def compared(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> tuple[Any, Any]:
-        """The statistics of a metric of two systems on the units `member`."""
-        return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
+        """The statistics of a metric of both systems of a pair on the units `member`."""
+        first, second = pair
+        return self.measure(chosen, first, member), self.measure(chosen, second, member)
 
     @once
     def compare(
@@ -358,16 +362,17 @@ class Study(ABC):
         """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
         if not first.overlaps(second):
-            where = roles_of.listed(
-                dict.fromkeys(source.name for source in self.sources), sources.SHOWN
-            )
+            names = dict.fromkeys(source.name for source in self.sources)
+            where = roles_of.listed(names, sources.SHOWN)
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             raise InputError(f"{where}: {chosen.label}: {lacks}")
-        return self.asked_comparison(
-            lambda level: inference.compare(
-                first, second, replace(self.inference_options(2), level=level)
-            )
-        )
+
+        def at_level(level: float) -> significance.Comparison:
+            """The two-sided comparison with its interval at this level."""
+            options = replace(self.inference_options(2), level=level)
+            return inference.compare(first, second, options)
+
+        return self.asked_comparison(at_level)
 
     def asked_comparison(
         self,
@@ -532,10 +537,12 @@ class Study(ABC):
     def methods_are(
         self, metrics: Iterable[MetricAtK], side: Callable[[inference.Method], str]
     ) -> str:
-        """The methods of metrics as text; `side` selects interval or test."""
-        of = self.design
+        """The methods of metrics as text. side: a method -> the text of its interval or its
+        test.
+        """
+        design = self.design
         return inference.method_names(
-            metrics, of.layout, side, in_memory=of.in_memory, rechosen=self.rechosen
+            metrics, design.layout, side, in_memory=design.in_memory, rechosen=self.rechosen
         )
 
     @property
@@ -557,7 +564,10 @@ class Study(ABC):
     @cached_property
     def unit(self) -> np.ndarray | None:
         """The number of each unit's cluster among the sorted names, None if no column was named."""
-        return codes(self.attributes[self.settings.unit])[0] if self.settings.unit else None
+        if self.settings.unit is None:
+            return None
+        numbers, _ = codes(self.attributes[self.settings.unit])
+        return numbers
 
     @cached_property
     def order(self) -> list[str]:
@@ -598,12 +608,9 @@ class Study(ABC):
         """
         for chosen in self.settings.metrics:
             for name in self.order:
-                e = self.estimate(chosen, name)
-                yield (
-                    {"metric": chosen.label, "system": name}
-                    | vars(e)
-                    | self.estimate_extras(chosen, name, e)
-                )
+                estimate = self.estimate(chosen, name)
+                row = {"metric": chosen.label, "system": name} | vars(estimate)
+                yield row | self.estimate_extras(chosen, name, estimate)
 
     @cached_property
     def pairs(self) -> list[SystemPair]:
@@ -613,13 +620,10 @@ class Study(ABC):
     @property
     def asked_pairs(self) -> list[SystemPair]:
         """Every other system against the baseline, or all pairs, each with its better one first."""
-        if self.settings.baseline:
-            return [
-                (name, self.settings.baseline)
-                for name in self.order
-                if name != self.settings.baseline
-            ]
-        return list(combinations(self.order, 2))
+        baseline = self.settings.baseline
+        if baseline is None:
+            return list(combinations(self.order, 2))
+        return [(name, baseline) for name in self.order if name != baseline]
 
     @property
     def families(self) -> list[list[Tested]]:
@@ -654,25 +658,20 @@ class Study(ABC):
         """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
-    def row(self, chosen: MetricAtK, pair: SystemPair, c: significance.Comparison) -> Row:
+    def row(self, chosen: MetricAtK, pair: SystemPair, comparison: significance.Comparison) -> Row:
         """The row of a comparison in `comparisons`."""
-        e = c.difference
-        word: str = CANNOT_TELL
+        difference = comparison.difference
+        verdict: str = CANNOT_TELL
         if not self.broken_design:
-            direction = chosen.metric.direction
-            word = significance.verdict(c, margin=self.settings.margin, direction=direction)
-        place = {"metric": chosen.label, "first": pair[0], "second": pair[1]} | limits(
-            e, "difference"
-        )
-        tested = {
-            "level": e.level,
-            "p": c.p_value,
-            "adjusted": c.adjusted,
-            "n": e.n,
-            "unit": c.unit,
-            "verdict": word,
-        }
-        return place | tested | {"method": c.method} | self.comparison_extras(chosen, pair)
+            verdict = significance.verdict(
+                comparison, margin=self.settings.margin, direction=chosen.metric.direction
+            )
+        row: Row = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
+        row |= limits(difference, "difference") | {"level": difference.level}
+        row |= {"p": comparison.p_value, "adjusted": comparison.adjusted}
+        row |= {"n": difference.n, "unit": comparison.unit}
+        row |= {"verdict": verdict, "method": comparison.method}
+        return row | self.comparison_extras(chosen, pair)
 
     @cached_property
     def leader(self) -> str:
@@ -689,13 +688,13 @@ class Study(ABC):
         rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
-        claim = self.settings.gate.alone if self.settings.gate else None
-        if not isinstance(claim, Against):
+        gate = self.settings.gate
+        if gate is None or not isinstance(gate.alone, Against):
             return rows
-        results = policy.RESULTS[claim.words]
-        return rows.sort_values(
-            "verdict", key=lambda words: words.map(results) == PASS, kind="stable"
-        )
+        # first the systems that the rule of the gate does not pass
+        result_of_verdict = policy.RESULTS[gate.alone.words]
+        passes = rows["verdict"].map(result_of_verdict) == PASS
+        return rows.loc[passes.sort_values(kind="stable").index]
 
     def spoken(self, system: str) -> str:
         """A system as a sentence names it."""
@@ -714,46 +713,50 @@ class Study(ABC):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of units that share a value of a segment column."""
-        return [
-            part
-            for column in self.settings.segments
-            for part in slices(column, self.attributes[column])
-        ]
+        segments = list[Slice]()
+        for column in self.settings.segments:
+            segments += slices(column, self.attributes[column])
+        return segments
 
     def only(self, part: Slice, data: Any) -> list[InputPart]:
         """The parts of an input, restricted to the rows of a slice."""
-        every = sources.parts(data, self.p.header, self.settings.limits.reading)
-        texts = [*part.texts, *([""] if NONE in part.texts else [])]
-        return [replace(each, selected_rows=SelectedRows(part.column, texts)) for each in every]
+        texts = [*part.texts]
+        if NONE in texts:  # stands for cells without a value
+            texts.append("")
+        selected = SelectedRows(part.column, texts)
+        input_parts = sources.parts(data, self.p.header, self.settings.limits.reading)
+        return [replace(input_part, selected_rows=selected) for input_part in input_parts]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:
         """The primary metric of each system in each slice, with the headline pair's difference; p
         adjusted by Holm.
         """
-        frame = pd.DataFrame(
-            [self._in_slice(part, name) for part in self.slices for name in self.order]
-        )
+        rows = []
+        for part in self.slices:
+            for name in self.order:
+                row = {"segment": part.column, "slice": part.label, "system": name}
+                estimate = self.estimate(self.primary, name, part.member)
+                rows.append(row | estimate_columns(estimate))
         tests = pd.DataFrame(list(self._slice_tests()))
         if not len(tests):
-            return frame
+            return pd.DataFrame(rows)
         tests["adjusted"] = significance.holm(tests["p"].to_numpy(float))
-        return frame.merge(tests, on=["segment", "slice"], how="left")
-
-    def _in_slice(self, part: Slice, name: str) -> Row:
-        place = {"segment": part.column, "slice": part.label, "system": name}
-        return place | estimate_columns(self.estimate(self.primary, name, part.member))
+        return pd.DataFrame(rows).merge(tests, on=["segment", "slice"], how="left")
 
     def _slice_tests(self) -> Iterator[Row]:
         """The headline pair in each slice that has enough units to test."""
+        if not len(self.headline):
+            return
         for part in self.slices:
-            if not len(self.headline):
-                return
-            with suppress(InputError):
-                c = self.compare(self.primary, self.opponents, part.member)
-                if c.difference.n >= 2:
-                    place = {"segment": part.column, "slice": part.label}
-                    yield place | with_limits({"difference": c.difference}) | {"p": c.p_value}
+            try:
+                comparison = self.compare(self.primary, self.opponents, part.member)
+            except InputError:  # no unit of the slice has both values
+                continue
+            if comparison.difference.n >= 2:
+                row: Row = {"segment": part.column, "slice": part.label}
+                row |= with_limits({"difference": comparison.difference})
+                yield row | {"p": comparison.p_value}
 
     def slices_obstacle(self, column: str) -> str:
         """Why the slices of a column cannot be compared with each other; "" if they can."""
@@ -813,7 +816,10 @@ class Study(ABC):
         value, low, high: in the group. gap, ratio: to the reference group, with limits that hold
         for all groups of a metric together. Raises ParameterError for another column.
         """
-        return pd.DataFrame([row for metric in self.grouped(column) for row in metric.rows()])
+        rows = list[Row]()
+        for metric in self.grouped(column):
+            rows += metric.rows()
+        return pd.DataFrame(rows)
 
     @cached
     def largest_gaps(self, column: str) -> pd.DataFrame:
@@ -824,8 +830,11 @@ class Study(ABC):
         """The largest gap of a metric of a system between two groups of a column; undefined if
         fewer than two have a value.
         """
-        metrics = [m for m in self.grouped(column) if (m.chosen, m.system) == (chosen, system)]
-        (gap,) = (metric.largest for metric in metrics)
+        (gap,) = [
+            metric.largest
+            for metric in self.grouped(column)
+            if metric.chosen == chosen and metric.system == system
+        ]
         if gap is None:
             return inference.undefined(self.settings.level, self.unit_name).difference
         return gap.estimate
@@ -843,10 +852,12 @@ class Study(ABC):
 
     def units_wanted(self) -> Units | None:
         """The units to write; if there are very many, only on request."""
-        asked = self.settings.units
-        every = None if asked is False else self.units_held()
-        if every is not None and (asked or every.size * len(self.systems) <= units.MOST):
-            return every
+        requested = self.settings.units
+        if requested is False:
+            return None
+        all_units = self.units_held()
+        if requested or all_units.size * len(self.systems) <= units.MOST:
+            return all_units
         return None
 
     def write_units(self, path: Path) -> None:
@@ -866,9 +877,10 @@ class Study(ABC):
 
     def listed(self, id: np.ndarray) -> UnitNames:
         """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
-        return UnitNames.with_slices(
-            id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices
-        )
+        unit_names = None
+        if self.settings.unit is not None:
+            unit_names = self.attributes[self.settings.unit]
+        return UnitNames.with_slices(id, unit_names, self.slices)
 
     # The gate
 
@@ -900,10 +912,10 @@ class Study(ABC):
     def gate(self) -> policy.Judged | None:
         """The results of the rules that were set; None without rules."""
         rules = self.settings.gate
-        of = cast(Any, self)
-        if rules:
-            return policy.judge(rules, [self], lambda: of.findings.to_dict("records"))
-        return None
+        if rules is None:
+            return None
+        report = cast(Any, self)  # every study with a gate has the findings of its page
+        return policy.judge(rules, [self], lambda: report.findings.to_dict("records"))
 
     @property
     def studies(self) -> Sequence["Study"]:
@@ -974,14 +986,16 @@ class Study(ABC):
         return [(name, second) for name in self.systems if name != second]
 
 
-def ranked(values: Mapping[str, float], by: MetricAtK) -> list[str]:
+def ranked(values: Mapping[str, float], chosen: MetricAtK) -> list[str]:
     """The systems by their values of a metric, best first; equal ones (to 12 digits) by name,
     undefined ones last.
     """
-    value = {name: float(f"{number:.12g}") for name, number in values.items()}
-    return sorted(
-        value, key=lambda name: (np.isnan(value[name]), -by.metric.sign * value[name], name)
-    )
+
+    def key(system: str) -> tuple[bool, float, str]:
+        value = float(f"{values[system]:.12g}")
+        return math.isnan(value), -chosen.metric.sign * value, system
+
+    return sorted(values, key=key)
 
 
 def leading(order: Sequence[str], baseline: str | None) -> str:
