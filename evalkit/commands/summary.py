@@ -63,15 +63,15 @@ STATEMENT: Fields = {"system": str, "slice": str, "why": str, "result": str}
 
 
 class StripRow(NamedTuple):
-    """A system with its estimate and a comparison in which it is the first; or a further comparison
-    of the system above, with an empty name and no point.
+    """A system with its estimate, `value`, and a comparison in which it is the first; or a further
+    comparison of the system above, with an empty name and no point.
 
     difference, verdict: "" without a comparison. point: NaN where the value is not known. tone: the
     verdict of all comparisons of the system, "" if they differ.
     """
 
     system: str
-    estimate: Cell
+    value: Cell
     difference: str
     verdict: str
     point: Point | None
@@ -99,7 +99,7 @@ class Strip:
             heads += ["difference", "verdict"]
         table_rows = []
         for row in self.rows:
-            cells = [Cell(row.system, kind="text"), row.estimate]
+            cells = [Cell(row.system, kind="text"), row.value]
             if self.has_verdicts:
                 cells += [Cell(row.difference), Cell(row.verdict, kind="text")]
             table_rows.append(cells)
@@ -537,7 +537,7 @@ def _strip(strip: Strip) -> str:
     rows = []
     for row in strip.rows:
         interval = _axis(axis, row.point, row.tone) if row.point else ""
-        cells = [breaking(row.system), f"{escape(row.estimate.full_text)}{interval}"]
+        cells = [breaking(row.system), f"{escape(row.value.full_text)}{interval}"]
         if strip.has_verdicts:
             cells.append(f"{breaking(row.difference)}<br>{_word(row.verdict)}")
         rows.append(cells)

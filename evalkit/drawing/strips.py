@@ -131,24 +131,24 @@ def _line(x: str, style: str) -> str:
 
 
 def strip(
-    caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan
+    caption: str, heads: Sequence[Head], strip_rows: Sequence[Result], reference: float = math.nan
 ) -> Html:
-    """The strip as a table: name, axis, and the cells of the results; without the axis in
+    """The strip as a table: name, axis, and the cells of the rows; without the axis in
     notebooks.
 
     heads: of the names, and of each column of cells. reference: the value of a dotted line through
     all rows, NaN for none.
     """
-    systems = [result for result in results if result.tone != REFERENCE]
+    systems = [result for result in strip_rows if result.tone != REFERENCE]
     points = [point for result in systems for _, point in result.points]
     axis = Axis.around(points, reference)
     first, *further = map(cell, heads)
-    rows = [[result.name, *result.cells] for result in results]
+    rows = [[result.name, *result.cells] for result in strip_rows]
     plain = table(caption, heads, rows)
     head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>'
     for column in further:
         head += f'<th scope="col">{column.markup or escape(column.text)}</th>'
-    body = "".join(_row(result, axis) for result in results)
+    body = "".join(_row(result, axis) for result in strip_rows)
     empty_cells = "<td></td>" * len(further)
     foot = f'<tr><td></td><td class="axis">{axis.numbers}</td>{empty_cells}</tr>'
     inner = (
