@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evalkit import report, system
-from evalkit.arrays import Record
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+    from evalkit.arrays import Record
     from evalkit.parameters.cells import Listing
     from evalkit.parameters.kinds import Parameter
     from evalkit.parameters.reports import Parameters
