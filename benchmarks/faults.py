@@ -433,14 +433,14 @@ FAULTS = (
     ),
     Fault(
         "parameters/policy.py",
-        "end >= self.number if self",
-        "end > self.number if self",
+        "number >= self.number if self",
+        "number > self.number if self",
         "a number at its bound fails",
     ),
     Fault(
         "parameters/policy.py",
-        "if math.isnan(stated) or math.isnan(other):",
-        "if math.isnan(stated) and math.isnan(other):",
+        "if math.isnan(bounded) or math.isnan(opposite):",
+        "if math.isnan(bounded) and math.isnan(opposite):",
         "one undefined limit is enough to pass",
     ),
     Fault(
@@ -727,8 +727,8 @@ FAULTS = (
     ),
     Fault(
         "commands/batch.py",
-        "if Path(path).exists() or not path.endswith(report.UNITS)]",
-        "]",
+        "if Path(path).exists() or not path.endswith(report.UNITS):",
+        "if path:",
         "an earlier folder must have every report",
     ),
     Fault(
@@ -751,14 +751,14 @@ FAULTS = (
     ),
     Fault(
         "commands/requests.py",
-        "{**file.values, **{name: typed(value, known[name]) for name, value in pairs}}",
-        "{**{name: typed(value, known[name]) for name, value in pairs}, **file.values}",
+        "            values[name] = typed(text, known[name])\n    return values",
+        "            values[name] = typed(text, known[name])\n    return values | file.values",
         "a settings file overrides the command line",
     ),
     Fault(
         "commands/checks.py",
-        "return requests.DONE if read else requests.REFUSED",
-        "return requests.DONE if len(read) == len(found) else requests.REFUSED",
+        "return requests.DONE if is_read else requests.REFUSED",
+        "return requests.DONE if all(r.inspection for r in readings) else requests.REFUSED",
         "inspect refuses what one report reads",
     ),
     # Columns, cells and sessions

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit import system
-from evalkit.arrays import Record
 from evalkit.displays import Display, Displayed
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
+
+    from evalkit.arrays import Record
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError", "MissingColumn", "UnclearPositive", "UnclearSystems")

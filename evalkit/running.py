@@ -155,19 +155,19 @@ def engine() -> type[Engine]:
 
 
 def run_cell(
-    cell: NotebookNode, number: int, variables: dict[str, Any], notebook: str = ""
+    cell: NotebookNode, number: int, variables: dict[str, Any], prefix: str = ""
 ) -> Exception | SystemExit | None:
     """Run a cell, store its outputs, and return the error that it raised, which is its last output;
     None if it raised none. An exit is an error too, as in a kernel.
 
-    number: of the cell, from 1. variables: those of the notebook, which the cell changes. notebook:
+    number: of the cell, from 1. variables: those of the notebook, which the cell changes. prefix:
     what begins the name of the cell in tracebacks, if it is not of the report's own.
     """
     from nbformat.v4 import new_output
 
     printed = io.StringIO()
     errors = io.StringIO()
-    file = f"<{notebook}cell {number}>"
+    file = f"<{prefix}cell {number}>"
     linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
     value = None
     raised: Exception | SystemExit | None = None

@@ -56,7 +56,7 @@ class Request(NamedTuple):
     """
 
     name: str
-    notebook: Path
+    notebook_path: Path
     parameters: dict[str, str]
 
 

@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evalkit import report, system
-from evalkit.arrays import Record
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+    from evalkit.arrays import Record
     from evalkit.parameters.cells import Listing
     from evalkit.parameters.kinds import Parameter
     from evalkit.parameters.reports import Parameters
@@ -49,26 +49,26 @@ def one_line() -> Iterator[None]:
 # Notebooks ----------------------------------------------------------------------------------------
 
 
-def find(notebook: str, folder: Path) -> Path:
+def find(name_or_path: str, folder: Path) -> Path:
     """Return the path of a notebook from its path, or from its name in the folder of evalkit's own
     notebooks.
     """
-    notebook = ALIASES.get(notebook, notebook)
-    if notebook.endswith(".ipynb") or "/" in notebook or os.sep in notebook:
-        return Path(notebook)
-    path = folder / f"{notebook}.ipynb"
+    name_or_path = ALIASES.get(name_or_path, name_or_path)
+    if name_or_path.endswith(".ipynb") or "/" in name_or_path or os.sep in name_or_path:
+        return Path(name_or_path)
+    path = folder / f"{name_or_path}.ipynb"
     if path.is_file():
         return path
     if not folder.is_dir():
-        need = f"{notebook!r} must be the path of a notebook (.ipynb)"
+        need = f"{name_or_path!r} must be the path of a notebook (.ipynb)"
         raise Refused(f"evalkit is installed without its notebooks, so {need}")
     from evalkit.parameters.kinds import did_you_mean
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
-    hint = did_you_mean(notebook, names)
+    hint = did_you_mean(name_or_path, names)
     raise Refused(
-        f"no notebook named {notebook!r}{hint}; there are: "
-        f"{', '.join(names) or 'none'}{unquoted(notebook)}"
+        f"no notebook named {name_or_path!r}{hint}; there are: "
+        f"{', '.join(names) or 'none'}{unquoted(name_or_path)}"
     )
 
 
@@ -248,7 +248,7 @@ def name_of(option: str | None, default: str) -> str:
     return name
 
 
-def refuse_folder(folder: Path, notebook: Path) -> None:
+def refuse_folder(folder: Path, notebook_path: Path) -> None:
     """Reject, before a long run, a folder that is not writable or that contains the notebook
     itself.
     """
@@ -256,7 +256,7 @@ def refuse_folder(folder: Path, notebook: Path) -> None:
         folder.exists()
     except OSError as error:  # such as a name that is too long
         raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
-    if folder.resolve() == notebook.resolve().parent:
+    if folder.resolve() == notebook_path.resolve().parent:
         raise Refused(
             f"-o {folder} is the notebook's own folder; the report would overwrite the notebook"
         )

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from urllib.parse import quote
 
 import pandas as pd
@@ -33,7 +33,10 @@ from evalkit.pages import first_screen
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
 
 LISTED = 12  # systems, rules and findings; a mail or a comment is no page
-INK, MUTED, LINE, SOFT = "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa"
+INK = "#1f2328"  # of text
+MUTED = "#59636e"  # of what matters less
+LINE = "#d1d9e0"  # between rows
+SOFT = "#f6f8fa"  # behind the heads of columns
 TONES = {"better": "#1a7f37", "pass": "#1a7f37", "worse": "#b3261e", "fail": "#b3261e"}
 FONT = "font-family:Segoe UI,Helvetica,Arial,sans-serif"
 CELL = f"padding:5px 6px;border-bottom:1px solid {LINE};text-align:left;vertical-align:middle"
@@ -60,15 +63,15 @@ STATEMENT: Fields = {"system": str, "slice": str, "why": str, "result": str}
 
 
 class StripRow(NamedTuple):
-    """A system with its estimate and a comparison in which it is the first; or a further comparison
-    of the system above, with an empty name and no point.
+    """A system with its estimate, `value`, and a comparison in which it is the first; or a further
+    comparison of the system above, with an empty name and no point.
 
     difference, verdict: "" without a comparison. point: NaN where the value is not known. tone: the
     verdict of all comparisons of the system, "" if they differ.
     """
 
     system: str
-    estimate: Cell
+    value: Cell
     difference: str
     verdict: str
     point: Point | None
@@ -92,17 +95,21 @@ class Strip:
     def table(self) -> Html:
         """The strip without its axis."""
         heads = ["system", self.metric]
-        compared = any(row.verdict for row in self.rows)
-        if compared:
+        if self.has_verdicts:
             heads += ["difference", "verdict"]
-        lines = []
+        table_rows = []
         for row in self.rows:
-            line = [Cell(row.system, kind="text"), row.estimate]
-            if compared:
-                line += [Cell(row.difference), Cell(row.verdict, kind="text")]
-            lines.append(line)
+            cells = [Cell(row.system, kind="text"), row.value]
+            if self.has_verdicts:
+                cells += [Cell(row.difference), Cell(row.verdict, kind="text")]
+            table_rows.append(cells)
         interval = f"{self.level} interval".lstrip()
-        return table(f"{self.metric} with its {interval}", heads, lines, self.note)
+        return table(f"{self.metric} with its {interval}", heads, table_rows, self.note)
+
+    @property
+    def has_verdicts(self) -> bool:
+        """True if a system is compared."""
+        return any(row.verdict for row in self.rows)
 
     @property
     def points(self) -> list[Point]:
@@ -150,13 +157,13 @@ def write(results: Record, file: Path) -> list[Path]:
 
 
 def read(file: Path) -> Record:
-    """The results of a report, with the parts that the summary shows.
+    """The results of a report, with the fields that the summary shows.
 
     What a notebook of one's own publishes in another form is left out. Raises InputError where the
     file is not the results of a report.
     """
     try:
-        # what is no number has no place on an axis
+        # NaN and infinity, which no report writes, have no place on an axis
         results = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
@@ -164,58 +171,65 @@ def read(file: Path) -> Record:
         results = None
     if not _has({"report": str}, results):
         raise InputError(f"{file}: must be the results of a report (NAME.json)")
-    parts = {name: _part(results[name]) for name in ("log", "users") if name in results}
-    if _has(VERDICT, results.get("verdict")):
-        parts["verdict"] = results["verdict"]
-    return _part(results) | {
+    summarised = _study_fields(results) | {
         "report": results["report"],
         "parameters": _mapping(results.get("parameters")),
         "inputs": _rows(results.get("inputs"), {"name": str}),
         "findings": _rows(results.get("findings"), FINDING),
         "gate": _gate(results.get("gate")),
-        **parts,
     }
+    for name in ("log", "users"):  # the two studies of an interleaving report
+        if name in results:
+            summarised[name] = _study_fields(results[name])
+    if _has(VERDICT, results.get("verdict")):
+        summarised["verdict"] = results["verdict"]
+    return summarised
 
 
-def _part(part: Any) -> dict[str, Any]:
-    """The answer, the estimates, the headline and the metric that decides."""
-    part = _mapping(part)
-    answer = part.get("answer")
+def _study_fields(study: object) -> dict[str, Any]:
+    """The answer, the estimates, the headline and the metric that decides.
+
+    study: what a study publishes: the results, or the log or the users in them.
+    """
+    published = _mapping(study)
     return {
-        "answer": [str(sentence) for sentence in answer] if isinstance(answer, list) else [],
-        "estimates": _rows(part.get("estimates"), ESTIMATE),
-        "headline": _rows(part.get("headline"), COMPARISON),
-        "primary": part.get("primary"),
+        "answer": [str(sentence) for sentence in _list(published.get("answer"))],
+        "estimates": _rows(published.get("estimates"), ESTIMATE),
+        "headline": _rows(published.get("headline"), COMPARISON),
+        "primary": published.get("primary"),
     }
 
 
-def _gate(gate: Any) -> dict[str, Any] | None:
+def _gate(gate: object) -> dict[str, Any] | None:
     """The gate, None without one."""
     if not isinstance(gate, Mapping):
         return None
-    rules = [
-        {**rule, "statements": _rows(rule.get("statements"), STATEMENT)}
-        for rule in _rows(gate.get("rules"), RULE)
-    ]
-    warnings = gate.get("warnings")
-    return {**gate, "rules": rules, "warnings": warnings if isinstance(warnings, list) else []}
+    rules = []
+    for rule in _rows(gate.get("rules"), RULE):
+        rules.append({**rule, "statements": _rows(rule.get("statements"), STATEMENT)})
+    return {**gate, "rules": rules, "warnings": _list(gate.get("warnings"))}
 
 
-def _mapping(part: Any) -> Record:
-    """A part of the results with fields; without any where it has another form."""
-    return part if isinstance(part, Mapping) else {}
+def _mapping(value: object) -> Record:
+    """The value, or an empty mapping where it is none."""
+    return value if isinstance(value, Mapping) else {}
 
 
-def _rows(rows: Any, fields: Fields) -> list[Record]:
+def _list(value: object) -> list[Any]:
+    """The value, or an empty list where it is none."""
+    return value if isinstance(value, list) else []
+
+
+def _rows(rows: object, fields: Fields) -> list[Record]:
     """The rows of a table of the results that have all these fields."""
-    return [row for row in rows if _has(fields, row)] if isinstance(rows, list) else []
+    return [row for row in _list(rows) if _has(fields, row)]
 
 
-def _has(fields: Fields, row: Any) -> bool:
-    """Whether a row has all these fields, with values of their types."""
-    if not isinstance(row, Mapping):
+def _has(fields: Fields, value: object) -> TypeGuard[Record]:
+    """True for a mapping with all these fields, and with values of their types."""
+    if not isinstance(value, Mapping):
         return False
-    return all(name in row and isinstance(row[name], kind) for name, kind in fields.items())
+    return all(name in value and isinstance(value[name], kind) for name, kind in fields.items())
 
 
 # What is said -------------------------------------------------------------------------------------
@@ -225,7 +239,7 @@ def title(results: Record, name: str) -> str:
     """The title of the report, with the date of its data; of one without a name of its own, with
     its first input.
     """
-    given = results["parameters"]
+    parameters = results["parameters"]
     kind = results["report"].capitalize()
     if "log" in results and not results["log"]["estimates"]:
         kind = "A/B test"
@@ -235,18 +249,21 @@ def title(results: Record, name: str) -> str:
         name = f"{new} against {old}"
     elif inputs and name == results["report"]:
         name = first_screen.input_name(inputs)
-    shown = str(given.get("title") or f"{kind}: {name}")
-    return f"{shown}, {given['data_date']}" if given.get("data_date") else shown
+    heading = str(parameters.get("title") or f"{kind}: {name}")
+    date = parameters.get("data_date")
+    return f"{heading}, {date}" if date else heading
 
 
 def answer(results: Record) -> list[str]:
     """The sentences of the first screen; of an earlier report, which has none in its results, the
     verdict in a line.
     """
-    sentences = [sentence for part in batch.parts(results) for sentence in part.get("answer", [])]
-    if sentences:
-        return sentences
-    return [verdict] if (verdict := batch.verdict(results)) else []
+    sentences = []
+    for part in batch.parts(results):
+        sentences += part.get("answer", [])
+    if not sentences:
+        sentences.append(batch.verdict(results))
+    return [sentence for sentence in sentences if sentence]
 
 
 def gate(results: Record) -> str:
@@ -255,8 +272,10 @@ def gate(results: Record) -> str:
     if judged.get("message"):
         return _capitalised(str(judged["message"]))
     rule = judged.get("rule", "no rule given")  # a notebook may publish a gate of its own
-    words = {PASS: f"Gate passed: {rule}", FAIL: f"Gate failed: {rule}"}
-    return words.get(_ended(judged), "")
+    result = _result_of_gate(judged)
+    if result == PASS:
+        return f"Gate passed: {rule}"
+    return f"Gate failed: {rule}" if result == FAIL else ""
 
 
 def _capitalised(text: str) -> str:
@@ -264,8 +283,8 @@ def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _ended(judged: Record) -> str:
-    """The result of a gate, "" where it states none."""
+def _result_of_gate(judged: Record) -> str:
+    """PASS or FAIL; "" where the gate states no result."""
     passed = judged.get("passed")
     if not isinstance(passed, bool):
         return ""
@@ -283,17 +302,19 @@ def strips(results: Record) -> Iterator[Strip]:
         if metric not in metrics:
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
-        names = {row["system"] for row in systems[:LISTED]}
+        listed = systems[:LISTED]
+        names = {row["system"] for row in listed}
         headline = part.get("headline") or []
-        compared = [row for row in headline if row["first"] in names][:LISTED]
-        unlisted = [
-            _unlisted(len(systems) - LISTED, "system"),
-            _unlisted(len(headline) - len(compared), "comparison"),
-        ]
-        rows = [row for system in systems[:LISTED] for row in _strip_rows(system, compared)]
+        comparisons = [row for row in headline if row["first"] in names][:LISTED]
+        rows: list[StripRow] = []
+        for estimate in listed:
+            rows += _strip_rows(estimate, comparisons)
+        systems_left = _unlisted(len(systems) - LISTED, "system")
+        comparisons_left = _unlisted(len(headline) - len(comparisons), "comparison")
         level = systems[0].get("level")
-        stated = percent(level) if isinstance(level, float) else ""
-        yield Strip(lookup.title_of(metric), stated, rows, " ".join(filter(None, unlisted)))
+        level_text = percent(level) if isinstance(level, float) else ""
+        note = f"{systems_left} {comparisons_left}".strip()
+        yield Strip(lookup.title_of(metric), level_text, rows, note)
 
 
 def _unlisted(count: int, noun: str) -> str:
@@ -304,24 +325,25 @@ def _unlisted(count: int, noun: str) -> str:
 def _strip_rows(estimate: Record, headline: Sequence[Record]) -> Iterator[StripRow]:
     """The rows of a system: with its first comparison, then one for each further comparison."""
     system = estimate["system"]
-    value, low, high = (_known(estimate[name]) for name in ("value", "low", "high"))
-    shown = with_interval(value, low, high)
+    value = _number(estimate["value"])
+    low = _number(estimate["low"])
+    high = _number(estimate["high"])
+    cell = with_interval(value, low, high)
     # a limit that is not known is drawn at the value, as on the page
-    drawn_low, drawn_high = (value if math.isnan(end) else end for end in (low, high))
-    point = (value, drawn_low, drawn_high)
-    compared = [row for row in headline if row["first"] == system]
-    if not compared:
-        yield StripRow(system, shown, "", "", point)
+    point = (value, value if math.isnan(low) else low, value if math.isnan(high) else high)
+    comparisons = [row for row in headline if row["first"] == system]
+    if not comparisons:
+        yield StripRow(system, cell, "", "", point)
         return
-    first, *others = compared
-    is_same = all(row["verdict"] == first["verdict"] for row in others)
-    tone = first["verdict"] if is_same else ""
-    yield StripRow(system, shown, _difference(first), first["verdict"], point, tone)
-    for row in others:
+    first, *further = comparisons
+    has_one_verdict = all(row["verdict"] == first["verdict"] for row in further)
+    tone = first["verdict"] if has_one_verdict else ""
+    yield StripRow(system, cell, _difference(first), first["verdict"], point, tone)
+    for row in further:
         yield StripRow("", Cell(""), _difference(row), row["verdict"], None)
 
 
-def _known(value: float | None) -> float:
+def _number(value: float | None) -> float:
     """A number of the results, NaN for null."""
     return math.nan if value is None else value
 
@@ -344,25 +366,29 @@ def rules(results: Record) -> Html:
     ordered = sorted(judged["rules"], key=_is_kept)
     rows = []
     for rule in ordered[:LISTED]:
-        deciding = [s for s in rule["statements"] if s["result"] == rule["result"]]
+        statements = rule["statements"]
+        deciding = [row for row in statements if row["result"] == rule["result"]]
         rows.append(
             [
                 Cell(rule["that"], kind="text"),
                 Cell(_result(rule), kind="text"),
                 Cell(_decided_by(deciding), kind="text"),
-                Cell(_caught(rule["statements"])),
+                Cell(_caught(statements)),
             ]
         )
+    if not rows:
+        return Html("")
     heads = ["rule", "result", "decided by", "regression caught"]
     note = f"{CAUGHT} {_unlisted(len(ordered) - LISTED, 'rule')}".rstrip()
-    return table(counted(len(ordered), "rule"), heads, rows, note) if rows else Html("")
+    return table(counted(len(ordered), "rule"), heads, rows, note)
 
 
 def _result(rule: Record) -> str:
     """The result of a rule, and whether the rule is kept if the data do not tell."""
     if rule["result"] != CANNOT_TELL:
         return str(rule["result"])
-    return f"{CANNOT_TELL}: {'kept' if _is_kept(rule) else 'not kept'}"
+    outcome = "kept" if _is_kept(rule) else "not kept"
+    return f"{CANNOT_TELL}: {outcome}"
 
 
 def _is_kept(rule: Record) -> bool:
@@ -374,11 +400,13 @@ def _largest_caught(statements: Sequence[Record]) -> float:
     """The regression that fails a rule whatever system or slice it is in; NaN if one of the
     statements fails for none.
     """
-    caught = [statement.get("catches") for statement in statements]
-    known = [size for size in caught if isinstance(size, int | float)]
-    if len(known) < len(caught):
-        return math.nan
-    return max(known, default=math.nan)
+    largest = math.nan
+    for statement in statements:
+        size = statement.get("catches")
+        if not isinstance(size, int | float):
+            return math.nan
+        largest = size if math.isnan(largest) else max(largest, size)
+    return largest
 
 
 def _caught(statements: Sequence[Record]) -> str:
@@ -386,11 +414,14 @@ def _caught(statements: Sequence[Record]) -> str:
     known.
     """
     caught = number(_largest_caught(statements))
-    probabilities = [statement.get("unchanged_fails") for statement in statements]
-    known = [share for share in probabilities if isinstance(share, int | float)]
-    if not known:
+    probabilities = []
+    for statement in statements:
+        probability = statement.get("unchanged_fails")
+        if isinstance(probability, int | float):
+            probabilities.append(probability)
+    if not probabilities:
         return caught
-    largest = first_screen.probability(max(known)).text
+    largest = first_screen.probability(max(probabilities)).text
     if len(statements) > 1 and not largest.startswith("<"):
         largest = f"≥ {largest.lstrip('>')}"
     return f"{caught}; unchanged {largest}"
@@ -398,28 +429,37 @@ def _caught(statements: Sequence[Record]) -> str:
 
 def _decided_by(statements: Sequence[Record]) -> str:
     """The systems and slices of statements, with why they are not decided."""
-    names = []
+    texts: dict[str, None] = {}  # each once
     for row in statements:
-        part = " ".join(filter(None, [row.get("segment"), row["slice"]]))
-        about = f"{row['system']} ({part})" if part else row["system"]
-        names.append(" ".join(filter(None, [about, row["why"]])))
-    shown = [*dict.fromkeys(filter(None, names))]
-    if len(shown) > LISTED:
-        return counted(len(shown), "statement")
-    return ", ".join(shown)
+        slice_name = f"{row.get('segment') or ''} {row['slice']}".strip()
+        subject = f"{row['system']} ({slice_name})" if slice_name else row["system"]
+        text = f"{subject} {row['why']}".strip()
+        if text:
+            texts[text] = None
+    if len(texts) > LISTED:
+        return counted(len(texts), "statement")
+    return ", ".join(texts)
 
 
 def warned(results: Record) -> list[str]:
     """The severe findings, then the rules that can hardly fail and the findings that are
     warnings.
     """
-    blunt = (results["gate"] or {}).get("warnings", [])
-    found = [{"severity": WARNING, "message": rule} for rule in blunt] + results["findings"]
-    listed = [one for one in found if one["severity"] != NOTE]
-    listed.sort(key=lambda one: one["severity"] != SEVERE)
-    messages = [f"{_capitalised(one['severity'])}: {one['message']}" for one in listed]
-    unlisted = _unlisted(len(messages) - LISTED, "warning")
-    return [*messages[:LISTED], *filter(None, [unlisted])]
+    severe = []
+    warnings = []
+    for text in (results["gate"] or {}).get("warnings", []):
+        warnings.append(f"{_capitalised(WARNING)}: {text}")
+    for finding in results["findings"]:
+        line = f"{_capitalised(finding['severity'])}: {finding['message']}"
+        if finding["severity"] == SEVERE:
+            severe.append(line)
+        elif finding["severity"] != NOTE:
+            warnings.append(line)
+    lines = severe + warnings
+    listed = lines[:LISTED]
+    if len(lines) > LISTED:
+        listed.append(_unlisted(len(lines) - LISTED, "warning"))
+    return listed
 
 
 # As a comment -------------------------------------------------------------------------------------
@@ -435,14 +475,18 @@ def comment(results: Record, name: str) -> str:
         lines += [f"**{markdown_line(first)}**", ""]
     if further:
         lines += [markdown_line(" ".join(further)), ""]
-    if ended := markdown_line(gate(results)):
-        is_failed = _ended(results["gate"]) == FAIL
-        lines += [f"**{ended}**" if is_failed else ended, ""]
-    lines += [f"{markdown(part)}\n" for strip in strips(results) for part in strip.table.tables]
-    state = " open" if _ended(results["gate"] or {}) == FAIL else ""  # of the fold
-    for part in rules(results).tables:
+    has_failed = _result_of_gate(results["gate"] or {}) == FAIL
+    gate_line = markdown_line(gate(results))
+    if gate_line and has_failed:
+        gate_line = f"**{gate_line}**"
+    if gate_line:
+        lines += [gate_line, ""]
+    for strip in strips(results):
+        lines += [f"{markdown(strip_table)}\n" for strip_table in strip.table.tables]
+    state = " open" if has_failed else ""  # of the fold
+    for rule_table in rules(results).tables:
         fold = f"<details{state}><summary>Each rule</summary>\n"
-        lines += [fold, markdown(part), "\n</details>\n"]
+        lines += [fold, markdown(rule_table), "\n</details>\n"]
     lines += [f"- {markdown_line(message)}" for message in warned(results)]
     return "\n".join(lines).rstrip()
 
@@ -459,14 +503,15 @@ def mail(results: Record, name: str) -> str:
         parts.append(_paragraph(first, size=16))
     if further:
         parts.append(_paragraph(" ".join(further)))
-    if ended := gate(results):
-        colour = TONES.get(_ended(results["gate"]), INK)
-        parts.append(_paragraph(ended, colour=colour))
+    gate_line = gate(results)
+    if gate_line:
+        colour = TONES.get(_result_of_gate(results["gate"]), INK)
+        parts.append(_paragraph(gate_line, colour=colour))
     for strip in strips(results):
         parts += [_strip(strip), _note(strip.note)]
-    for judged in rules(results).tables:
-        heads, *rows = judged.lines
-        parts += [_table(heads, [_rule(row) for row in rows]), _note(judged.note)]
+    for rule_table in rules(results).tables:
+        heads, *rows = rule_table.lines
+        parts += [_table(heads, [_rule(row) for row in rows]), _note(rule_table.note)]
     parts += map(_paragraph, warned(results))
     style = f"max-width:720px;margin:0 auto;padding:16px;background:#ffffff;color:{INK}"
     return (
@@ -476,6 +521,7 @@ def mail(results: Record, name: str) -> str:
 
 
 def _paragraph(text: str, *, size: int = 14, colour: str = INK) -> str:
+    """A paragraph. size: of its letters in pixels."""
     style = f"{FONT};font-size:{size}px;line-height:1.45;margin:0 0 12px;color:{colour}"
     return f'<p style="{style}">{escape(text)}</p>'
 
@@ -487,23 +533,24 @@ def _note(text: str) -> str:
 
 def _strip(strip: Strip) -> str:
     """The strip with its axis as the cells of a table."""
-    axis = Axis.of(strip.points, math.nan)
-    compared = any(row.verdict for row in strip.rows)
+    axis = Axis.around(strip.points, math.nan)
     rows = []
     for row in strip.rows:
-        drawn = _axis(axis, row.point, row.tone) if row.point else ""
-        cells = [breaking(row.system), f"{escape(row.estimate.full_text)}{drawn}"]
-        if compared:
+        interval = _axis(axis, row.point, row.tone) if row.point else ""
+        cells = [breaking(row.system), f"{escape(row.value.full_text)}{interval}"]
+        if strip.has_verdicts:
             cells.append(f"{breaking(row.difference)}<br>{_word(row.verdict)}")
         rows.append(cells)
     heads = ["system", strip.metric]
-    return _table([*heads, "difference"] if compared else heads, rows)
+    if strip.has_verdicts:
+        heads.append("difference")
+    return _table(heads, rows)
 
 
 def _rule(row: Sequence[str]) -> list[str]:
     """The cells of a rule, with its result in its colour."""
-    that, result, *others = row
-    return [breaking(that), _word(result), *map(breaking, others)]
+    rule, result, decided_by, caught = row
+    return [breaking(rule), _word(result), breaking(decided_by), breaking(caught)]
 
 
 def _word(word: str) -> str:
@@ -511,30 +558,26 @@ def _word(word: str) -> str:
     return f'<b style="color:{TONES.get(word, MUTED)}">{escape(word)}</b>' if word else ""
 
 
-def _axis(axis: Axis, point: Point, word: str) -> str:
+class Bar(NamedTuple):
+    """A coloured cell of an axis, in pixels."""
+
+    width: int
+    height: int
+    colour: str
+
+
+def _axis(axis: Axis, point: Point, verdict: str) -> str:
     """An interval with its dot: cells of a table, empty ones beside coloured ones; without a value
-    the axis is empty.
+    the axis is empty. verdict: decides the colour, "" for none.
     """
-    tone = TONES.get(word, "#0969da")
-    if math.isnan(point[0]):
-        widths = [(WIDTH, "transparent", 3)]
-    else:
-        value, low, high = (_pixel(axis, end) for end in point)
-        left = value - DOT // 2
-        right = left + DOT
-        widths = [
-            (min(low, left), "transparent", 3),
-            (max(left - low, 0), tone, 3),
-            (DOT, tone, DOT),
-            (max(high - right, 0), tone, 3),
-            (WIDTH - max(high, right), "transparent", 3),
-        ]
-    cells = "".join(
-        f'<td width="{width}" style="padding:4px 0 0"><div style="width:{width}px;'
-        f'height:{height}px;background-color:{colour};font-size:0;line-height:0">&nbsp;</div></td>'
-        for width, colour, height in widths
-        if width
-    )
+    cells = ""
+    for bar in _bars(axis, point, TONES.get(verdict, "#0969da")):
+        if bar.width:
+            cells += (
+                f'<td width="{bar.width}" style="padding:4px 0 0"><div style="width:{bar.width}px;'
+                f"height:{bar.height}px;background-color:{bar.colour};font-size:0;line-height:0"
+                f'">&nbsp;</div></td>'
+            )
     table_style = f"border-collapse:collapse;width:{WIDTH}px"
     return (
         f'<table role="presentation" cellpadding="0" cellspacing="0" width="{WIDTH}" '
@@ -542,9 +585,27 @@ def _axis(axis: Axis, point: Point, word: str) -> str:
     )
 
 
+def _bars(axis: Axis, point: Point, colour: str) -> list[Bar]:
+    """The cells of an axis from left to right: an interval, and within it the dot at its value."""
+    value, low, high = point
+    if math.isnan(value):
+        return [Bar(WIDTH, 3, "transparent")]
+    left = _pixel(axis, value) - DOT // 2
+    right = left + DOT
+    start = min(_pixel(axis, low), left)
+    end = max(_pixel(axis, high), right)
+    return [
+        Bar(start, 3, "transparent"),
+        Bar(left - start, 3, colour),
+        Bar(DOT, DOT, colour),
+        Bar(end - right, 3, colour),
+        Bar(WIDTH - end, 3, "transparent"),
+    ]
+
+
 def _pixel(axis: Axis, value: float) -> int:
     """Where a value lies on the axis, in pixels from the left."""
-    return round(float(axis.at(value).rstrip("%")) / 100 * WIDTH)
+    return round(float(axis.place_of(value).rstrip("%")) / 100 * WIDTH)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -555,8 +616,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
     body = ""
     for row in rows:
-        shown = "".join(f'<td style="{style}">{cell}</td>' for cell in row)
-        body += f"<tr>{shown}</tr>"
+        cells = "".join(f'<td style="{style}">{cell}</td>' for cell in row)
+        body += f"<tr>{cells}</tr>"
     table_style = "border-collapse:collapse;margin:0 0 16px"
     return f'<table cellspacing="0" style="{table_style}"><tr>{head}</tr>{body}</table>'
 
@@ -573,8 +634,8 @@ def picture(strip: Strip, path: Path) -> None:
     from evalkit.drawing import figures, plots
 
     metric = _encodable(strip.metric)
-    drawn = [(_encodable(row.system), *row.point) for row in strip.rows if row.point]
-    frame = pd.DataFrame(drawn, columns=["name", "value", "low", "high"])
+    points = [(_encodable(row.system), *row.point) for row in strip.rows if row.point]
+    frame = pd.DataFrame(points, columns=["name", "value", "low", "high"])
     figure = figures.picture(
         plots.intervals,
         frame,

@@ -349,11 +349,11 @@ class Figure(Displayed):
                 break
         return axes.reshape(1, -1)[:, :panels]
 
-    def _axes_array(self, ax: object) -> AxesArray:
+    def _axes_array(self, readers_axes: object) -> AxesArray:
         """The reader's axes as an array by row and column. Raises ParameterError for another number
         of them, and for anything that is not axes.
         """
-        axes = np.asarray(ax, dtype=object)
+        axes = np.asarray(readers_axes, dtype=object)
         rows, columns = self.panels or (1, 1)
         not_axes = [panel for panel in axes.flat if not hasattr(panel, "transAxes")]
         if not_axes:
@@ -1043,7 +1043,7 @@ def _number(tenths: int) -> str:
 # Marks --------------------------------------------------------------------------------------------
 
 
-def series(artist: Marked, system: object, says: Iterable[str] = ()) -> Marked:
+def series(artist: Marked, system: str, says: Iterable[str] = ()) -> Marked:
     """Mark an artist that draws points of a system, and return it.
 
     The first such artist of its axes gets the system as its label. says: the text of each point;
@@ -1087,12 +1087,12 @@ def paleness(lines: int) -> float:
     return 0.12 * min(1, 4 / lines)
 
 
-def band(artist: Marked, system: object) -> Marked:
+def band(artist: Marked, system: str) -> Marked:
     """Mark an artist that draws the limits of a system, and return it."""
     return _mark(artist, {"limits": str(system)})
 
 
-def legend(artist: Marked, system: object) -> Marked:
+def legend(artist: Marked, system: str) -> Marked:
     """Mark an artist that stands for a system in the legend, and return it."""
     return _mark(artist, {"key": str(system)})
 

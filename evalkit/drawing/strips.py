@@ -8,6 +8,7 @@ axis: it needs no script, has any width, and takes the colours of the page.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from evalkit.drawing.tables import Cell, Head, Html, cell, escape, table
 from evalkit.numbers import number
@@ -48,11 +49,11 @@ class Axis:
     reference: float = math.nan
 
     @classmethod
-    def of(cls, points: Sequence[Point], reference: float) -> "Axis":
+    def around(cls, points: Sequence[Point], reference: float) -> "Axis":
         """The axis that has all points with their limits, and the reference if that is not farther
         from them than their span; see `FAR`.
         """
-        ends = [end for point in points for end in point if math.isfinite(end)] or [0.0]
+        ends = [end for end in chain.from_iterable(points) if math.isfinite(end)] or [0.0]
         low = min(ends)
         high = max(ends)
         # of equal values a tenth of their size, of zeros 1
@@ -64,11 +65,11 @@ class Axis:
         high = max(high, reference)
         return cls(low, max(high, low + span), reference)
 
-    def at(self, value: float) -> str:
+    def place_of(self, value: float) -> str:
         """Where a value lies, as a percentage of the width; values far beyond the ends lie at 0 %
         or 100 %.
 
-        >>> Axis(0.5, 1.0).at(0.75), Axis(0.5, 1.0).at(math.inf)
+        >>> Axis(0.5, 1.0).place_of(0.75), Axis(0.5, 1.0).place_of(math.inf)
         ('50%', '100%')
         """
         share = (value - self.low) / (self.high - self.low)
@@ -105,9 +106,9 @@ class Axis:
         """The lines that every row has, as SVG: one at each tick, and a dotted one at the
         reference.
         """
-        lines = [_line(self.at(tick), ' stroke-opacity=".15"') for tick in self.ticks]
+        lines = [_line(self.place_of(tick), ' stroke-opacity=".15"') for tick in self.ticks]
         if self.has_reference:
-            lines.append(_line(self.at(self.reference), ' stroke-dasharray="2"'))
+            lines.append(_line(self.place_of(self.reference), ' stroke-dasharray="2"'))
         return "".join(lines)
 
     @property
@@ -115,7 +116,8 @@ class Axis:
         """The numbers at the ticks, as an SVG that stands below all rows."""
         places = max(0, -math.floor(math.log10(self.step)))  # the decimals of the step
         texts = "".join(
-            f'<text x="{self.at(tick)}" y="12">{number(tick, places)}</text>' for tick in self.ticks
+            f'<text x="{self.place_of(tick)}" y="12">{number(tick, places)}</text>'
+            for tick in self.ticks
         )
         return (
             f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" '
@@ -129,24 +131,25 @@ def _line(x: str, style: str) -> str:
 
 
 def strip(
-    caption: str, heads: Sequence[Head], results: Sequence[Result], reference: float = math.nan
+    caption: str, heads: Sequence[Head], strip_rows: Sequence[Result], reference: float = math.nan
 ) -> Html:
-    """The strip as a table: name, axis, and the cells of the results; without the axis in
+    """The strip as a table: name, axis, and the cells of the rows; without the axis in
     notebooks.
 
     heads: of the names, and of each column of cells. reference: the value of a dotted line through
     all rows, NaN for none.
     """
-    systems = [result for result in results if result.tone != REFERENCE]
-    axis = Axis.of([point for result in systems for _, point in result.points], reference)
-    first, *others = map(cell, heads)
-    rows = [[result.name, *map(cell, result.cells)] for result in results]
-    plain = table(caption, [first, *others], rows)
+    systems = [result for result in strip_rows if result.tone != REFERENCE]
+    points = [point for result in systems for _, point in result.points]
+    axis = Axis.around(points, reference)
+    first, *further = map(cell, heads)
+    rows = [[result.name, *result.cells] for result in strip_rows]
+    plain = table(caption, heads, rows)
     head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>'
-    for column in others:
+    for column in further:
         head += f'<th scope="col">{column.markup or escape(column.text)}</th>'
-    body = "".join(_row(result, axis) for result in results)
-    empty_cells = "<td></td>" * len(others)
+    body = "".join(_row(result, axis) for result in strip_rows)
+    empty_cells = "<td></td>" * len(further)
     foot = f'<tr><td></td><td class="axis">{axis.numbers}</td>{empty_cells}</tr>'
     inner = (
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
@@ -178,11 +181,13 @@ def _marks(result: Result, axis: Axis) -> Iterator[str]:
     for name, (value, low, high) in result.points:
         if len(result.points) == 1 and not math.isnan(low):
             yield (
-                f'<line x1="{axis.at(low)}" x2="{axis.at(high)}" y1="50%" y2="50%" '
+                f'<line x1="{axis.place_of(low)}" x2="{axis.place_of(high)}" y1="50%" y2="50%" '
                 f'stroke-width="3"/>'
             )
-        if is_outside:
-            yield OUTSIDE_BELOW if value < axis.low else OUTSIDE_ABOVE
+        if is_outside and value < axis.low:
+            yield OUTSIDE_BELOW
+        elif is_outside:
+            yield OUTSIDE_ABOVE
         elif math.isfinite(value):
             title = f"<title>{escape(name)}</title>"
-            yield f'<circle cx="{axis.at(value)}" cy="50%" r="5">{title}</circle>'
+            yield f'<circle cx="{axis.place_of(value)}" cy="50%" r="5">{title}</circle>'

@@ -1,14 +1,14 @@
 """The numbers of a page as `evalkit/schema.json` describes them."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
 from evalkit import numbers, report
-from evalkit.arrays import ParameterError
+from evalkit.arrays import ParameterError, Record
 from evalkit.findings.kinds import Finding
 from evalkit.pages import first_screen
 from evalkit.parameters import cells
@@ -30,12 +30,12 @@ def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
     return {name: frame.to_dict("records") for name, frame in frames.items()}
 
 
-def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> report.Results:
+def results(study: Any, findings: Iterable[Finding], fields: Record) -> report.Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the
-    file of the units.
+    file of the units. fields: those of the report's own.
     """
     units.leave(study.report, {"": study})
-    return report.Results(about(study, findings) | answers(study) | dict(more))
+    return report.Results(about(study, findings) | answers(study) | dict(fields))
 
 
 SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
@@ -54,21 +54,26 @@ def columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _column(name: str, values: pd.Series) -> Any:
+    """One column, as of `columns`."""
     if name in SHARED:
         return values.iloc[0]
     if not isinstance(values.iloc[0], str):
         return numbers.column(values.to_numpy())
-    at, words = pd.factorize(values)
-    return {"words": words.tolist(), "at": numbers.column(at)}
+    codes, words = pd.factorize(values)
+    return {"words": words.tolist(), "at": numbers.column(codes)}
 
 
 def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
     """What every report's JSON begins with."""
-    return {
+    fields = {
         "schema": SCHEMA,
         "report": study.report,
         "parameters": provenance.printable(study.p.given),
-        **({"settings": origin} if (origin := cells.settings()) else {}),
+    }
+    settings = cells.settings()
+    if settings:
+        fields["settings"] = settings
+    return fields | {
         "inputs": provenance.inputs(study.sources),
         "versions": provenance.versions(),
         "gate": study.gate and study.gate.record(),
@@ -78,25 +83,29 @@ def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
 
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
-    best_two = diagnostics.best_two(study).to_dict("records")
+    fields: dict[str, Any] = {}
+    best_two = diagnostics.best_two(study)
+    if len(best_two):
+        fields |= records(best_two=best_two)
     constant = diagnostics.constant(study, study.primary)
-    weakest = study.weakest
-    some = {"best_two": best_two} if best_two else {}
-    some |= {"constant": constant} if math.isfinite(constant) else {}
+    if math.isfinite(constant):
+        fields["constant"] = constant
     if study.settings.groups.columns:
         columns_of_groups = study.settings.groups.columns
         gaps = pd.concat([study.gaps(column) for column in columns_of_groups])
         largest = pd.concat([study.largest_gaps(column) for column in columns_of_groups])
-        some |= records(gaps=gaps, largest_gaps=largest)
+        fields |= records(gaps=gaps, largest_gaps=largest)
     if study.settings.slices:
         weak = study.weak_slices()
         detectable = study.detectable_slices()
-        some |= records(weak_slices=weak, detectable_slices=detectable)
+        fields |= records(weak_slices=weak, detectable_slices=detectable)
     if len(study.by_segment):
         with suppress(ParameterError):  # slices that are not independent
             rest = study.slices_against_rest
-            some |= records(slices_against_rest=rest, picked_slices=study.picked_slices)
-    return (some | {"weakest": vars(weakest)} if weakest else some) | {
+            fields |= records(slices_against_rest=rest, picked_slices=study.picked_slices)
+    if study.weakest:
+        fields["weakest"] = vars(study.weakest)
+    return fields | {
         "answer": first_screen.answer(study),
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],

@@ -120,15 +120,17 @@ def confusion(study: BinaryStudy) -> Html:
         return tables.folded(COUNTS_OF_MATRIX, by_threshold)
     caption = f"Decisions of the model ({study.decision_column})"
     by_model = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    own = tables.folded(COUNTS_OF_MATRIX, by_model)
-    two = {
+    counts_of_model = tables.folded(COUNTS_OF_MATRIX, by_model)
+    both_columns = {
         "system": text("system"),
         "metric": text("metric"),
         f"decisions in {study.decision_column}": value("own"),
         f"score ≥ {study.rule.text}": value("at_threshold"),
     }
-    beside = "The model's own decisions beside those of the threshold"
-    return tables.stack([own, of_rows(beside, study.both_decisions, two)])
+    comparison_caption = "The model's own decisions beside those of the threshold"
+    return tables.stack(
+        [counts_of_model, of_rows(comparison_caption, study.both_decisions, both_columns)]
+    )
 
 
 def _weight(weight: float, places: int = 2) -> str:
@@ -154,7 +156,7 @@ def definitions(study: BinaryStudy) -> Html:
 def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
     rows = as_json.population(study.account)
-    more = {
+    fields = {
         "kind": "binary",
         **rows,
         "population": rows["population"] | {"positives": study.positives},
@@ -166,10 +168,10 @@ def results(study: BinaryStudy) -> Results:
         **explorer.recorded(study),
     }
     if study.binned:
-        more["binning"] = [_binning(name, table) for name, table in study.binned.items()]
+        fields["binning"] = [_binning(name, table) for name, table in study.binned.items()]
     if study.both_classes:
-        of_systems = study.counts_by_system
-        more |= {
+        counts_by_system = study.counts_by_system
+        fields |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
             **as_json.records(
                 crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains
@@ -177,18 +179,19 @@ def results(study: BinaryStudy) -> Results:
             **as_json.records(thresholds=study.choices),
             "scores_by_class": {
                 "histogram": score_curves.histogram(
-                    of_systems, score_curves.edges(of_systems, probabilities=study.probabilities)
+                    counts_by_system,
+                    score_curves.edges(counts_by_system, probabilities=study.probabilities),
                 ).to_dict("list"),
-                "distances": score_curves.distances(of_systems).to_dict("records"),
+                "distances": score_curves.distances(counts_by_system).to_dict("records"),
             },
         }
     if study.probabilities:
-        more |= {
+        fields |= {
             **as_json.records(calibration=study.calibration, reliability=study.reliability),
             "isotonic": study.isotonic.recorded(),
             **_net_benefit(study),
         }
-    return as_json.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), fields)
 
 
 def _binning(system: str, table: Binned) -> dict[str, Any]:
@@ -215,15 +218,15 @@ def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    scores = [
+    score_findings = [
         *_scores(study),
         *constant_better(study, reported=(ROC_AUC.name,)),
         *_probabilities(study),
         *_ties(study),
     ]
-    data = [*rows_read(study.account), *_classes(study), *weights(study), *scores]
+    data_findings = [*rows_read(study.account), *_classes(study), *weights(study), *score_findings]
     return [
-        *data,
+        *data_findings,
         *_threshold(study),
         *_one_class(study),
         *shared_findings.few_clusters(study),
@@ -294,9 +297,11 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         return
     yield from _certain_rows(study)
     if shares := binary_diagnostics.unforeseen(study):
-        of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
+        shares_text = listed(
+            f"{name} {share_of_loss:.0%}" for name, share_of_loss in shares.items()
+        )
         yield kinds.FEW_ROWS_DOMINATE.warning(
-            None, "log_loss", hardly=binary_diagnostics.UNLIKELY, shares=of_systems
+            None, "log_loss", hardly=binary_diagnostics.UNLIKELY, shares=shares_text
         )
 
 
@@ -306,15 +311,15 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     if not clipped:
         return
     wrong = nonzero({name: study.wrong[name] for name in clipped})
-    severity, more = NOTE, ", none of them wrong"
+    severity, wrong_text = NOTE, ", none of them wrong"
     if wrong:
         severity = WARNING
-        more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
+        wrong_text = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
     allowed = measured.CERTAIN_LEFT_OUT
     if study.plain and study.data:
         allowed = measured.CERTAIN_INCLUDED
     yield kinds.CERTAIN.rated(
-        severity, max(clipped.values()), counts=counts(clipped), more=more, allowed=allowed
+        severity, max(clipped.values()), counts=counts(clipped), more=wrong_text, allowed=allowed
     )
 
 
@@ -340,12 +345,12 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.BINNED_SCORES.note(
             len(systems), "two", most=binary_diagnostics.MAX_DISTINCT, moved="".join(changed)
         )
-    n, few, many = binary_diagnostics.repeated(study)
+    n, most_distinct, are_many = binary_diagnostics.repeated(study)
     if n:
         why = "they may be duplicates"
-        if few:
-            why = f"ties are likely, for no system has more than {few:,} distinct scores"
-        yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, n, n=n, why=why)
+        if most_distinct:
+            why = f"ties are likely, for no system has more than {most_distinct:,} distinct scores"
+        yield kinds.REPEATED_ROWS.rated(WARNING if are_many else NOTE, n, n=n, why=why)
 
 
 def _distinct(study: BinaryStudy, name: str) -> str:
@@ -414,8 +419,8 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
         decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
-        for found in idle(study.thresholds, binary_diagnostics.score_ends(study)):
-            yield found.about(decided, study.primary.label)
+        for finding in idle(study.thresholds, binary_diagnostics.score_ends(study)):
+            yield finding.about(decided, study.primary.label)
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:
         yield kinds.UNREACHABLE_THRESHOLD.warning(
@@ -425,7 +430,11 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
 
 def _one_class(study: BinaryStudy) -> Iterator[Finding]:
     """The slices in which all rows have one class."""
-    slices = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
+    slices = [
+        f"{segment_slice.column} {segment_slice.label}"
+        for segment_slice in study.slices
+        if study.one_class(segment_slice)
+    ]
     if slices:
         yield kinds.ONE_CLASS_SLICES.warning(len(slices), slices=listed(slices))
 
@@ -572,30 +581,30 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
 
     name, axis: of these curves and of what lies on their horizontal axis, in words.
     """
-    few: list[Record] = []
-    often: list[Record] = []
+    cross_rarely: list[Record] = []
+    cross_often: list[Record] = []
     for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
         crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
-        (often if crosses_often else few).append(row)
-    lines = [_crossing(name, axis, row) for row in few[:LINES]]
-    if further := few[LINES:]:
+        (cross_often if crosses_often else cross_rarely).append(row)
+    lines = [_crossing(name, axis, row) for row in cross_rarely[:LINES]]
+    if further := cross_rarely[LINES:]:
         lines.append(f"{len(further):,} more pairs of {name} curves are in the JSON.")
-    if often:
-        lines.append(_often(name, axis, often))
+    if cross_often:
+        lines.append(_often(name, axis, cross_often))
     return lines
 
 
 def _crossing(name: str, axis: str, row: Record) -> str:
     """Where two curves cross, in words. name, axis: as in `_crossings`."""
-    at = row["crossings"]
+    crossings = row["crossings"]
     first = row["first"]
     second = row["second"]
-    if not at:
+    if not crossings:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > ALL_BUT:
-        crossed = f"they cross {counted(len(at), 'time')} at the ends"
+        crossed = f"they cross {counted(len(crossings), 'time')} at the ends"
         return f"{first}'s {name} curve lies above {second}'s almost everywhere; {crossed}."
-    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
+    where = f"at {axis} {', '.join(f'{x:.3f}' for x in crossings)}"
     share = f"{first}'s lies above over {row['above']:.0%} of the axis"
     return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
 

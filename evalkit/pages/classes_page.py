@@ -139,13 +139,13 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     """The confusion tables of as many systems as have room; of many classes the rarest share one
     row and one column.
     """
-    drawn = {}
-    shown = study.names
+    tables_by_system = {}
+    classes_drawn = study.names
     for name in study.order:
-        drawn[name], shown = classes.drawn_together(
+        tables_by_system[name], classes_drawn = classes.drawn_together(
             study.measured.confusion(name).table, study.names
         )
-    names = study.order[: figures.panels_in_row(len(shown), CELL)]
+    names = study.order[: figures.panels_in_row(len(classes_drawn), CELL)]
     mistake = classes.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = texts.sentence(
@@ -153,25 +153,34 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     )
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
+        if not study.weighted:
+            text += " rows"
+        caption += f" Most frequent mistake of {study.leader}: {text}."
+    if len(classes_drawn) < len(study.names):
+        most_frequent = len(classes_drawn) - 1  # the last one stands for the others
         caption += (
-            f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
+            f" Drawn: the {most_frequent} most frequent of {len(study.names):,} classes, and the "
+            f"others together; the JSON holds all classes."
         )
-    if len(shown) < len(study.names):
-        few = (
-            f"the {len(shown[:-1])} most frequent of {len(study.names):,} classes, and the others "
-            f"together"
-        )
-        caption += f" Drawn: {few}; the JSON holds all classes."
-    labels: dict[str, Any] = {"classes": shown, "xlabel": "predicted", "ylabel": "actual"}
+    labels: dict[str, Any] = {"classes": classes_drawn, "xlabel": "predicted", "ylabel": "actual"}
     if names[1:]:
-        labels |= {"panels": len(names), "height": figures.tall(len(shown), head=1.3, each=0.42)}
+        labels |= {
+            "panels": len(names),
+            "height": figures.tall(len(classes_drawn), head=1.3, each=0.42),
+        }
         return figures.row(
-            curve_plots.matrices, {name: drawn[name] for name in names}, caption=caption, **labels
+            curve_plots.matrices,
+            {name: tables_by_system[name] for name in names},
+            caption=caption,
+            **labels,
         )
     labels |= {
-        side: figures.tall(len(shown), head=head, each=CELL) for side, head in SQUARE.items()
+        side: figures.tall(len(classes_drawn), head=head, each=CELL)
+        for side, head in SQUARE.items()
     }
-    return figures.picture(curve_plots.matrix, drawn[study.leader], caption=caption, **labels)
+    return figures.picture(
+        curve_plots.matrix, tables_by_system[study.leader], caption=caption, **labels
+    )
 
 
 def confusion(study: ClassesStudy) -> Html:
@@ -197,14 +206,14 @@ def _confused(study: ClassesStudy) -> Html:
 
 def definitions(study: ClassesStudy) -> Html:
     """Definitions of the metrics on the page, then of the intervals and tests."""
-    of = f"{TENTHS} equal bins [a, b) of the probability of the predicted class"
-    ece = f"mean |mean probability − share right| of {of}"
+    bins = f"{TENTHS} equal bins [a, b) of the probability of the predicted class"
+    ece = f"mean |mean probability − share right| of {bins}"
     return defined(study, [("top-label ECE", ece)])
 
 
 def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": "multi-class",
         **as_json.population(study.account),
         "classes": list(study.names),
@@ -216,17 +225,17 @@ def results(study: ClassesStudy) -> Results:
         **recorded(study),
     }
     if study.scored:
-        more |= as_json.records(tops=study.tops)
+        fields |= as_json.records(tops=study.tops)
     if study.probabilities:
-        more |= as_json.records(calibration=study.calibration) | {
+        fields |= as_json.records(calibration=study.calibration) | {
             "isotonic": study.isotonic.recorded()
         }
-    return as_json.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), fields)
 
 
 def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
     """Every finding of a multi-class report."""
-    few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
+    few_findings = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
     scores = [
         *constant_better(study),
         *_decisions(study),
@@ -234,7 +243,7 @@ def every_finding(study: ClassesStudy) -> list[kinds.Finding]:
         *_incomplete(study),
         *binned(study, "class"),
     ]
-    return [*rows_read(study.account), *_classes(study), *scores, *few, *of_sample(study)]
+    return [*rows_read(study.account), *_classes(study), *scores, *few_findings, *of_sample(study)]
 
 
 def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
@@ -248,10 +257,10 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if absent := [name for name, n in rows.items() if n == 0]:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
     if metrics := classes.ordered_alphabetically(study):
-        found = kinds.CLASS_ORDER.warning(
+        finding = kinds.CLASS_ORDER.warning(
             len(rows), metrics=listed(metrics), order=listed(study.names)
         )
-        yield found.about(metrics, study.primary.label)
+        yield finding.about(metrics, study.primary.label)
 
 
 def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
@@ -271,17 +280,19 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
         yield from decisions_as_scores(
             {name: [study.measured.table(name, c) for c in classes_of] for name in study.order}
         )
-    every = classes.row_sums(study)
-    if zero := nonzero({name: row.rows_of_zeros for name, row in every.items()}):
-        yield kinds.UNNORMALISED.warning(max(zero.values()), "zero", rows=counts(zero))
-    if far := {name: row for name, row in every.items() if row.rows_not_one}:
+    sums_by_system = classes.row_sums(study)
+    if zero_rows := nonzero({name: row.rows_of_zeros for name, row in sums_by_system.items()}):
+        yield kinds.UNNORMALISED.warning(max(zero_rows.values()), "zero", rows=counts(zero_rows))
+    if off_1 := {name: row for name, row in sums_by_system.items() if row.rows_not_one}:
         sums = listed(
             f"{name} {row.low:.3g} to {row.high:.3g} ({counted(row.rows_not_one, 'row')} not 1)"
-            for name, row in far.items()
+            for name, row in off_1.items()
         )
-        moved = listed(f"{name} {signed_percent(row.loss_change)}" for name, row in far.items())
-        rows = max(row.rows_not_one for row in far.values())
-        yield kinds.UNNORMALISED.warning(rows, "sums", sums=sums, moved=moved)
+        loss_changes = listed(
+            f"{name} {signed_percent(row.loss_change)}" for name, row in off_1.items()
+        )
+        rows = max(row.rows_not_one for row in off_1.values())
+        yield kinds.UNNORMALISED.warning(rows, "sums", sums=sums, moved=loss_changes)
 
 
 def _incomplete(study: ClassesStudy) -> Iterator[kinds.Finding]:
@@ -330,9 +341,9 @@ def ks_plot(study: Either) -> Figure | Html:
     caption = texts.sentence("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
     data = (frame, score_curves.distances(tables))
-    more = _size(study) | labels | {"sides": study.sides}
+    further_options = _size(study) | labels | {"sides": study.sides}
     figure = figures.row(
-        curve_plots.distributions, *data, caption=caption, says=_distances(study), **more
+        curve_plots.distributions, *data, caption=caption, says=_distances(study), **further_options
     )
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
@@ -340,16 +351,16 @@ def ks_plot(study: Either) -> Figure | Html:
 @pieces.where(lambda study: study.probabilities and study.class_tables)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
-    drawn = study.class_reliability
+    reliability_of_each = study.class_reliability
     words = _corners(study.class_tables)
     grey = (
         f"Grey: at each probability, {study.settings.level:.0%} of such curves if the "
         f"probabilities are right. "
     )
-    grey = "" if drawn.bands is None else grey
+    grey = "" if reliability_of_each.bands is None else grey
     caption = texts.sentence("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
-    figure = page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
+    figure = page.diagrams(curve_plots.reliability, reliability_of_each, words, caption, **options)
     return _folded(study, figure, "Reliability diagrams")
 
 
@@ -383,16 +394,16 @@ def _corners(tables: Any) -> dict[str, list[str]]:
 
 def _of_each(study: Either) -> str:
     """Whose classes are drawn, and which of them are not."""
-    drawn = list(study.class_tables)
-    left = [name for name in study.names if name not in study.class_tables]
+    drawn_names = list(study.class_tables)
+    undrawn_names = [name for name in study.names if name not in study.class_tables]
     rows = f"{study.leader} ({counted(study.account.used, 'row')})"
-    if not left:
+    if not undrawn_names:
         return f"{rows}, each {study.noun}"
-    some = (
-        f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the "
+    drawn_classes = (
+        f"the {len(drawn_names)} of {len(study.names)} {plural(study.noun, 2)} with the "
         f"{study.square_choice.words}"
     )
-    return f"{rows}, {some} (not drawn: {listed(left, 6)})"
+    return f"{rows}, {drawn_classes} (not drawn: {listed(undrawn_names, 6)})"
 
 
 def _pair(study: Either) -> str:
@@ -414,8 +425,8 @@ def _size(study: Either) -> dict[str, Any]:
 
 def _folded(study: Either, figure: Figure, summary: str) -> Figure:
     """The figure, folded if it has many squares."""
-    many = len(study.class_tables) > UNFOLDED
-    return figure.folded(f"{summary}, {study.noun} by {study.noun}") if many else figure
+    has_many = len(study.class_tables) > UNFOLDED
+    return figure.folded(f"{summary}, {study.noun} by {study.noun}") if has_many else figure
 
 
 def recorded(study: Either) -> dict[str, Any]:
@@ -490,11 +501,12 @@ def curves_of_each(
 
 def _coloured(study: Either) -> str:
     """Which curves have colours, and which are grey."""
-    few = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
+    coloured_count = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
     grey = "the others"
     if len(study.curve_tables) == classes.MAX_CURVES:
         grey = f"the next {study.uncoloured}"
-    return f" In colour: the {few} with the {classes.WORST.words} of {study.leader}; grey: {grey}."
+    which = f"the {coloured_count} with the {classes.WORST.words} of {study.leader}"
+    return f" In colour: {which}; grey: {grey}."
 
 
 def _keys(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
@@ -506,15 +518,18 @@ def _keys(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
 def curves_of_others(study: Either, areas: pd.DataFrame) -> Html:
     """The curves of the next systems on the first screen, of each class or label, folded."""
     names = study.order[1 : 1 + OTHERS]
-    every = [curves_of_each(study, name, areas) for name in names]
-    return tables.folded(f"The same curves of {listed(names)}", tables.stack(every))
+    figures_of_others = [curves_of_each(study, name, areas) for name in names]
+    return tables.folded(f"The same curves of {listed(names)}", tables.stack(figures_of_others))
 
 
-def defined(study: Either, more: list[tuple[str, str]]) -> Html:
-    """Exactly the metrics shown and more, then the intervals and the tests."""
+def defined(study: Either, further_items: list[tuple[str, str]]) -> Html:
+    """Exactly the metrics shown and further items, then the intervals and the tests.
+
+    further_items: names and meanings.
+    """
     intervals = ("intervals", study.intervals_are)
     return tables.definitions(
-        [*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)]
+        [*page.metric_definitions(study), *further_items, intervals, *page.test_definitions(study)]
     )
 
 
@@ -522,10 +537,12 @@ def class_by_class(
     study: Either, frame: pd.DataFrame, caption: str, counted: Heads, metrics: Heads
 ) -> Html:
     """The leader's classes, and folded those of the others."""
-    own = frame["system"] == study.leader
-    first = _one_by_one(study, frame[own], f"{caption}: {study.leader}", counted, metrics)
-    rest = _one_by_one(study, frame[~own], f"{caption}: the other systems", counted, metrics)
-    return tables.stack([first, tables.folded("The other systems", rest)])
+    is_leader = frame["system"] == study.leader
+    first = _one_by_one(study, frame[is_leader], f"{caption}: {study.leader}", counted, metrics)
+    others_table = _one_by_one(
+        study, frame[~is_leader], f"{caption}: the other systems", counted, metrics
+    )
+    return tables.stack([first, tables.folded("The other systems", others_table)])
 
 
 def _one_by_one(

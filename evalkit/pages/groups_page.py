@@ -91,9 +91,9 @@ def _largest(study: Study, column: str) -> Html:
     return tables.table(caption, ["metric", *systems], rows, f"{note}{page.omission(study)}")
 
 
-def _largest_cells(part: pd.DataFrame, places: int) -> Iterator[Cell]:
+def _largest_cells(gaps: pd.DataFrame, places: int) -> Iterator[Cell]:
     """The largest gap of each system: from which group to which, and the verdict."""
-    for row in part.to_dict("records"):
+    for row in gaps.to_dict("records"):
         cell = with_interval(row["gap"], row["low"], row["high"], places=places)
         pair: tuple[str, ...] = ()
         if row["gap"] > 0:

@@ -29,31 +29,39 @@ pieces.offered(__name__)
 
 def title(o: Online) -> Html:
     """The title and what was asked."""
-    asked = []
+    questions = []
     if o.log:
         who = counted(o.log.users, o.log.unit_name)
         pair = " or ".join(sorted(o.log.systems))
-        asked.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
+        questions.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
     if o.users:
         who = counted(o.users.users, o.users.unit_name)
         question = "is ahead" if o.users.primary.metric.direction else "is the highest"
-        asked.append(f"Which arm of {who} {question}, by {o.users.primary.label}?")
-    asked.append("How many users does each design need?" if o.planning else "")
-    parts = [name for name, part in (("Interleaving", o.log), ("A/B", o.users)) if part]
-    return first_screen.heading(f"{' and '.join(parts)} report", " ".join(asked).strip(), o)
+        questions.append(f"Which arm of {who} {question}, by {o.users.primary.label}?")
+    if o.planning:
+        questions.append("How many users does each design need?")
+    designs = []
+    if o.log:
+        designs.append("Interleaving")
+    if o.users:
+        designs.append("A/B")
+    return first_screen.heading(f"{' and '.join(designs)} report", " ".join(questions), o)
 
 
 def verdict(o: Online) -> Html:
     """The answer of the log, then of the A/B table; each named if there are both."""
     parts = first_screen.gate(o)
     if o.log:
-        simulated = (
-            "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
-        )
-        label = simulated or ("Interleaving" if o.users else "")
-        parts += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
+        if o.log.simulated:
+            note = "The bundled log: its users and clicks are simulated."
+            parts.append(tables.paragraph(note))
+        elif o.users:
+            parts.append(tables.paragraph("Interleaving"))
+        parts.append(first_screen.verdict(o.log))
     if o.users:
-        parts += [*([tables.paragraph("A/B test")] if o.log else []), first_screen.verdict(o.users)]
+        if o.log:
+            parts.append(tables.paragraph("A/B test"))
+        parts.append(first_screen.verdict(o.users))
     return tables.stack(parts)
 
 
@@ -68,9 +76,9 @@ def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     users = counted(study.users, study.unit_name)
     arms = len(study.systems)
-    tie = (
-        "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
-    )
+    tie = "½ is a tie"
+    if arms > 2:
+        tie = f"a tie is a share of 1/{arms}, or ½ for preference and wins"
     caption = f"Preference with its {study.settings.level:.0%} interval, {users}, {tie}"
     return page.estimates(study, caption)
 
@@ -82,9 +90,11 @@ segments = pieces.where_it_exists(page.segments)
 @pieces.where_it_exists
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
-    several = len(study.systems) > 2
-    items = "items" if several else f"items of {study.systems[0]}"
-    columns = named(f"position i{' | arm=system w' if several else ''}")
+    has_many_arms = len(study.systems) > 2
+    items = "items" if has_many_arms else f"items of {study.systems[0]}"
+    columns = named("position i")
+    if has_many_arms:
+        columns |= named("arm=system w")
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
     note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN)
@@ -105,8 +115,10 @@ def definitions(o: Online) -> Html:
     if o.log:
         items += page.metric_definitions(o.log)
         items += texts.meanings("log", tests=o.log.tests_are, users=plural(o.log.unit_name, 2))
-    items += experiment_page.definitions(o.users) if o.users else []
-    items += texts.meanings("planning") if o.planning else []
+    if o.users:
+        items += experiment_page.definitions(o.users)
+    if o.planning:
+        items += texts.meanings("planning")
     return tables.definitions(items)
 
 
@@ -121,12 +133,12 @@ def results(o: Online) -> Results:
     of the units.
     """
     units.leave("interleaving", o.study_by_input)
-    more = {
+    fields = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,
         "planning": planned(o.planning) if o.planning else None,
     }
-    return Results(as_json.about(o, every_finding(o)) | more)
+    return Results(as_json.about(o, every_finding(o)) | fields)
 
 
 def _log_results(study: Interleaving) -> dict[str, Any]:
@@ -150,9 +162,14 @@ def _log_results(study: Interleaving) -> dict[str, Any]:
 
 def every_finding(o: Online) -> list[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
-    log = of_log(o.log) if o.log else []
-    users = experiment_page.of_users(o.users) if o.users else []
-    return [*log, *users, *(of_planning(o.planning) if o.planning else [])]
+    findings_of_parts = []
+    if o.log:
+        findings_of_parts += of_log(o.log)
+    if o.users:
+        findings_of_parts += experiment_page.of_users(o.users)
+    if o.planning:
+        findings_of_parts += of_planning(o.planning)
+    return findings_of_parts
 
 
 def of_log(study: Interleaving) -> list[Finding]:
@@ -218,7 +235,8 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
         severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
         yield kinds.UNEVEN_TEAMS.rated(severity, uneven, uneven=uneven, share=share)
     if repeated:
-        items = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'}"
+        verb = "was" if repeated == 1 else "were"
+        items = f"{counted(repeated, 'item')} {verb}"
         yield kinds.REPEATED_ITEMS.warning(repeated, items=items)
 
 
@@ -229,23 +247,22 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     """
     shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
-    each = [f", {row.system}" if len(study.systems) > 2 else "" for row in shares.itertuples()]
-    names = [
-        f"position {r.position}{arm} (n = {r.n:,})"
-        for arm, r in zip(each, shares.itertuples(), strict=True)
-    ]
+    names = []
+    for row in shares.itertuples():
+        arm = f", {row.system}" if len(study.systems) > 2 else ""
+        names.append(f"position {row.position}{arm} (n = {row.n:,})")
     frame = excess_of_fair_share(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = texts.sentence(
         "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level
     )
-    drawn: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
-    drawn["height"] = figures.tall(len(frame), each=0.24)
+    options: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
+    options["height"] = figures.tall(len(frame), each=0.24)
     listed = "; ".join(
         f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True)
     )
     frame.insert(0, "name", names)
-    return figures.picture(plots.intervals, frame, caption=caption, says=listed, **drawn)
+    return figures.picture(plots.intervals, frame, caption=caption, says=listed, **options)
 
 
 @pieces.where_it_exists
@@ -267,8 +284,8 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
     )
     labels: dict[str, Any] = {"x": "position", "y": "value", "xlabel": "position in the list"}
     labels["ylabel"] = f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})"
-    drawn = page.rows_of_figure(study, study.by_position)
-    return figures.picture(plots.curves, drawn, caption=caption, says=listed, **labels)
+    rows = page.rows_of_figure(study, study.by_position)
+    return figures.picture(plots.curves, rows, caption=caption, says=listed, **labels)
 
 
 HOW = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test with CUPED"}
@@ -292,8 +309,8 @@ def answer(study: Planning) -> Html:
 
 def _assumed(study: Planning) -> Html:
     """What the simulations assume, where their numbers begin."""
-    several = of_planning(study)
-    return Html(shown.notes(several, "planning-"), "\n".join(map(str, several)))
+    findings_list = of_planning(study)
+    return Html(shown.notes(findings_list, "planning-"), "\n".join(map(str, findings_list)))
 
 
 def _about(users: float) -> str:
@@ -352,18 +369,20 @@ ABOUT: dict[str, Callable[[str], Column]] = {
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
-    two = study.stages["design"] == "two stages"
-    kept_of = study.stages["design"] + ", keep " + study.stages["keep"].astype(str)
-    stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
+    has_two_stages = study.stages["design"] == "two stages"
+    design_with_keep = study.stages["design"] + ", keep " + study.stages["keep"].astype(str)
+    stages = study.stages.assign(
+        design=study.stages["design"].where(~has_two_stages, design_with_keep)
+    )
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
-    kept = "s of them kept by interleaving and A/B-tested with production"
+    keep_text = "s of them kept by interleaving and A/B-tested with production"
     note = texts.sentence(
         "interleaving.stages_note",
         users_arm=first["users_arm"],
         users_interleaved=first["users_interleaved"],
     )
     by_design = of_rows(
-        f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note
+        f"Two stages, simulated: {study.rankers} candidates, {keep_text}", stages, columns, note
     )
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
@@ -466,33 +485,38 @@ def families(study: Planning) -> figures.Figure | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    drawn = figures.row(plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
-    return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
+    figure = figures.row(plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
+    return figure.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
 
 
-def _of(part: str, *pieces: Callable[[Any], Any]) -> list[Callable[[Online], Any]]:
-    """Pieces about one part of the report, as pieces of the whole."""
+def _pieces_of(part: str, *pieces: Callable[[Any], Any]) -> list[Callable[[Online], Any]]:
+    """Pieces about one part of the report, as pieces of the whole report.
 
-    def whole(piece: Callable[[Any], Any]) -> Callable[[Online], Any]:
+    part: log, users or planning.
+    """
+
+    def of_report(piece: Callable[[Any], Any]) -> Callable[[Online], Any]:
         return wraps(piece)(lambda o: piece(getattr(o, part)))
 
-    return list(map(whole, pieces))
+    return list(map(of_report, pieces))
 
 
 _USERS = experiment_page
 SUMMARY = (
     verdict,
-    *_of("log", estimates),
-    *_of("users", _USERS.estimates),
-    *_of("planning", answer),
+    *_pieces_of("log", estimates),
+    *_pieces_of("users", _USERS.estimates),
+    *_pieces_of("planning", answer),
 )
 PIECES = (
     *(
         title,
         verdict,
-        *_of("log", findings, estimates, comparisons, by_position, segments, balance, checks),
+        *_pieces_of(
+            "log", findings, estimates, comparisons, by_position, segments, balance, checks
+        ),
     ),
-    *_of(
+    *_pieces_of(
         "users",
         _USERS.findings,
         _USERS.estimates,
@@ -501,7 +525,7 @@ PIECES = (
         _USERS.adjustments,
         _USERS.heavy_users,
     ),
-    *_of("users", _USERS.segments, _USERS.users_for),
-    *_of("planning", answer, errors, needed, worlds, agreement, families, stages),
+    *_pieces_of("users", _USERS.segments, _USERS.users_for),
+    *_pieces_of("planning", answer, errors, needed, worlds, agreement, families, stages),
     *(definitions, origin),
 )

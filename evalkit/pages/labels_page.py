@@ -126,7 +126,7 @@ def definitions(study: LabelsStudy) -> Html:
 
 def results(study: LabelsStudy) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": "multi-label",
         **as_json.population(study.account),
         "labels": list(study.names),
@@ -136,17 +136,17 @@ def results(study: LabelsStudy) -> Results:
         **explorer.recorded(study),
         **classes_page.recorded(study),
     }
-    return as_json.results(study, every_finding(study), more)
+    return as_json.results(study, every_finding(study), fields)
 
 
 def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
     """Every finding of a multi-label report."""
-    few = [
+    few_findings = [
         *few_rows(study.rows_by_name, "Labels that are true", listed),
         *shared_findings.few_clusters(study),
     ]
     scores = [*_scores(study), *constant_better(study), *binned(study, "label"), *_added_up(study)]
-    return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
+    return [*rows_read(study.account), *_labels(study), *scores, *few_findings, *of_sample(study)]
 
 
 def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:

@@ -89,8 +89,8 @@ def title_of_shares(study: Shares) -> Html:
     elif len(study.systems) > 1:
         against = " against each other"
     systems = f"{listed(study.data.systems)}{against}"
-    asked = f"What can be claimed about {systems}, from {counted(study.trials, 'trial')}?"
-    return first_screen.heading("Significance report", asked, study)
+    question = f"What can be claimed about {systems}, from {counted(study.trials, 'trial')}?"
+    return first_screen.heading("Significance report", question, study)
 
 
 def equivalence_of_shares(study: Shares) -> Html:
@@ -112,14 +112,14 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     shares = study.null_shares()
     if shares is None:
         return tables.paragraph(texts.sentence("significance.not_drawn", trials=n))
-    few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
+    step_note = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p = float(study.headline.iloc[0]["p"])
     trials = counted(n, "trial")
     caption = texts.sentence(
         "significance.null_of_shares",
         alternative=study.sided,
         p=p_value(p),
-        few=few,
+        few=step_note,
         opponents=study.opponents[0],
         seen=shares.observed,
         trials=trials,
@@ -166,15 +166,15 @@ def results_of_shares(study: Shares) -> report.Results:
     return published(study, every_finding(study), {"differences": {"units": [], "values": []}})
 
 
-def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> report.Results:
-    """What both kinds of significance study publish, and `more`."""
-    both = {
+def published(study: Either, findings: Iterable[Finding], fields: dict[str, Any]) -> report.Results:
+    """What both kinds of significance study publish, and further fields. fields: by name."""
+    shared_fields = {
         "columns": dict(study.data.columns),
         "family": study.family,
         "lessons": lessons.figures(),
     }
     return as_json.results(
-        study, findings, both | as_json.records(wrong_methods=lessons.wrong()) | more
+        study, findings, shared_fields | as_json.records(wrong_methods=lessons.wrong()) | fields
     )
 
 
@@ -231,12 +231,14 @@ def _units(study: Significance) -> Iterator[Finding]:
         pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
         yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
     for metric, large, small, times in diagnostics.other_scales(study):
-        found = kinds.OTHER_SCALES.warning(
+        finding = kinds.OTHER_SCALES.warning(
             metric=metric, large=large, small=small, times=number(times, 2)
         )
-        yield found.about([metric], study.primary.label)
-    if several := paired.undefined(study):
-        yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
+        yield finding.about([metric], study.primary.label)
+    if undefined_counts := paired.undefined(study):
+        yield kinds.UNDEFINED_VALUES.warning(
+            max(undefined_counts.values()), "units", counts=counts(undefined_counts)
+        )
     splits = study.splits_named
     if splits is not None:
         yield kinds.CORRECTED_FOLDS.note(None, "named", repeats=splits.repeats, folds=splits.folds)
@@ -249,9 +251,9 @@ def _units(study: Significance) -> Iterator[Finding]:
 def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.has_many_units:
-        most = study.settings.limits.reading.max_listed
+        most_units_listed = study.settings.limits.reading.max_listed
         yield kinds.VERY_MANY_UNITS.note(
-            study.unit_count, most=most, units=plural(study.unit_name, 2)
+            study.unit_count, most=most_units_listed, units=plural(study.unit_name, 2)
         )
 
 
@@ -264,25 +266,27 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 
 
 def _equal(study: Significance) -> Iterator[Finding]:
-    """The pairs that are equal on many units. same: True if all pairs have as many units."""
+    """The pairs that are equal on many units; their numbers of units are named once if all pairs
+    have the same.
+    """
     if not study.has_differences:
         return
-    pairs, same = paired.equal_units(study)
+    pairs, is_one_size = paired.equal_units(study)
     if pairs.empty:
         return
     units = plural(study.unit_name, 2)
-    each = []
+    tie_texts = []
     for row in pairs.head(PAIRS).itertuples():
         ties = f"{row.first} and {row.second} on {row.ties:,}"
-        each.append(ties if same else f"{ties} of {row.of:,}")
-    of = f" of {pairs['of'].iloc[0]:,}" if same else ""
-    more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
+        tie_texts.append(ties if is_one_size else f"{ties} of {row.of:,}")
+    of_units = f" of {pairs['of'].iloc[0]:,}" if is_one_size else ""
+    pair_note = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     yield kinds.EQUAL_UNITS.note(
         len(pairs),
         metric=study.primary.label,
-        pairs=", ".join(each),
-        units=f"{of} {units}",
-        more=more,
+        pairs=", ".join(tie_texts),
+        units=f"{of_units} {units}",
+        more=pair_note,
     )
 
 
@@ -297,16 +301,16 @@ def _tests(study: Significance) -> Iterator[Finding]:
         return
     threshold = f"{alpha(study):g}"
     if len(tests.by_t):
-        both = [
+        disagreements = [
             f"{row.first} − {row.second} {row.metric} (p {p_value(row.p)}, t {p_value(row.t)})"
             for row in tests.by_t.head(PAIRS).itertuples()
         ]
         yield kinds.TESTS_DISAGREE.warning(
-            len(tests.by_t), threshold=threshold, pairs="; ".join(both)
+            len(tests.by_t), threshold=threshold, pairs="; ".join(disagreements)
         )
     elif tests.n_compared_with_t:
-        few = {1: "the one comparison", 2: "both comparisons"}
-        how = few.get(tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons")
+        small_counts = {1: "the one comparison", 2: "both comparisons"}
+        how = small_counts.get(tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons")
         yield kinds.TESTS_AGREE.note(tests.n_compared_with_t, how=how, threshold=threshold)
     if tests.by_rank:
         named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.by_rank.items())
@@ -442,7 +446,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
         means = {name: means[name] for name in best_first[: page.DRAWN]}
     ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     best = diagnostics.words(study).best
-    more = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
+    omission_note = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
     caption = texts.sentence(
         "significance.ranks",
@@ -454,7 +458,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
         friedman=p_value(summary["friedman"]),
         iman_davenport=p_value(summary["iman_davenport"]),
         rough=rough if diagnostics.rough_ranks(k, n) else "",
-        more=more,
+        more=omission_note,
     )
     rows, _ = figures.grid(len(means), across=2)
     return figures.picture(
@@ -476,14 +480,14 @@ def power(study: Significance) -> figures.Figure | Html:
     frame = paired.power_curve(study)
     if frame.empty:
         return Html("")
-    of = study.paired(study.primary, study.opponents)
+    differences_per_unit = study.paired(study.primary, study.opponents)
     caption = texts.sentence(
         "significance.power",
         study,
         alpha=beyond(study.family_level),
-        deviation=number(of.spread),
-        n=of.n,
-        units=plural(study.unit_name, of.n),
+        deviation=number(differences_per_unit.spread),
+        n=differences_per_unit.n,
+        units=plural(study.unit_name, differences_per_unit.n),
     )
     return figures.picture(
         plots.power,
@@ -503,13 +507,13 @@ def duality(study: Significance) -> figures.Figure | Html:
     interval.
     """
     row = study.headline.iloc[0]
-    each = beyond(study.interval_level)
+    level_of_each = beyond(study.interval_level)
     digits = numbers.decimals([row["difference"]], [row["low"]], [row["high"]])
     ends = interval(row["low"], row["high"], signed, digits)
     caption = texts.sentence(
         "significance.duality",
         study,
-        each=each,
+        each=level_of_each,
         interval=ends,
         test="t" if study.has_many_units else "sign flips",
         level=percent(study.settings.level),
@@ -523,7 +527,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         height=HEIGHT,
         observed=float(row["difference"]),
         p_of_observed=study.p_of_observed,
-        alpha=each,
+        alpha=level_of_each,
         limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         sided=first_screen.sided(study),
         label=f"mean difference in {study.primary.label} under the null",
@@ -544,8 +548,8 @@ def title(study: Significance) -> Html:
     if baseline:
         who = f"{who} against {baseline}"
     n = counted(most_units(study), study.unit_name)
-    asked = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
-    return first_screen.heading("Significance report", asked, study)
+    question = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
+    return first_screen.heading("Significance report", question, study)
 
 
 def estimates(study: Either) -> Html:
@@ -570,20 +574,19 @@ def other_tests(study: Significance) -> Html:
     columns: dict[str, Column] = {"first − second": pair}
     if frame["metric"].nunique() > 1:
         columns["metric"] = words("metric")
-    known = {
+    columns_of_tests = {
         test: head_and_text
         for test, head_and_text in texts.DEFINITIONS["other_tests"].items()
         if frame[test].notna().any()
     }
-    columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
-    note = "; ".join(f"{head}: {text}" for head, text in known.values())
+    columns |= {head: tables.p_column(test) for test, (head, _) in columns_of_tests.items()}
+    note = "; ".join(f"{head}: {text}" for head, text in columns_of_tests.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
-        whole = " and ".join(test for test in ("t", "bootstrap") if test in known)
-        verb = "take" if "bootstrap" in known else "takes"
-        note += (
-            f"; {whole} {verb} whole {units}, the other tests the mean of each {study.unit_name}"
-        )
+        whole_tests = " and ".join(test for test in ("t", "bootstrap") if test in columns_of_tests)
+        verb = "take" if "bootstrap" in columns_of_tests else "takes"
+        note += f"; {whole_tests} {verb} whole {units}, "
+        note += f"the other tests the mean of each {study.unit_name}"
     caption = "Other tests of the same differences, unadjusted unless stated"
     return tables.folded(
         "The same pairs by other tests", of_rows(caption, frame, columns, f"{note}.")
@@ -660,7 +663,9 @@ def _shown_or_not(*, is_shown: bool, is_refuted: bool) -> Cell:
     """Whether a claim is shown by the data, its contrary, or neither."""
     if is_shown:
         return lesson.word("yes")
-    return lesson.word("no" if is_refuted else "not established")
+    if is_refuted:
+        return lesson.word("no")
+    return lesson.word("not established")
 
 
 @also(Shares, pieces.nothing)
@@ -724,9 +729,9 @@ findings, origin = page.findings, page.origin
 @also(Shares, results_of_shares)
 def results(study: Significance) -> report.Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {"differences": {"units": [], "values": []}}
+    fields: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):
-        more = {
+        fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
             **as_json.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
             **as_json.records(tiers=rank_tiers(study), needed=paired.needed(study)),
@@ -736,16 +741,16 @@ def results(study: Significance) -> report.Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    more |= as_json.records(
+    fields |= as_json.records(
         draws=significance.variation(study),
         claims=significance.claims(study),
         claim_means=significance.claim_means(study),
         logs=significance.logged(study),
     )
     if isinstance(study, JudgedOutputs):
-        more["judge"] = as_json.records(**judges_page.frames(study))
-    more["answer"] = first_screen.answer(study, *_made_claims(study))
-    return published(study, every_finding(study), more)
+        fields["judge"] = as_json.records(**judges_page.frames(study))
+    fields["answer"] = first_screen.answer(study, *_made_claims(study))
+    return published(study, every_finding(study), fields)
 
 
 # Evaluations: repeated draws, tasks, and what logs say of themselves ------------------------------
@@ -762,14 +767,16 @@ def verdict(study: Significance) -> Html:
 
 def _made_claims(study: Significance) -> list[str]:
     """The claim that is made, and how sure it is, in a sentence; none if only one is possible."""
-    made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
+    claims_made = [
+        row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]
+    ]
     p = ""
     if len(study.headline) == 1:
         p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
     return [
         texts.sentence("significance.made", what=what, claim=_noun(study, name), p=p)
-        for name in made
+        for name in claims_made
     ]
 
 
@@ -785,14 +792,17 @@ def draws(study: Significance) -> Html:
     if frame.empty:
         return Html("")
     units = plural(significance.question(study), 2)
-    many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
+    cluster_note = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
     caption = texts.sentence("significance.draws", metric=significance.drawn(study), units=units)
     columns = named("system=what w") | {units: count("units")}
     columns |= named("draws # | between # | within # | standard error=error #")
     columns |= {f"twice the {units}": value("twice_units")}
     columns |= named("twice the draws=twice_draws # | endless draws=endless_draws #")
     return of_rows(
-        caption, frame, columns, texts.sentence("significance.draws_note", units=units, many=many)
+        caption,
+        frame,
+        columns,
+        texts.sentence("significance.draws_note", units=units, many=cluster_note),
     )
 
 
@@ -831,10 +841,12 @@ def claims(study: Significance) -> Html:
         )
         columns |= named("unpaired n")
         note += texts.sentence("significance.pairs_note", questions=questions, alpha=alpha(study))
-    of = study.leader
+    subject = study.leader
     if len(study.headline):
-        of = f"{study.leader}, and {' − '.join(study.opponents)}"
-    of_leader = of_rows(texts.sentence("significance.claims", study, of=of), frame, columns, note)
+        subject = f"{study.leader}, and {' − '.join(study.opponents)}"
+    of_leader = of_rows(
+        texts.sentence("significance.claims", study, of=subject), frame, columns, note
+    )
     if len(study.systems) == 1:
         return of_leader
     return tables.stack([of_leader, _claim_means(study)])

@@ -1,6 +1,7 @@
 """The thresholds of two classes: metrics and costs along them, the one that moves, net benefit."""
 
 import json
+import math
 from collections.abc import Sequence, Set
 from typing import Any
 
@@ -11,6 +12,7 @@ from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
+from evalkit.statistics.intervals import Estimate
 from evalkit.studies import binary_diagnostics, decision_curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.threshold_slider import (
@@ -50,22 +52,24 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
     """The leader's precision, recall and F1 along the threshold, and the mean cost of every
     system.
     """
-    own = study.sweep[study.sweep["system"] == study.leader]
-    own = own[own["threshold"].abs() < float("inf")]
+    sweep = study.sweep[study.sweep["system"] == study.leader]
+    sweep = sweep[sweep["threshold"].abs() < float("inf")]
     lines = [
-        own.assign(system=metric, x=own["threshold"], y=own[metric])
+        sweep.assign(system=metric, x=sweep["threshold"], y=sweep[metric])
         for metric in ("precision", "recall", "f1")
     ]
-    used = study.thresholds[study.leader]
-    mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
+    threshold = study.thresholds[study.leader]
+    mark = None
+    if math.isfinite(threshold):
+        mark = ((threshold, threshold), (0.0, 1.0))
     y = f"metric of {study.leader}"
     title = f"{study.leader} by threshold"
-    left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
+    panel = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
     caption = texts.sentence(
-        "threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used)
+        "threshold.threshold_plot", leader=study.leader, rows=rows, used=number(threshold)
     )
-    return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 @both_classes
@@ -86,6 +90,7 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
 
 
 def _where(threshold: float) -> str:
+    """At which threshold a cost is lowest, in words."""
     if threshold == float("inf"):
         return "with no row predicted positive"
     return f"at threshold {number(threshold)}"
@@ -97,12 +102,14 @@ def thresholds(study: BinaryStudy) -> Html:
     others.
     """
     note = texts.sentence("threshold.thresholds_note", costs=study.costs.said)
-    own = study.choices["system"] == study.leader
-    leader = study.choices[own].assign(name=study.choices["rule"])
+    is_leader = study.choices["system"] == study.leader
+    leader = study.choices[is_leader].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
-    others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
-    rest = _choices(others, "Ways to choose the threshold of the others", "")
-    return tables.folded("Ways to choose the threshold", tables.stack([first, rest]))
+    other_systems = study.choices[~is_leader].assign(
+        name=study.choices["system"] + ": " + study.choices["rule"]
+    )
+    others_table = _choices(other_systems, "Ways to choose the threshold of the others", "")
+    return tables.folded("Ways to choose the threshold", tables.stack([first, others_table]))
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
@@ -119,11 +126,12 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
     frame = decision_curves.decision_curves(
         {name: study.table(name) for name in page.systems_of_figure(study)}
     )
-    at = decision_curves.at_costs(study)
+    benefits_at_costs = decision_curves.at_costs(study)
     values = listed(
-        (f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1
+        (f"{row.system} {number(row.value)}" for row in benefits_at_costs.itertuples()),
+        page.CURVES + 1,
     )
-    chance = number(at["threshold"].iloc[0], 2)
+    chance = number(benefits_at_costs["threshold"].iloc[0], 2)
     caption = texts.sentence(
         "threshold.decision_curve",
         costs=study.costs,
@@ -222,7 +230,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     return Html(whole, piece.text, piece.tables, (piece,))
 
 
-def _places(estimates: Sequence[Any]) -> int:
+def _places(estimates: Sequence[Estimate]) -> int:
     """The decimals with which estimates of one metric are printed."""
     values = [e.value for e in estimates]
     lows = [e.low for e in estimates]
@@ -230,9 +238,11 @@ def _places(estimates: Sequence[Any]) -> int:
     return decimals(values, lows, highs)
 
 
-def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
-    """The slider, the costs and the target, which only the script shows. used: by each system; one
-    is the slider's.
+def _controls(study: BinaryStudy, last: int, thresholds_in_use: Set[str]) -> str:
+    """The slider, the costs and the target, which only the script shows.
+
+    last: the last place of the slider. thresholds_in_use: of the systems, in words; if all have
+    the same one, the slider begins there.
     """
     costs = (("false positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
     number = '<input type="number" min="0" step="any"'
@@ -242,19 +252,22 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
         f"<label>Least cost with <select>{metrics}</select></label><label>of at least {number} "
         f'max="1"></label>'
     )
-    at = "".join(used) if len(used) == 1 else ""
+    threshold_text = "".join(thresholds_in_use) if len(thresholds_in_use) == 1 else ""
     slider = f'<input type="range" min="0" max="{last}">'
-    threshold = f"<label>Threshold {slider}</label><output>{at}</output>"
+    threshold = f"<label>Threshold {slider}</label><output>{threshold_text}</output>"
     moves = "<span>also moves the marks on the curves</span>"
     return f'<div class="tools sweep" hidden>{threshold}{moves}{fields}{target}</div>'
 
 
-def _estimate_cell(estimate: Any, places: int) -> Cell:
+def _estimate_cell(estimate: Estimate, places: int) -> Cell:
+    """The cell of an estimate with its interval."""
     return with_interval(estimate.value, estimate.low, estimate.high, places=places)
 
 
 def _count_cell(weight: float) -> Cell:
-    return tables.number_cell(weight, 0 if weight.is_integer() else 2)
+    """The cell of a number of rows, or of their weight, which may have decimals."""
+    places = 0 if weight.is_integer() else 2
+    return tables.number_cell(weight, places)
 
 
 def _slider_note(

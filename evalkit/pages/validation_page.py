@@ -70,8 +70,8 @@ LEAKS = "table-leakage"  # where the findings of the audit stand
 
 def title(study: Validation) -> Html:
     """The title and what was asked."""
-    asked = f"Can the evaluation of {study.subject} be trusted, on {_extent(study)}?"
-    return first_screen.heading("Validation report", asked, study)
+    question = f"Can the evaluation of {study.subject} be trusted, on {_extent(study)}?"
+    return first_screen.heading("Validation report", question, study)
 
 
 def _extent(study: Validation) -> str:
@@ -119,19 +119,19 @@ def verdict(study: Validation) -> Html:
 def _answer(study: Validation) -> str:
     """In one sentence whether the evaluation is sound, as far as could be checked."""
     run = len(study.checks_run)
-    known = len(study.checks)
-    checks = f"the {run} checks that could be run, of {known}"
+    all_checks = len(study.checks)
+    checks = f"the {run} checks that could be run, of {all_checks}"
     problems = len([finding for finding in study.audited if finding.matters])
     if problems:
         when = "" if study.word == "fail" else " before the warnings are explained"
         verb = "was" if problems == 1 else "were"
-        found = f"{counted(problems, 'problem')} {verb} found in {checks}"
-        return f"Do not rely on this evaluation{when}: {found}."
+        problems_found = f"{counted(problems, 'problem')} {verb} found in {checks}"
+        return f"Do not rely on this evaluation{when}: {problems_found}."
     if study.word == "pass":
         return f"No problem was found in {checks}; the most important checks are among them."
     return (
-        f"No problem was found, but only {run} of {known} checks could be run; important ones are "
-        f"missing: {listed(study.unchecked_leaks)}."
+        f"No problem was found, but only {run} of {all_checks} checks could be run; important ones "
+        f"are missing: {listed(study.unchecked_leaks)}."
     )
 
 
@@ -180,8 +180,8 @@ def _problem(study: Validation) -> str:
     there are neither.
     """
     if worst := _worst(study):
-        more = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
-        return f"{worst[0].message}{more}"
+        further_note = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
+        return f"{worst[0].message}{further_note}"
     if study.unchecked_leaks:
         return f"important checks are missing: {', '.join(study.unchecked_leaks)}"
     return ""
@@ -342,7 +342,7 @@ origin = page.origin
 
 def results(study: Validation) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "columns": dict(study.examples.columns),
         "verdict": {
             "word": study.word,
@@ -376,13 +376,13 @@ def results(study: Validation) -> Results:
         "heterogeneity": study.heterogeneity,
         "other_splits": None,
     }
-    if (other := study.other_splits) is not None:
+    if (resplits := study.other) is not None:
         frames = as_json.records(
-            ways=other.summary, estimates=other.points, learning_curve=other.curve
+            ways=resplits.summary, estimates=resplits.points, learning_curve=resplits.curve
         )
-        bootstrap = vars(other.bootstrap) if other.bootstrap else None
-        more["other_splits"] = frames | {"bootstrap": bootstrap, "warned": other.warned}
-    return as_json.results(study, every_finding(study), more)
+        bootstrap = vars(resplits.bootstrap) if resplits.bootstrap else None
+        fields["other_splits"] = frames | {"bootstrap": bootstrap, "warned": resplits.warned}
+    return as_json.results(study, every_finding(study), fields)
 
 
 def every_finding(study: Validation) -> list[Finding]:
@@ -404,9 +404,15 @@ def _rows(study: Validation) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(
         e.read, "rows", used=rows_used(e.read, n, len(e.score)), columns=columns_read(e.columns)
     )
-    for part in e.exclusions:
-        names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
-        yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.total)
+    for exclusion in e.exclusions:
+        names = listed(
+            map(repr, exclusion.names)
+            if exclusion.kind is kinds.UNUSED_COLUMNS
+            else exclusion.names
+        )
+        yield exclusion.kind.warning(
+            exclusion.count, "out", n=exclusion.count, names=names, of=exclusion.total
+        )
     if not e.classes:
         low, high, mean = study.label_range
         yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)
@@ -415,10 +421,10 @@ def _rows(study: Validation) -> Iterator[Finding]:
         f"{name}: {of_class:,}"
         for name, of_class in zip(e.classes, study.class_counts, strict=True)
     )
-    two = ""
+    class_note = ""
     if len(e.classes) == 2:
-        two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
-    yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=two)
+        class_note = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
+    yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=class_note)
 
 
 def _threshold(study: Validation) -> Iterator[Finding]:
@@ -433,13 +439,19 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     yield from idle(
         {name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of
     )
-    others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
+    outside_0_1 = {
+        name: ends_of_scores
+        for name, ends_of_scores in scores_of.items()
+        if ends_of_scores[0] < 0 or ends_of_scores[1] > 1
+    }
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in scores_of})
-    if others and "threshold" not in study.p.given:
+    if outside_0_1 and "threshold" not in study.p.given:
         scores = listed(
-            f"{name} {number(low)} to {number(high)}" for name, (low, high) in others.items()
+            f"{name} {number(low)} to {number(high)}" for name, (low, high) in outside_0_1.items()
         )
-        yield kinds.USUAL_THRESHOLD.warning(len(others), threshold=study.threshold, scores=scores)
+        yield kinds.USUAL_THRESHOLD.warning(
+            len(outside_0_1), threshold=study.threshold, scores=scores
+        )
 
 
 def _features(study: Validation) -> Iterator[Finding]:
@@ -459,8 +471,8 @@ def _folds(study: Validation) -> Iterator[Finding]:
     """
     e = study.examples
     if e.ids_again:
-        least, most = study.times_of_ids
-        each = f"{least}" if least == most else f"{least} to {most}"
+        fewest, largest_count = study.times_of_ids
+        repeats_text = f"{fewest}" if fewest == largest_count else f"{fewest} to {largest_count}"
         once = ""
         if study.settings.unit == "id":
             once = " Each id counts once, with the mean of its repeats."
@@ -471,7 +483,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
         if e.repeats == len(study.tests):
             form = "holdouts"
         yield kinds.REPEATED_FOLDS.note(
-            times, form, each=each, once=once, times=times, rows=len(e), ids=study.distinct
+            times, form, each=repeats_text, once=once, times=times, rows=len(e), ids=study.distinct
         )
     if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
@@ -549,8 +561,8 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
         return replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
 
     def cells(rows: tables.Rows) -> list[Cell | str]:
-        made = zip(map(tables.cell, column(rows)), rows, strict=True)
-        return [struck(cell) if where(row) else cell for cell, row in made]
+        cells_and_rows = zip(map(tables.cell, column(rows)), rows, strict=True)
+        return [struck(cell) if where(row) else cell for cell, row in cells_and_rows]
 
     return cells
 
@@ -561,29 +573,33 @@ def by_fold(study: Validation) -> Html:
     gap = study.gap
     primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
-    same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
+    places_by_metric = {
+        chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics
+    }
     columns: dict[str, Callable[[Record], Cell]] = {
         "fold": lambda row: Cell(str(row["fold"])),
         "training": lambda row: number_cell(row["train"], 0) if row["train"] else Cell("?"),
         "test": _number("test", 0),
         label: _number("label", 3),
-        **{name: _number(name, places) for name, places in same.items()},
+        **{name: _number(name, places) for name, places in places_by_metric.items()},
     }
     if gap is not None:
         frame = frame.assign(gap=gap)
-        columns[f"{primary} in training"] = _number("on_train", same[primary])
-        columns["better by"] = _number("gap", same[primary], signed)
+        columns[f"{primary} in training"] = _number("on_train", places_by_metric[primary])
+        columns["better by"] = _number("gap", places_by_metric[primary], signed)
     rows = [[make(row) for make in columns.values()] for row in frame.to_dict("records")]
     if study.holdout:
         note = "One holdout: there are no folds to pool."
         return tables.table(f"{study.subject}, the one test set", list(columns), rows, note)
-    whole = {c.label: study.estimate(c, study.subject).value for c in study.settings.metrics}
-    pooled = {name: replace(columns[name](whole), tag="strong") for name in whole}
+    pooled_values = {
+        c.label: study.estimate(c, study.subject).value for c in study.settings.metrics
+    }
+    pooled = {name: replace(columns[name](pooled_values), tag="strong") for name in pooled_values}
     means = {name: columns[name](study.mean_of_folds) for name in [*columns][4:]}
     pooled |= {"fold": Cell("pooled", tag="strong"), "test": number_cell(study.rows.size, 0)}
     means |= {"fold": Cell("mean of folds")}
     rows += [[row.get(name, Cell("")) for name in columns] for row in (pooled, means)]
-    differing = [name for name in whole if pooled[name].text != means[name].text]
+    differing = [name for name in pooled_values if pooled[name].text != means[name].text]
     note = f"{_heterogeneity(study)}{_pooled_is_no_mean(study, differing)}"
     return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
 
@@ -642,19 +658,19 @@ def paired(study: Validation) -> Html:
     tested_by = page.methods(study.paired)
     if study.paired["method"].nunique() > 1:
         seconds = study.paired.groupby("method", sort=False)["second"].agg(listed)
-        each = (f"{method} against {names}" for method, names in seconds.items())
-        tested_by = "; by ".join(each)
+        method_texts = (f"{method} against {names}" for method, names in seconds.items())
+        tested_by = "; by ".join(method_texts)
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = (
         f"{MODELS.capitalize()}: differences in {label}, {level}, {n} "
         f"{'of the test set' if study.holdout else 'pooled out of fold'}"
     )
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
-    few = (
+    few_note = (
         f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models "
         f"are taken as fixed."
     )
-    note = few if study.few_pooled else f"p by {tested_by}{adjusted}."
+    note = few_note if study.few_pooled else f"p by {tested_by}{adjusted}."
     below = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
     wrong = texts.sentence(
         "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
@@ -686,18 +702,18 @@ def fold_map(study: Validation) -> figures.Figure:
     along = ALONG[study.axis]
     frame = study.stretches(BINS)
     rows = counted(len(study.rows_of_first_repeat), "row")
-    both = (
+    both_note = (
         "; both: some of these rows are in the training set, others in the test set, and no row is "
         "in both"
     )
-    mixed = both if "both" in set(frame["kind"]) else ""
-    drawn = frame["fold"].nunique()
+    mixed = both_note if "both" in set(frame["kind"]) else ""
+    fold_count = frame["fold"].nunique()
     repeat = ""
     if study.examples.repeats > 1:
         repeat = f" of the first of {study.examples.repeats} repeats"
-    folds = f"{counted(drawn, 'fold')}{repeat}"
+    folds = f"{counted(fold_count, 'fold')}{repeat}"
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
-    height = figures.tall(drawn, head=1.3, each=0.2)
+    height = figures.tall(fold_count, head=1.3, each=0.2)
     return figures.picture(
         curve_plots.draw_map,
         frame,
@@ -750,19 +766,21 @@ def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
     without any.
     """
-    kept, of = study.selection_sizes
+    selected_count, column_count = study.selected
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
     }
     wrong = study.selection["verdict"].iloc[:2].eq("better").all()
-    apart = limits("difference", "difference_low", "difference_high", signed)
+    difference_limits = limits("difference", "difference_low", "difference_high", signed)
     columns: dict[str, Column] = {
-        f"{kept} of {of:,} columns": each(lambda row: words.get(row["columns"], "as given")),
+        f"{selected_count} of {column_count:,} columns": each(
+            lambda row: words.get(row["columns"], "as given")
+        ),
         study.primary.label: _struck(
             limits("value"), lambda row: wrong and row["columns"] != INSIDE
         ),
-        "minus the last": lambda rows: [*apart(rows[:-1]), ""],
+        "minus the last": lambda rows: [*difference_limits(rows[:-1]), ""],
         "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
@@ -776,11 +794,11 @@ def selection(study: Validation) -> Html:
 # Other splits -------------------------------------------------------------------------------------
 
 
-def _why_not(part: Unfitted) -> str:
+def _why_not(way: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
     return (
-        f"{part.way}: "
-        f"{part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"
+        f"{way.way}: "
+        f"{way.reason or f'{way.made:,} of {way.wanted:,} fits completed in the time allowed'}"
     )
 
 
@@ -810,8 +828,8 @@ def _lesson(study: Validation) -> str:
     return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
 
 
-def _bootstrap(other: Resplits) -> Html:
-    if (b := other.bootstrap) is None:
+def _bootstrap(resplits: Resplits) -> Html:
+    if (b := resplits.bootstrap) is None:
         return Html("")
     rows: list[list[Cell | str]] = [
         [text, number_cell(b.accuracy(name))] for name, text in texts.meanings("bootstrap")
@@ -819,14 +837,14 @@ def _bootstrap(other: Resplits) -> Html:
     return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
-def _ignoring(study: Validation, other: Resplits) -> Html:
+def _ignoring(study: Validation, resplits: Resplits) -> Html:
     """The split that fits the columns beside one that ignores them."""
-    if other.ignoring is None:
+    if resplits.ignoring is None:
         return Html("")
     what = "time" if "time" in study.known_columns else "group"
     split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
     honest = study.estimate(study.primary, study.subject)
-    blind = study.interval(study.primary, other.ignoring)
+    blind = study.interval(study.primary, resplits.ignoring)
     cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
     rows: list[list[Cell | str]] = [
         [split, cells[0]],
@@ -852,10 +870,12 @@ def strip(study: Validation) -> figures.Figure | Html:
     says = "; ".join(
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows
     )
-    drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
-    drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
+    options: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
+    options["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
     caption = texts.sentence("resplits.strip", study)
-    return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
+    return figures.picture(
+        curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **options
+    )
 
 
 def learning_curve(study: Validation) -> figures.Figure | Html:
@@ -866,9 +886,9 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         return Html("")
     frame, label = study.other_splits.curve, study.primary.label
     ends = "; ".join(
-        f"{name} {number(part['value'].iloc[0])} at {part['rows'].iloc[0]:,} rows, "
-        f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"
-        for name, part in frame.groupby("system", sort=False)
+        f"{name} {number(line['value'].iloc[0])} at {line['rows'].iloc[0]:,} rows, "
+        f"{number(line['value'].iloc[-1])} at {line['rows'].iloc[-1]:,}"
+        for name, line in frame.groupby("system", sort=False)
     )
     caption = (
         f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
