@@ -157,7 +157,7 @@ class ColumnSample:
         between the stretches of rows that are read.
         """
         gaps = np.diff(np.sort(self.finite)) != 1
-        return self.numbers_rows and np.count_nonzero(gaps) <= STRETCHES
+        return self.numbers_rows and int(np.count_nonzero(gaps)) <= STRETCHES
 
     @property
     def says_prediction(self) -> bool:
