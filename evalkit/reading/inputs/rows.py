@@ -449,8 +449,8 @@ class RankingInput:
         try:
             return mapping.resolve(needed, per_system_role="score")
         except roles_of.MissingColumn:
-            if names := columns_of_lists(part):
-                listed = roles_of.listed(map(repr, names))
+            if of_lists := columns_of_lists(part):
+                listed = roles_of.listed(map(repr, of_lists))
                 raise refused(part.name, "lists_in_cells", columns=listed) from None
             raise
 

@@ -450,6 +450,7 @@ class UnitRoles:
 
 
 SHOWN = 5  # columns that a message lists
+GRADES = {"grade", "relevance", "rel"}  # judged items, not relevance as a metric of answers
 VERSIONS = {*usual("systems")["versions"], *usual("arms")["control"]}
 _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
@@ -725,7 +726,10 @@ def value_of_long(free: FreeColumns) -> UnitColumn:
         refuse_predictions(free.table.parts[0], is_long=True)
         raise
     if "value" not in value.uses:
-        refuse_predictions(free.table.parts[0], is_long=True)
+        part = free.table.parts[0]
+        refuse_predictions(part, is_long=True)
+        if answers := [column.name for column in free.used_as("truth") if column.kind == "text"]:
+            raise refused(part.name, "long_answers", answer=answers[0], value=value.name)
     return value
 
 
@@ -737,7 +741,7 @@ def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
     for way in ways(part):
         proposal = way.proposal
         answer = proposal.answer or proposal.columns.get("grade", "")
-        is_judged = proposal.report == "ranking" and snake_case(answer) in ANSWERS
+        is_judged = proposal.report == "ranking" and snake_case(answer) in ANSWERS | GRADES
         holds_predictions = is_judged or proposal.report in ("classification", "rating")
         if way.needs_choice or not holds_predictions or "system" in uses_of(answer):
             continue

@@ -157,7 +157,7 @@ class ColumnSample:
         between the stretches of rows that are read.
         """
         gaps = np.diff(np.sort(self.finite)) != 1
-        return self.numbers_rows and np.count_nonzero(gaps) <= STRETCHES
+        return self.numbers_rows and int(np.count_nonzero(gaps)) <= STRETCHES
 
     @property
     def says_prediction(self) -> bool:
@@ -215,9 +215,9 @@ class ColumnSample:
     @property
     def measures_users(self) -> bool:
         """True if each user has a number, and these may be what users did in a test, not what they
-        did before it.
+        did before it, nor what was predicted of them.
         """
-        if self.words & BEFORE or uses_of(self.name) & NO_METRICS:
+        if self.words & (BEFORE | PREDICTED) or uses_of(self.name) & NO_METRICS:
             return False
         is_complete = len(self.finite) == len(self.cells)
         is_constant = len({*self.texts}) <= 1
