@@ -557,12 +557,20 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
         codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
         if codes:
             return row | {"result": FAIL, "why": ", ".join(codes)}
-        broken = next(filter(None, (study.broken_design for study in studies)), "")
-        return row | {"result": NOT_DECIDED if broken else PASS, "why": broken}
+        why = next(filter(None, (study.broken_design for study in studies)), "")
+        is_about_slices = isinstance(rule.claim, NoWeakSlice)
+        if is_about_slices and not any(map(_tests_slices, studies)):
+            why = obstacle("no_slice_tested")
+        return row | {"result": NOT_DECIDED if why else PASS, "why": why}
     if isinstance(rule.claim, NoWorseSlice):
         worse = _worse_slices(rule.claim, studies)
         return row | {"result": FAIL if worse else PASS, "why": ", ".join(worse)}
     return row | {"result": studies[0].word, "why": ""}
+
+
+def _tests_slices(study: Study) -> bool:
+    """Whether any slice of the study was tested for being weak."""
+    return bool(study.settings.slices) and bool(study.detectable_slices()["candidates"].any())
 
 
 def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
