@@ -460,6 +460,15 @@ def test_check_refuses_weak_slices_that_the_report_did_not_search(tmp_path, caps
     assert "the report searched no slices" in capsys.readouterr().err
 
 
+def test_no_weak_slice_is_not_decided_where_none_was_tested(tmp_path, capsys):
+    asked = {"metrics": "accuracy", "slices": "shop", "gate": "no weak slice"}
+    study = ek.classification(shops().head(40), **asked)
+    assert "no slice has enough rows" in study.gate.message
+    file, _ = saved("classification", tmp_path, study)
+    assert command.main(["check", str(file), "no weak slice"]) == 3
+    assert "gate not decided" in capsys.readouterr().err
+
+
 def test_a_diff_compares_no_slices_with_each_other(tmp_path):
     for name in ("old", "new"):
         study = ek.classification(shops(), metrics="accuracy", segments="shop")

@@ -45,6 +45,18 @@ def test_the_rest_is_the_mean_of_the_others_by_weight() -> None:
     assert compared.rest.tolist() == [3.5, 3.25, 1.5]
 
 
+def test_slices_that_happen_to_have_few_errors_are_not_found_too_often() -> None:
+    rng = np.random.default_rng(3)
+    slices, rows, runs = 18, 50, 100
+    alarms = 0
+    for _ in range(runs):
+        shares = rng.binomial(rows, 0.9, slices) / rows
+        errors = np.sqrt(shares * (1 - shares) / rows)
+        compared = against_rest(shares, errors, np.full(slices, rows), rng=rng)
+        alarms += bool((compared.adjusted <= 0.05).any())
+    assert alarms / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
+
+
 def test_one_slice_cannot_be_compared() -> None:
     with pytest.raises(ek.InputError, match="at least two"):
         against_rest([1.0], [1.0], [1.0], rng=np.random.default_rng(1))

@@ -51,9 +51,11 @@ def against_rest(
 ) -> AgainstRest:
     """Compare each of m independent values with the weighted mean of the others.
 
-    values, their standard errors and weights: (m,) each. p by max-T (step-down) from normal draws
-    with the correlation of the differences. Raises InputError for fewer than two values, or one
-    that is not finite.
+    values, their standard errors and weights, such as numbers of rows: (m,) each. p by max-T
+    (step-down) from normal draws with the correlation of the differences. For p a value has its own
+    error, but at least the mean one for its weight: a slice that happens to have few errors has a
+    small error too, and would otherwise be found too often. Raises InputError for fewer than two
+    values, or one that is not finite.
 
     >>> compared = against_rest([0.5, 0.6, 0.9], [0.1] * 3, [1, 1, 1], rng=np.random.default_rng(1))
     >>> compared.rest.round(2).tolist(), compared.adjusted.round(1).tolist()
@@ -70,10 +72,13 @@ def against_rest(
     shares = ratio(other_weights, other_weights.sum(axis=1, keepdims=True))
     # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
-    covariance = (contrasts * variance) @ contrasts.T
-    error = np.sqrt(np.diag(covariance))
-    correlation = np.nan_to_num(ratio(covariance, np.outer(error, error)))
-    z = np.nan_to_num(ratio(contrasts @ value, error))
+    error = np.sqrt(contrasts**2 @ variance)
+    mean_variance = ratio(np.sum(weight**2 * variance), np.sum(weight) * weight)
+    tested_variance = np.maximum(variance, mean_variance)
+    covariance = (contrasts * tested_variance) @ contrasts.T
+    tested_error = np.sqrt(np.diag(covariance))
+    correlation = np.nan_to_num(ratio(covariance, np.outer(tested_error, tested_error)))
+    z = np.nan_to_num(ratio(contrasts @ value, tested_error))
     adjusted = max_t_of_sums(z, correlation, rng=rng)
     return AgainstRest(rest=shares @ value, error=error, adjusted=adjusted)
 

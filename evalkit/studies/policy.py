@@ -575,6 +575,9 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
         for study in studies:
             if study.broken_design:
                 return row | {"result": NOT_DECIDED, "why": study.broken_design}
+        is_about_slices = isinstance(rule.claim, NoWeakSlice)
+        if is_about_slices and not any(map(_tests_slices, studies)):
+            return row | {"result": NOT_DECIDED, "why": obstacle("no_slice_tested")}
         return row | {"result": PASS, "why": ""}
     if isinstance(rule.claim, NoWorseSlice):
         worse = _worse_slices(rule.claim, studies)
@@ -582,6 +585,11 @@ def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -
             return row | {"result": FAIL, "why": ", ".join(worse)}
         return row | {"result": PASS, "why": ""}
     return row | {"result": studies[0].word, "why": ""}
+
+
+def _tests_slices(study: Study) -> bool:
+    """Whether any slice of the study was tested for being weak."""
+    return bool(study.settings.slices) and bool(study.detectable_slices()["candidates"].any())
 
 
 def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:

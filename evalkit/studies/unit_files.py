@@ -883,6 +883,10 @@ class Recomputed(study.Study):
         """The comparisons of slices that the report has, at its level."""
         return pd.DataFrame(self.results["slices_against_rest"])
 
+    def detectable_slices(self) -> pd.DataFrame:
+        """The effects in slices that the report would have found."""
+        return pd.DataFrame(self.results["detectable_slices"])
+
     def group_parts(self, column: str) -> list[Slice]:
         """Raise ParameterError: groups are not in the file of units."""
         raise groups.not_stored(column)

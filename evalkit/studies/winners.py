@@ -111,7 +111,9 @@ def against_rest(study: Study) -> Iterator[Row]:
             continue
         values = rows["value"].to_numpy(float)
         weights = rows["n"].to_numpy(float)
-        errors = family.errors(level)
+        # Wilson's interval of a share of one half is narrower than normal limits by this factor
+        wilson_factor = np.sqrt(1 + normal_quantile(level) ** 2 / weights)
+        errors = family.errors(level) * wilson_factor
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         reach = normal_quantile(level) * compared.error
         for i, (name, n) in enumerate(zip(rows["slice"], rows["n"], strict=True)):
