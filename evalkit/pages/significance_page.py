@@ -310,7 +310,9 @@ def _tests(study: Significance) -> Iterator[Finding]:
         )
     elif tests.n_compared_with_t:
         small_counts = {1: "the one comparison", 2: "both comparisons"}
-        how = small_counts.get(tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons")
+        how = small_counts.get(
+            tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons"
+        )
         yield kinds.TESTS_AGREE.note(tests.n_compared_with_t, how=how, threshold=threshold)
     if tests.by_rank:
         named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.by_rank.items())

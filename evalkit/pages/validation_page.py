@@ -376,7 +376,7 @@ def results(study: Validation) -> Results:
         "heterogeneity": study.heterogeneity,
         "other_splits": None,
     }
-    if (resplits := study.other) is not None:
+    if (resplits := study.other_splits) is not None:
         frames = as_json.records(
             ways=resplits.summary, estimates=resplits.points, learning_curve=resplits.curve
         )
@@ -766,7 +766,7 @@ def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
     without any.
     """
-    selected_count, column_count = study.selected
+    selected_count, column_count = study.selection_sizes
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
