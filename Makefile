@@ -95,6 +95,7 @@ lint: $(VENV)/.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python benchmarks/language.py --check
 	@! git log --since=2026-11-25 --format=%s 2> /dev/null | LC_ALL=C.UTF-8 grep -E '.{73}' || { echo "subjects of commits have at most 72 characters" >&2; exit 1; }
 
 # How large the package is and how it reads; nothing fails by it.

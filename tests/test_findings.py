@@ -26,7 +26,7 @@ from evalkit.findings.kinds import (
     SEVERE,
     WARNING,
     Finding,
-    Kind,
+    FindingKind,
     measured,
     ordered,
 )
@@ -37,7 +37,9 @@ from evalkit.studies import interleaving, significance
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 KINDS = kinds.all_kinds()
-KIND = Kind("EK999", "name", "What it means.", "What to do.", {"": "{fact}", "other": "Fine."})
+KIND = FindingKind(
+    "EK999", "name", "What it means.", "What to do.", {"": "{fact}", "other": "Fine."}
+)
 
 
 def test_a_code_and_a_name_are_of_one_kind():

@@ -15,7 +15,7 @@ from evalkit.arrays import InputError
 from evalkit.drawing import tables
 from evalkit.drawing.shown import findings
 from evalkit.drawing.tables import Cell
-from evalkit.findings.kinds import Kind
+from evalkit.findings.kinds import FindingKind
 from evalkit.numbers import decimals, number
 from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
@@ -77,7 +77,7 @@ def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
         tables.heading(bad, bad),
-        findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
+        findings([FindingKind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
         tables.paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         tables.definitions([(bad, bad)]),

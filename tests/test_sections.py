@@ -308,7 +308,7 @@ def is_unchanged(tmp_path, stored, asked, stored_report="ranking", rows=100):
     for ending in (".html", ".ipynb"):
         (tmp_path / f"nightly{ending}").touch()
     (tmp_path / "nightly.json").write_text(json.dumps(content), encoding="utf-8")
-    job = requests.Job(None, preds | asked, tmp_path, "nightly", "", "ranking")
+    job = requests.ReportJob(None, preds | asked, tmp_path, "nightly", "", "ranking")
     return unchanged.results(job) is not None
 
 

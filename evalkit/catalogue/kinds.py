@@ -37,14 +37,14 @@ class Centre(NamedTuple):
     forecast: float
 
 
-class Cells(NamedTuple):
+class FourCells(NamedTuple):
     """The label and the decision of each of the four kinds of rows: TP, FN, FP, TN."""
 
     label: np.ndarray
     decision: np.ndarray
 
 
-CELLS = Cells(label=np.array([1, 1, 0, 0]), decision=np.array([1, 0, 1, 0]))
+CELLS = FourCells(label=np.array([1, 1, 0, 0]), decision=np.array([1, 0, 1, 0]))
 # the indices in `CELLS` of rows predicted positive, TP and FP, and of the others, FN and TN
 PREDICTED = [0, 2]
 NOT_PREDICTED = [1, 3]

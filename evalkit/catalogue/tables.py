@@ -53,7 +53,7 @@ from evalkit.metrics import (
 from evalkit.metrics.counts import Counts, GroupedCounts, Weights
 from evalkit.metrics.predictive import Ensemble, Normal, Predictive, Quantiles
 from evalkit.metrics.rows import (
-    Arm,
+    InterleavingArm,
     Rows,
     Sums,
     credit_share,
@@ -152,7 +152,7 @@ DRAWS = metric_table(
 )
 
 
-def _of_arm(function: Callable[[Arm], Any]) -> Callable[..., Any]:
+def _of_arm(function: Callable[[InterleavingArm], Any]) -> Callable[..., Any]:
     """A function of one arm of interleaving as one of (structure, k, level), of which it needs the
     structure, the arm, alone.
     """

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from evalkit import numbers, report, system
 from evalkit.arrays import Record
 from evalkit.commands import requests
-from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
+from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Outcome, Refused, ReportJob
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -35,7 +35,7 @@ class Planned:
     """
 
     name: str
-    job: Job | None
+    job: ReportJob | None
     refused: str = ""
 
 
@@ -60,7 +60,7 @@ class Request(NamedTuple):
     parameters: dict[str, str]
 
 
-def plan(options: Namespace, settings: requests.Settings) -> list[Planned]:
+def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     """All reports that the options request, each checked before the first kernel starts.
 
     Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one
@@ -88,7 +88,7 @@ def _requests(notebooks: Sequence[Path], inputs: InputFiles | None) -> Iterator[
             yield Request(f"{notebook.stem}-{name}", notebook, {inputs.parameter: file})
 
 
-def planned(request: Request, options: Namespace, settings: requests.Settings) -> Planned:
+def planned(request: Request, options: Namespace, settings: requests.SettingsFile) -> Planned:
     """A checked report, or the reason why it is rejected."""
     name, notebook, parameters = request
     try:
@@ -133,7 +133,7 @@ def _name_with_folders(path: Path) -> str:
 
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
     """Make the reports, in `workers` processes at once; print the outcome of each as it ends."""
-    jobs = dict[int, Job]()
+    jobs = dict[int, ReportJob]()
     outcomes = dict[int, Outcome]()
     for i, report_planned in enumerate(planned):
         if report_planned.job is not None:
@@ -167,7 +167,7 @@ def _start() -> None:
     requests.quiet()
 
 
-def _make(job: Job) -> Outcome:
+def _make(job: ReportJob) -> Outcome:
     """Make a report, and leave nothing of it to the next."""
     with system.scratch_folder() as desk:
         try:

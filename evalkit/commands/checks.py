@@ -19,7 +19,7 @@ from evalkit.commands import requests
 from evalkit.numbers import counted
 
 if TYPE_CHECKING:
-    from evalkit.studies.inspection import Reading
+    pass
 
 DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill
@@ -31,7 +31,7 @@ EXTRAS = {
 }
 
 
-class Check(NamedTuple):
+class CheckLine(NamedTuple):
     """One line of a check: its status, what is checked, and what was found."""
 
     status: str
@@ -59,22 +59,24 @@ def doctor(options: Namespace) -> int:
     return requests.DONE
 
 
-def _python() -> Iterator[Check]:
+def _python() -> Iterator[CheckLine]:
     """Whether Python is new enough, and on which machine it runs."""
-    yield Check(
+    yield CheckLine(
         _status(sys.version_info >= (3, 11)),
         "Python",
         f"{platform.python_version()} on {platform.platform()}",
     )
 
 
-def _packages() -> Iterator[Check]:
+def _packages() -> Iterator[CheckLine]:
     """The packages that evalkit requires, those of its extras, and their versions."""
     try:
-        yield Check(OK, DISTRIBUTION, version(DISTRIBUTION))
+        yield CheckLine(OK, DISTRIBUTION, version(DISTRIBUTION))
         requirements = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
-        yield Check(MISSING, DISTRIBUTION, "not installed; run pip install -e . in the checkout")
+        yield CheckLine(
+            MISSING, DISTRIBUTION, "not installed; run pip install -e . in the checkout"
+        )
         return
     for line in requirements:
         requirement, _, extra = line.partition("; extra == ")
@@ -84,74 +86,78 @@ def _packages() -> Iterator[Check]:
             yield _package(requirement, MISSING, f"required: {requirement}")
 
 
-def _extra_package(requirement: str, extra: str) -> Check:
+def _extra_package(requirement: str, extra: str) -> CheckLine:
     """Whether the package of an optional extra is installed."""
     purpose = f"{requirement}, only for {EXTRAS[extra]}: pip install '{DISTRIBUTION}[{extra}]'"
     return _package(requirement, OPTIONAL, purpose)
 
 
-def _package(requirement: str, otherwise: str, purpose: str) -> Check:
+def _package(requirement: str, otherwise: str, purpose: str) -> CheckLine:
     """Whether the package of a requirement such as `numpy>=2.0` is installed.
 
     otherwise: the status if it is not. purpose: words about what it is for.
     """
     name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
     try:
-        return Check(OK, name, f"{version(name)} ({purpose})")
+        return CheckLine(OK, name, f"{version(name)} ({purpose})")
     except PackageNotFoundError:
-        return Check(otherwise, name, f"not installed ({purpose})")
+        return CheckLine(otherwise, name, f"not installed ({purpose})")
 
 
-def _kernel() -> Iterator[Check]:
+def _kernel() -> Iterator[CheckLine]:
     """Whether the kernel of the reports is installed."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     try:
-        yield Check(OK, "kernel python3", KernelSpecManager().get_kernel_spec("python3").argv[0])
+        yield CheckLine(
+            OK, "kernel python3", KernelSpecManager().get_kernel_spec("python3").argv[0]
+        )
     except NoSuchKernel:
-        yield Check(
+        yield CheckLine(
             MISSING, "kernel python3", "not installed; run python -m ipykernel install --sys-prefix"
         )
 
 
-def _folders() -> Iterator[Check]:
+def _folders() -> Iterator[CheckLine]:
     """Whether reports can be written here, and tables spilled."""
     here = system.nearest(Path("reports"))
     spill = Path(tempfile.gettempdir())
-    yield Check(_status(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
+    yield CheckLine(_status(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free
     has_room = os.access(spill, os.W_OK) and free > SPACE
-    yield Check(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
+    yield CheckLine(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
     notebooks = system.bundled_notebooks()
     if notebooks.is_dir():
-        yield Check(OK, "bundled notebooks", str(notebooks))
+        yield CheckLine(OK, "bundled notebooks", str(notebooks))
     else:
-        yield Check(OPTIONAL, "bundled notebooks", "none")
+        yield CheckLine(OPTIONAL, "bundled notebooks", "none")
 
 
-def _machine() -> Iterator[Check]:
+def _machine() -> Iterator[CheckLine]:
     """What large tables can use."""
     import psutil
 
     memory = psutil.virtual_memory().total
-    yield Check(OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors")
+    yield CheckLine(
+        OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors"
+    )
     if system.this_one_sorts_slowly():
         advice = (
             f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do "
             f"so themselves)"
         )
-        yield Check(OPTIONAL, "numpy's sort", advice)
+        yield CheckLine(OPTIONAL, "numpy's sort", advice)
     else:
-        yield Check(OK, "numpy's sort", system.sort_is())
+        yield CheckLine(OK, "numpy's sort", system.sort_is())
 
 
-def _java() -> Iterator[Check]:
+def _java() -> Iterator[CheckLine]:
     """What Spark tables need beside the package."""
     java = shutil.which("java")
-    yield Check(_status(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
+    yield CheckLine(_status(java, OPTIONAL), "Java", java or "not found; only for Spark tables")
 
 
-CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
+CHECKS: tuple[Callable[[], Iterator[CheckLine]], ...] = (
     _python,
     _packages,
     _kernel,
@@ -192,7 +198,7 @@ def inspect(options: Namespace) -> int:
     return requests.DONE if is_read else requests.REFUSED
 
 
-def _readings(options: Namespace, names: list[str]) -> list["Reading"]:
+def _readings(options: Namespace, names: list[str]) -> list["ReportReading"]:
     """How each of these reports reads the files with the parameters that were given."""
     from evalkit.studies import inspection
 

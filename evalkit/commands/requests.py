@@ -131,19 +131,19 @@ def report_of(path: Path) -> type[Parameters] | None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SettingsFile:
     """The parameters of a settings file. origin: its name and SHA-256, "" if there is no file."""
 
     values: Mapping[str, Any]
     origin: str = ""
 
 
-def settings(path: Path | None) -> Settings:
+def settings(path: Path | None) -> SettingsFile:
     """Read a settings file (TOML or YAML), whose keys are the parameters. Raise Refused for an
     unreadable file.
     """
     if path is None:
-        return Settings({})
+        return SettingsFile({})
     import tomllib
 
     try:
@@ -160,7 +160,7 @@ def settings(path: Path | None) -> Settings:
     except ValueError as error:
         raise Refused(f"-f: {path} is not a TOML or YAML file: {error}") from None
     origin = f"{path.name}, SHA-256 {hashlib.sha256(source).hexdigest()}"
-    return Settings({name: _plain(value) for name, value in values.items()}, origin)
+    return SettingsFile({name: _plain(value) for name, value in values.items()}, origin)
 
 
 def _read_yaml(text: str) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _plain(value: object) -> object:
 
 
 def parameters(
-    pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Parameter]
+    pairs: Sequence[Sequence[str]], file: SettingsFile, known: Mapping[str, Parameter]
 ) -> dict[str, Any]:
     """The values by name: those of the file, overridden by those of the command line, typed like
     the defaults.
@@ -277,7 +277,7 @@ UNITS = "units.parquet"  # what a run leaves on its desk
 
 
 @dataclass(frozen=True)
-class Job:
+class ReportJob:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
     origin: the settings file of the parameters, "" if there is none. bundled: the name of the
@@ -309,10 +309,10 @@ class Outcome:
 def job(
     path: Path,
     options: Namespace,
-    file: Settings,
+    file: SettingsFile,
     name: str | None,
     further: Mapping[str, str] = MappingProxyType({}),
-) -> Job:
+) -> ReportJob:
     """The report that the options request, checked before a kernel starts.
 
     name: of its files; None: that of the notebook. further: parameters beside those of the options,
@@ -327,7 +327,7 @@ def job(
     refuse_folder(options.folder, path)
     # a notebook of one's own may show what only a kernel shows
     has_own_cells = report_of(path) is None or any(map(_is_notebook, sections))
-    return Job(
+    return ReportJob(
         notebook,
         values,
         options.folder,
@@ -412,7 +412,7 @@ def quiet() -> None:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
 
 
-def make(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
+def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
     """Make the report, or find that it is unchanged, if the job asks so. Raises Refused as `finish`
     does.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.commands import batch
-from evalkit.commands.requests import Job
+from evalkit.commands.requests import ReportJob
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NOTEBOOKS, Parameters
 from evalkit.reading.tables import sources
@@ -22,7 +22,7 @@ class InputFile(NamedTuple):
     sha256: str
 
 
-def results(job: Job) -> Record | None:
+def results(job: ReportJob) -> Record | None:
     """The results of the report that is there, if its inputs, parameters and versions are those of
     the job; None if anything differs or is not known.
 
@@ -44,7 +44,7 @@ def _names_file(value: object) -> bool:
     return any(mark in str(value) for mark in READ_FROM_FILES)
 
 
-def _is_of(stored: Record, job: Job) -> bool:
+def _is_of(stored: Record, job: ReportJob) -> bool:
     """True if a report has all its files, and was made of the inputs, parameters and versions that
     the job has now. Raises KeyError, TypeError or ValueError for results of another form.
     """

@@ -38,7 +38,7 @@ VERDICT = "verdict"  # the place of what could change the answer
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     """A kind of finding: its stable code, short name, meaning and advice.
 
     says: the sentence on the page, with facts in braces; by name, if there are several. at: the
@@ -80,7 +80,7 @@ class Finding:
     decide, and so does not stand beside the answer.
     """
 
-    kind: Kind
+    kind: FindingKind
     severity: Severity
     message: str
     count: int | None = None
@@ -167,9 +167,9 @@ measured = SimpleNamespace(**_ROWS.pop("measured", {}))
 
 def _kind(
     says: str | Mapping[str, str] = "", at: Iterable[str] = (), leads: object = None, **row: str
-) -> Kind:
+) -> FindingKind:
     told = {"": says} if isinstance(says, str) else says
-    return Kind(
+    return FindingKind(
         says=told,
         at=tuple(at),
         leads=bool(leads),
@@ -180,14 +180,14 @@ def _kind(
 KINDS = {name: _kind(**row) for name, row in _ROWS.items()}
 
 
-def __getattr__(name: str) -> Kind:
+def __getattr__(name: str) -> FindingKind:
     """The kind of a name, as `kinds.ROWS_READ`."""
     if name not in KINDS:
         raise AttributeError(f"there is no kind of finding {name!r}")
     return KINDS[name]
 
 
-def all_kinds() -> list[Kind]:
+def all_kinds() -> list[FindingKind]:
     """Every kind, by code.
 
     >>> all_kinds()[0].code

@@ -54,7 +54,7 @@ TOP = "top label"  # the name of the share of rows whose label with the highest 
 MICRO = [MetricAtK(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
 
 
-class Outcomes(NamedTuple):
+class DecisionOutcomes(NamedTuple):
     """The numbers of rows with each outcome of the decisions on a label."""
 
     tp: int
@@ -136,14 +136,14 @@ class LabelsInMemory(ProblemsInMemory):
         score = self.rows[system].scores
         return grid.Range(float(score.min()), float(score.max()))
 
-    def outcomes(self, system: str, label: int) -> Outcomes:
+    def outcomes(self, system: str, label: int) -> DecisionOutcomes:
         """The numbers of true and false positives and negatives among a system's decisions on a
         label, by number.
         """
         rows = self.rows[system]
         is_true = rows.actual[:, label]
         is_predicted = rows.predicted[:, label]
-        return Outcomes(
+        return DecisionOutcomes(
             tp=int((is_true & is_predicted).sum()),
             fp=int((~is_true & is_predicted).sum()),
             fn=int((is_true & ~is_predicted).sum()),
@@ -451,13 +451,13 @@ class SummedLabels(BlockMetrics[LabelSums]):
         highest = np.array([table.high[-1] for table in bins])
         return grid.Range(float(grid.scores(lowest).min()), float(grid.scores(highest).max()))
 
-    def outcomes(self, system: str, label: int) -> Outcomes:
+    def outcomes(self, system: str, label: int) -> DecisionOutcomes:
         """The outcomes of a system's decisions on a label."""
         cells = self.system_cells(self.systems.index(system), ALL_ROWS_GROUP, label)
         (predicted,) = cells.predicted  # of one system
         cell = 2 * cells.actual + predicted
         tn, fp, fn, tp = np.bincount(cell, cells.n, 4).astype(int).tolist()
-        return Outcomes(tp, fp, fn, tn)
+        return DecisionOutcomes(tp, fp, fn, tn)
 
     def _pooled_bins(self, system: str) -> grid.Grid:
         """The scores of a system over all labels and rows, in bins."""

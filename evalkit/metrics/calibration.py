@@ -301,7 +301,7 @@ LONG_STEP = 0.2  # change of a coefficient from which Newton's method may oversh
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LogisticFit:
     """A logistic regression of the labels: its coefficients, and the influence on each of a
     positive and of a negative at each threshold, shape (coefficients, 2, thresholds).
     """
@@ -310,9 +310,11 @@ class Fit:
     influence: Floats
 
     @staticmethod
-    def undefined(coefficients: int, thresholds: int) -> "Fit":
+    def undefined(coefficients: int, thresholds: int) -> "LogisticFit":
         """NaN in place of so many coefficients and of the influence on each."""
-        return Fit(np.full(coefficients, np.nan), np.full((coefficients, 2, thresholds), np.nan))
+        return LogisticFit(
+            np.full(coefficients, np.nan), np.full((coefficients, 2, thresholds), np.nan)
+        )
 
 
 def slope(c: Counts) -> float:
@@ -356,7 +358,7 @@ def intercept_influence(c: Counts) -> Floats:
     return np.asarray(_intercept_fit(c).influence[0])
 
 
-def _slope_fit(c: Counts) -> Fit:
+def _slope_fit(c: Counts) -> LogisticFit:
     """The logistic regression logit P(positive) = a + b · logit(score): the coefficients (a, b) and
     the influence of the rows on each. All NaN if it has no finite solution, as without rows of both
     classes, if a score separates the classes, or if all scores are equal.
@@ -364,24 +366,24 @@ def _slope_fit(c: Counts) -> Fit:
     logit = _logit(c)  # descending, as the thresholds
     columns = np.array([np.ones_like(logit), logit])
     if _separated(c) or logit[0] == logit[-1]:
-        return Fit.undefined(coefficients=2, thresholds=len(logit))
+        return LogisticFit.undefined(coefficients=2, thresholds=len(logit))
     start = _start(c, _slope_fit, calibrated=np.array([0.0, 1.0]))
     return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
 
 
-def _intercept_fit(c: Counts) -> Fit:
+def _intercept_fit(c: Counts) -> LogisticFit:
     """The logistic regression logit P(positive) = a + logit(score): the coefficient (a,) and the
     influence of the rows on it. All NaN if a class is absent.
     """
     logit = _logit(c)
     if not (c.positives and c.negatives):
-        return Fit.undefined(coefficients=1, thresholds=len(logit))
+        return LogisticFit.undefined(coefficients=1, thresholds=len(logit))
     start = _start(c, _intercept_fit, calibrated=np.array([0.0]))
     ones = np.ones((1, len(logit)))
     return _logistic_regression(c, columns=ones, offset=logit, coefficients=start)
 
 
-def _start(c: Counts, fit: Callable[[Counts], Fit], calibrated: Floats) -> Floats:
+def _start(c: Counts, fit: Callable[[Counts], LogisticFit], calibrated: Floats) -> Floats:
     """The coefficients from which Newton's method starts: those of calibrated scores (`calibrated`)
     or, if there are many scores, those of a fit to a smaller table, in which neighbouring scores
     are pooled, as these are near the solution.
@@ -415,7 +417,9 @@ def _separated(c: Counts) -> bool:
     return bool(positives_at_or_above or negatives_at_or_above)
 
 
-def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
+def _logistic_regression(
+    c: Counts, columns: Floats, offset: Floats, coefficients: Floats
+) -> LogisticFit:
     """The logistic regression of the labels by maximum likelihood: logit P(positive) = offset +
     coefficients · columns, fitted by Newton's method.
 
@@ -436,7 +440,7 @@ def _logistic_regression(c: Counts, columns: Floats, offset: Floats, coefficient
     per_residual = model.inverse_information(probability) @ columns
     of_positives = per_residual * (1 - probability)
     of_negatives = -per_residual * probability
-    return Fit(coefficients, np.stack([of_positives, of_negatives], axis=1))
+    return LogisticFit(coefficients, np.stack([of_positives, of_negatives], axis=1))
 
 
 @dataclass(frozen=True, eq=False)

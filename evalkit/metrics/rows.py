@@ -1,5 +1,5 @@
-"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Arm`, one arm
-of interleaving.
+"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit;
+`InterleavingArm`, one arm of interleaving.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -349,7 +349,7 @@ class Misses:
 
 
 @dataclass(frozen=True)
-class Arm:
+class InterleavingArm:
     """One arm of interleaving, one row per unit (user), from `evalkit.online.sessions.sides`.
 
     credit: of the arm, such as clicks on its items. whole: the credit of all arms. beaten: the
@@ -364,7 +364,7 @@ class Arm:
     sessions: Floats
 
 
-def user_share(arm: Arm) -> Floats:
+def user_share(arm: InterleavingArm) -> Floats:
     """The arm's share of the user's credit. NaN if the user gave none.
 
     >>> user_share(Arm(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
@@ -373,7 +373,7 @@ def user_share(arm: Arm) -> Floats:
     return ratio(arm.credit, arm.whole)
 
 
-def user_preference(arm: Arm) -> Floats:
+def user_preference(arm: InterleavingArm) -> Floats:
     """1 if the user gave the arm more credit than the other, ½ if the same, 0 if less; NaN if none.
 
     With several other arms, the mean over them.
@@ -386,11 +386,11 @@ def user_preference(arm: Arm) -> Floats:
     return np.where(arm.whole > 0, arm.beaten, np.nan)
 
 
-def session_wins(arm: Arm) -> Sums:
+def session_wins(arm: InterleavingArm) -> Sums:
     """(wins + ties / 2) / sessions over all users: Δ_AB + ½."""
     return Sums(arm.won, arm.sessions)
 
 
-def credit_share(arm: Arm) -> Sums:
+def credit_share(arm: InterleavingArm) -> Sums:
     """The arm's share of all credit: users count in proportion to their use."""
     return Sums(arm.credit, arm.whole)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, FindingKind, Severity, ordered
 from evalkit.metrics import counts
 from evalkit.offline.splits import Folds
 
@@ -28,7 +28,7 @@ BY_CHANCE = 1000
 
 
 def finding(
-    kind: Kind, severity: Severity, rows: NDArray, checked: int, form: str = "", **facts: Any
+    kind: FindingKind, severity: Severity, rows: NDArray, checked: int, form: str = "", **facts: Any
 ) -> Finding | None:
     """A finding on these rows, None without rows.
 

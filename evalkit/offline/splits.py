@@ -601,7 +601,7 @@ ONE_HOLDOUT = "one holdout of 30%"
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class SplitMethod:
     """A way of splitting a table, by name, and its folds.
 
     folds_per_value: how many folds are tested as one set of rows, for one value of the metric.
@@ -615,7 +615,7 @@ class Way:
 
 
 class WayPlan(NamedTuple):
-    """A `Way` whose folds are not made yet, since they may be impossible. make: makes them."""
+    """A `SplitMethod` whose folds `make` makes when they are needed, as they may be impossible."""
 
     name: str
     make: Callable[[], Folds]
@@ -692,7 +692,7 @@ class Setting:
         assert self.examples.group is not None
         return group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
-    def ways(self) -> tuple[list[Way], list[Unfitted]]:
+    def ways(self) -> tuple[list[SplitMethod], list[Unfitted]]:
         """The ways that suit the columns, in the order of the page, and those left out, with the
         reason.
         """
@@ -704,7 +704,7 @@ class Setting:
             except InputError as error:  # the folds chosen may be possible where others are not
                 missing.append(Unfitted(plan.name, reason=str(error)))
             else:
-                way = Way(plan.name, folds, plan.folds_per_value, plan.values_per_estimate)
+                way = SplitMethod(plan.name, folds, plan.folds_per_value, plan.values_per_estimate)
                 chosen.append(way)
         return chosen, missing
 

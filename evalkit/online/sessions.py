@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
-from evalkit.metrics.rows import Arm
+from evalkit.metrics.rows import InterleavingArm
 from evalkit.reading.tables import table
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.spread import Spread
@@ -357,7 +357,7 @@ class Sessions:
         return self.users.take(self.user)
 
     @cached_property
-    def sides(self) -> tuple[Arm, ...]:
+    def sides(self) -> tuple[InterleavingArm, ...]:
         """The credit of each arm, with one row per user."""
         return _arms_by_unit(self.user, len(self.users), self.credit)
 
@@ -392,7 +392,7 @@ def _count_repeated(session: Ints, item: Ints) -> int:
 # The preference of users --------------------------------------------------------------------------
 
 
-def sides(unit: ArrayLike, credit: Floats) -> tuple[Arm, ...]:
+def sides(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]:
     """The credit of each arm, with one row per unit in sorted order.
 
     unit: of each session. credit: shape (sessions, arms).
@@ -407,13 +407,13 @@ def sides(unit: ArrayLike, credit: Floats) -> tuple[Arm, ...]:
     return _arms_by_unit(index, names.size, credit)
 
 
-def _arms_by_unit(unit: np.ndarray, units: int, credit: Floats) -> tuple[Arm, ...]:
+def _arms_by_unit(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
     """`sides` of units that are given by their index; units: their number."""
     credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
     credit_of_all = credit_by_unit.sum(axis=1)
     sessions = _sum_by_unit(unit, np.ones(len(unit)), units)
     return tuple(
-        Arm(
+        InterleavingArm(
             credit=credit_by_unit[:, arm],
             whole=credit_of_all,
             beaten=share_beaten(credit_by_unit, arm),

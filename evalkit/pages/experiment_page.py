@@ -243,7 +243,8 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
         return Html("")
-    n, first, second = max(study.caps["n"]), *study.opponents
+    n = max(study.caps["n"])
+    first, second = study.opponents
     caption = texts.sentence(
         "experiment.heavy_users",
         first=first,

@@ -114,12 +114,12 @@ def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
         known = _known(variables.keys())
         return _without_missing_inputs({n: variables[n] for n in known if n in variables})
     own_names = own.replace(",", " ").split() if isinstance(own, str) else own
-    named: dict[str, Assignment] = {}
+    named: dict[str, ParameterAssignment] = {}
     marked = []
     for place in _parameters_cells(ran):
         for name, expression in _assigned_expressions(ran[place]).items():
             if name not in own_names and not name.startswith("_"):
-                named[name] = Assignment(name, expression, ran[place + 1 :])
+                named[name] = ParameterAssignment(name, expression, ran[place + 1 :])
         marked += MARK.findall(ran[place])
     _refuse_unknown(named, _known(named, marked), own_names)
     return _without_missing_inputs({n: a.value(variables) for n, a in named.items()})
@@ -136,7 +136,7 @@ def _refuse_unknown(
 
 
 @dataclass(frozen=True)
-class Assignment:
+class ParameterAssignment:
     """A name that a parameters cell assigned. expression: of its value, None if the cell does not
     say it in one. later: the sources of the cells that ran since.
     """

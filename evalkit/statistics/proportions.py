@@ -198,7 +198,7 @@ def fisher(
         return newcombe(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
     # the possible successes of the first arm: the second has the rest, at most n_b
-    outcomes = Outcomes(max(0, total - n_b), min(total, n_a))
+    outcomes = OutcomeRange(max(0, total - n_b), min(total, n_a))
     mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)  # of the hypergeometric distribution
     p = _p_of_no_likelier(log_probability, successes_a, outcomes, mode=mode)
     tails = _tails(log_probability, successes_a, outcomes, mode=mode)
@@ -229,7 +229,7 @@ def binomial_test(
     tails = Tails(lower=at_most, upper=at_least)
     mode = min(int((n + 1) * null), n)  # of the binomial distribution
     log_probability = partial(log_binomial, n=n, null=null)
-    p = _p_of_no_likelier(log_probability, successes, Outcomes(0, n), mode=mode)
+    p = _p_of_no_likelier(log_probability, successes, OutcomeRange(0, n), mode=mode)
     comparison = _binomial(
         successes, n, p, null=null, level=level, unit=unit, method="exact binomial"
     )
@@ -250,14 +250,14 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
     return log
 
 
-class Outcomes(NamedTuple):
+class OutcomeRange(NamedTuple):
     """A range of outcomes (numbers of successes): the smallest and the largest."""
 
     first: int
     last: int
 
 
-def likely(n: int, null: float) -> Outcomes:
+def likely(n: int, null: float) -> OutcomeRange:
     """The range of the numbers of successes in n trials whose probability is not `NEGLIGIBLE`
     against that of the most probable number.
 
@@ -266,7 +266,7 @@ def likely(n: int, null: float) -> Outcomes:
     """
     mode = min(int((n + 1) * null), n)
     log_probability = partial(log_binomial, n=n, null=null)
-    return Outcomes(
+    return OutcomeRange(
         first=_first_likely(log_probability, 0, mode), last=_last_likely(log_probability, mode, n)
     )
 
@@ -293,7 +293,7 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
 
 
 def _p_of_no_likelier(
-    log_probability: LogProbability, observed: int, outcomes: Outcomes, *, mode: int
+    log_probability: LogProbability, observed: int, outcomes: OutcomeRange, *, mode: int
 ) -> float:
     """The two-sided exact p-value: the probability of those outcomes that are no more likely than
     the observed one. outcomes: all possible ones. mode: the most likely one.
@@ -319,7 +319,7 @@ def _p_of_no_likelier(
 
 
 def _tails(
-    log_probability: LogProbability, observed: int, outcomes: Outcomes, *, mode: int
+    log_probability: LogProbability, observed: int, outcomes: OutcomeRange, *, mode: int
 ) -> Tails:
     """The one-sided p-values: the probability of at most, and of at least, the observed outcome.
     outcomes: all possible ones. mode: the most likely one.
@@ -348,7 +348,7 @@ def _relative_probability(
     return float(np.exp(log).sum())
 
 
-def _all_outcomes(log_probability: LogProbability, outcomes: Outcomes, *, mode: int) -> float:
+def _all_outcomes(log_probability: LogProbability, outcomes: OutcomeRange, *, mode: int) -> float:
     """The probability of all outcomes / that of the mode."""
     first = _first_likely(log_probability, outcomes.first, mode)
     last = _last_likely(log_probability, mode, outcomes.last)

@@ -81,7 +81,7 @@ from evalkit.system import cached
 
 
 @dataclass(frozen=True)
-class Rule:
+class ThresholdRule:
     """How the threshold is chosen.
 
     fixed: the threshold if it does not depend on the rows, else None. costs: the costs that the
@@ -98,7 +98,7 @@ class Rule:
         return rules.rounded(self.choose(c), to)
 
 
-def rule_of(threshold: Threshold) -> Rule:
+def rule_of(threshold: Threshold) -> ThresholdRule:
     """Return the rule that a value of the parameter `threshold` stands for.
 
     >>> rule_of(ReachRecall(0.9)).text
@@ -106,7 +106,7 @@ def rule_of(threshold: Threshold) -> Rule:
     """
     match threshold:
         case BestF1():
-            return Rule("best F1", curves.best_f)
+            return ThresholdRule("best F1", curves.best_f)
         case Costs():
             return cheapest(threshold)
         case ReachPrecision():
@@ -118,20 +118,20 @@ def rule_of(threshold: Threshold) -> Rule:
     return fixed(threshold)
 
 
-def fixed(number: float) -> Rule:
+def fixed(number: float) -> ThresholdRule:
     """The same threshold for every system."""
-    return Rule(f"{number:.12g}", lambda c: number, number)
+    return ThresholdRule(f"{number:.12g}", lambda c: number, number)
 
 
-def cheapest(costs: Costs) -> Rule:
+def cheapest(costs: Costs) -> ThresholdRule:
     """The threshold of least cost."""
-    return Rule(
+    return ThresholdRule(
         f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs
     )
 
 
-def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> Rule:
-    return Rule(f"{reach.metric} ≥ {reach.target:g}", lambda c: choose(c, reach.target))
+def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> ThresholdRule:
+    return ThresholdRule(f"{reach.metric} ≥ {reach.target:g}", lambda c: choose(c, reach.target))
 
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
@@ -158,7 +158,7 @@ class BinaryStudy(row_study.RowStudy):
     unused_decisions: columns that are named as decisions and were not used.
     """
 
-    rule: Rule
+    rule: ThresholdRule
     costs: Costs
     positive: str
     negative: str
@@ -684,7 +684,7 @@ class CheckedParameters:
     """
 
     settings: Settings
-    rule: Rule
+    rule: ThresholdRule
     costs: Costs
     is_single: bool
 

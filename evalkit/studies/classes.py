@@ -53,7 +53,7 @@ HISTOGRAM_BINS = 20
 
 
 @dataclass(frozen=True)
-class Choice:
+class ClassChoice:
     """The rule by which classes are chosen for a figure.
 
     words: how a caption names it. priority: a number of the table of a class against the rest;
@@ -64,9 +64,9 @@ class Choice:
     priority: Callable[[counts.Counts], float]
 
 
-CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
-SIZE = Choice("most rows", lambda table: float(table.positives))
-WORST = Choice("lowest average precision", lambda table: -counts.average_precision(table))
+CALIBRATION = ClassChoice("largest miscalibration", calibration.miscalibration)
+SIZE = ClassChoice("most rows", lambda table: float(table.positives))
+WORST = ClassChoice("lowest average precision", lambda table: -counts.average_precision(table))
 
 
 class NumberedTable(NamedTuple):
@@ -80,7 +80,7 @@ class NumberedTable(NamedTuple):
 def chosen_tables(
     names: Iterable[str],
     tables: Iterable[counts.Counts],
-    choice: Choice,
+    choice: ClassChoice,
     max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
     """By name the tables of the classes that a rule chooses, in the order of the classes; never of
@@ -184,7 +184,7 @@ class ProblemStudy(row_study.RowStudy):
         return score_curves.curve({name: tables[name] for name in order}, kind, SQUARE.curve)
 
     @property
-    def square_choice(self) -> Choice:
+    def square_choice(self) -> ClassChoice:
         """The rule that chooses the classes with a square."""
         return CALIBRATION if self.probabilities else SIZE
 
@@ -654,7 +654,7 @@ MAX_DRAWN_CLASSES = (
 )
 
 
-class Mistake(NamedTuple):
+class ClassConfusion(NamedTuple):
     """Actual class, predicted class, and the weight of the rows of this mistake."""
 
     actual: str
@@ -719,14 +719,14 @@ def incomplete_slices(study: ClassesStudy) -> list[str]:
     ]
 
 
-def worst_mistake(study: ClassesStudy) -> Mistake | None:
+def worst_mistake(study: ClassesStudy) -> ClassConfusion | None:
     """The most frequent mistake of the leader; None if it makes none."""
     mistakes = np.array(study.measured.confusion(study.leader).table)
     np.fill_diagonal(mistakes, 0)
     actual, predicted = np.unravel_index(int(mistakes.argmax()), mistakes.shape)
     weight = float(mistakes[actual, predicted])
     if weight > 0:
-        return Mistake(study.names[actual], study.names[predicted], weight)
+        return ClassConfusion(study.names[actual], study.names[predicted], weight)
     return None
 
 

@@ -119,7 +119,7 @@ def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
     return by_pair[["above", "below", "all"]].sum().reset_index()
 
 
-def _difference(study: BinaryStudy, first: str, second: str) -> Difference:
+def _difference(study: BinaryStudy, first: str, second: str) -> NetBenefitDifference:
     """The difference of two systems in net benefit, without limits for rows read in blocks."""
     match study.measured:
         case RowsInMemory(rows):
@@ -127,14 +127,14 @@ def _difference(study: BinaryStudy, first: str, second: str) -> Difference:
     first_benefit = net_benefit(study.table(first), PROBABILITIES)
     value = first_benefit - net_benefit(study.table(second), PROBABILITIES)
     unknown = np.full_like(value, np.nan)
-    return Difference(value, low=unknown, high=unknown)
+    return NetBenefitDifference(value, low=unknown, high=unknown)
 
 
 ADDED_ROWS = 1.0  # of each class, on which the two systems differ
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class NetBenefitDifference:
     """The difference first − second at each threshold probability, with pointwise limits."""
 
     value: Floats
@@ -142,7 +142,9 @@ class Difference:
     high: Floats
 
 
-def difference(first: Rows, second: Rows, probabilities: Floats, *, level: float) -> Difference:
+def difference(
+    first: Rows, second: Rows, probabilities: Floats, *, level: float
+) -> NetBenefitDifference:
     """Net benefit of the first minus that of the second at each threshold probability, with t
     limits from the paired rows.
 
@@ -180,4 +182,4 @@ def difference(first: Rows, second: Rows, probabilities: Floats, *, level: float
         variance_of_sum = (np.sum(residual**2) + added) * (freedom + 1) / freedom
         error[i] = np.sqrt(variance_of_sum) / total
     reach = stdtrit(freedom, (1 + level) / 2) * error
-    return Difference(value, low=value - reach, high=value + reach)
+    return NetBenefitDifference(value, low=value - reach, high=value + reach)

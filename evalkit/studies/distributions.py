@@ -34,7 +34,7 @@ NESTED = 4  # intervals of a row that are drawn
 DRAWN_LEVELS = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)  # of draws and moments
 
 
-class Examples(NamedTuple):
+class ExampleForecasts(NamedTuple):
     """Rows with their intervals (nominal, row, low, high) and points (row, forecast, actual)."""
 
     intervals: pd.DataFrame
@@ -155,7 +155,7 @@ class StatedDistributions:
         names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
         return [lookup.find_metric(name, "forecasts") for name in names]
 
-    def examples(self, rows: Rows) -> Examples:
+    def examples(self, rows: Rows) -> ExampleForecasts:
         """The intervals of rows, at most `NESTED` of them, the widest first."""
         assert rows.predictive is not None
         number = np.arange(1, len(rows) + 1)
@@ -166,7 +166,7 @@ class StatedDistributions:
             bounds = rows.predictive.interval(percent)._asdict()
             frames.append(pd.DataFrame({"nominal": percent / 100, "row": number} | bounds))
         points = {"row": number, "forecast": rows.scores, "actual": rows.actual}
-        return Examples(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
+        return ExampleForecasts(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
 
     def missed_share(self, chosen: MetricAtK) -> float:
         """The share of the rows that make up most of a score, if intervals are right: those outside

@@ -90,7 +90,7 @@ BY_CLOSENESS = (*proposal.REPORTS, "significance")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReportReading:
     """How a report reads files: the command, and what it makes of them, or why it refuses them.
 
     choice: what the command must say because several columns, or both labels, fit equally. labels:
@@ -126,7 +126,7 @@ class Inspected:
         """The first part of the files."""
         return sources.parts([*self.files])[0]
 
-    def reading(self, report: str, choice: Mapping[str, str]) -> Reading:
+    def reading(self, report: str, choice: Mapping[str, str]) -> ReportReading:
         """How a report reads the files. choice: parameters that were not given, and name the
         columns to try.
         """
@@ -135,7 +135,7 @@ class Inspected:
         options = parameters_class.options()
         known = {name: value for name, value in parameters.items() if name in options}
         command = commands.command(report, self.files, {**choice, **self.text})
-        refused = Reading(report, command, None, choice=choice)
+        refused = ReportReading(report, command, None, choice=choice)
         try:
             if len(known) < len(parameters):
                 parameters_class.from_raw(parameters)  # raises for those that it does not have
@@ -150,7 +150,7 @@ class Inspected:
             return replace(refused, refusal=str(error), systems=error.systems)
         except InputError as error:
             return replace(refused, refusal=str(error), is_of_value=True)
-        return Reading(report, command, inspection, choice=choice)
+        return ReportReading(report, command, inspection, choice=choice)
 
 
 def readings(
@@ -158,7 +158,7 @@ def readings(
     names: Sequence[str],
     parameters: Mapping[str, Any],
     text: Mapping[str, str],
-) -> list[Reading]:
+) -> list[ReportReading]:
     """How these reports read files: the closest first, those that refuse them last.
 
     Where columns fit equally, there is a reading for each choice among them; a table of values per
@@ -190,7 +190,7 @@ def readings(
     return sorted(readings, key=_order)
 
 
-def _with_undecided(inspected: Inspected, readings: Sequence[Reading]) -> list[Reading]:
+def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> list[ReportReading]:
     """Further readings with what others left undecided: either label as the positive one, the
     likeliest first; columns that may be systems as systems; a word of no team as the neutral one.
     """
@@ -210,7 +210,7 @@ def _with_undecided(inspected: Inspected, readings: Sequence[Reading]) -> list[R
     return further
 
 
-def _order(reading: Reading) -> int:
+def _order(reading: ReportReading) -> int:
     """The place of a reading among others: read as it is, by a choice, as values, not at all."""
     if reading.inspection is None:
         return 3

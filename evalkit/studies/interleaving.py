@@ -17,7 +17,7 @@ from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics.rows import Arm
+from evalkit.metrics.rows import InterleavingArm
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs, sessions
 from evalkit.online.sessions import Sessions
@@ -205,7 +205,7 @@ class Interleaving(Study):
         """True if more than half of the users credited no arm."""
         return self.silent > self.users / 2
 
-    def sides(self, member: Member = EVERY) -> tuple[Arm, ...]:
+    def sides(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
             return self.kept.sides

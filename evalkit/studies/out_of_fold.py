@@ -16,7 +16,7 @@ from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, FindingKind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
@@ -104,12 +104,12 @@ class SelectionSizes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class AuditCheck:
     """A check of the audit: the kind of its findings. lacks: what was missing to run it, empty if
     it was run.
     """
 
-    kind: Kind
+    kind: FindingKind
     lacks: str = ""
 
 
@@ -830,7 +830,7 @@ class Validation(Shown, Study):
     # The verdict
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[AuditCheck, ...]:
         """Every check that applies to this kind of label and folds, with what is missing if it
         could not be run.
 
@@ -844,29 +844,33 @@ class Validation(Shown, Study):
         if any(finding.kind is kinds.COARSE for finding in self.audited):
             coarse = TOO_COARSE
         unselected = UNSELECTED if lacks["candidates"] else ""
-        checks = [Check(kinds.TESTED_AGAIN), Check(kinds.FOLD_SIZES), Check(kinds.FEW_TESTED)]
-        if not self.holdout:
-            checks.append(Check(kinds.UNLIKE_FOLDS))
-        if classes:
-            checks.append(Check(kinds.BASE_RATE))
-        if len(classes) == 2 and not self.holdout:
-            checks.append(Check(kinds.SCORE_SCALE))
-        if len(classes) == 2 and not self.fitted:
-            checks.append(Check(kinds.SCORE_IS_LABEL))
-        checks += [
-            Check(kinds.ID_BOTH, lacks["id"]),
-            Check(kinds.GROUP_BOTH, lacks["group"]),
-            Check(kinds.TIME_TRAVEL, lacks["time"]),
-            Check(kinds.DUPLICATES, lacks["features"] or coarse),
+        checks = [
+            AuditCheck(kinds.TESTED_AGAIN),
+            AuditCheck(kinds.FOLD_SIZES),
+            AuditCheck(kinds.FEW_TESTED),
         ]
-        checks += [Check(kind, lacks["features"]) for kind in FEATURE_KINDS]
+        if not self.holdout:
+            checks.append(AuditCheck(kinds.UNLIKE_FOLDS))
         if classes:
-            checks.append(Check(kinds.CONFLICTING_LABELS, lacks["features"]))
-        checks.append(Check(kinds.SELECTED_OUTSIDE, lacks["features"] or unselected))
+            checks.append(AuditCheck(kinds.BASE_RATE))
+        if len(classes) == 2 and not self.holdout:
+            checks.append(AuditCheck(kinds.SCORE_SCALE))
+        if len(classes) == 2 and not self.fitted:
+            checks.append(AuditCheck(kinds.SCORE_IS_LABEL))
+        checks += [
+            AuditCheck(kinds.ID_BOTH, lacks["id"]),
+            AuditCheck(kinds.GROUP_BOTH, lacks["group"]),
+            AuditCheck(kinds.TIME_TRAVEL, lacks["time"]),
+            AuditCheck(kinds.DUPLICATES, lacks["features"] or coarse),
+        ]
+        checks += [AuditCheck(kind, lacks["features"]) for kind in FEATURE_KINDS]
+        if classes:
+            checks.append(AuditCheck(kinds.CONFLICTING_LABELS, lacks["features"]))
+        checks.append(AuditCheck(kinds.SELECTED_OUTSIDE, lacks["features"] or unselected))
         return tuple(checks)
 
     @property
-    def checks_run(self) -> list[Check]:
+    def checks_run(self) -> list[AuditCheck]:
         """The checks that could be run."""
         return [check for check in self.checks if not check.lacks]
 

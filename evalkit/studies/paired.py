@@ -931,10 +931,11 @@ def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
     margin = study.settings.margin or 0.0
     low = row["equivalence_low"]
     high = row["equivalence_high"]
-    if study.primary.metric.best == "high":
-        least_advantage, largest_advantage = low, high
-    else:
-        least_advantage, largest_advantage = -high, -low
+    least_advantage = low
+    largest_advantage = high
+    if study.primary.metric.best != "high":
+        least_advantage = -high
+        largest_advantage = -low
     return MarginTests(
         is_within=-margin < low and high < margin,
         is_beyond=low > margin or high < -margin,

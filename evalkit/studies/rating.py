@@ -774,7 +774,7 @@ class Rating(row_study.RowStudy):
         return frame[frame["nominal"].isin(shown) & excluded & (distance >= COVERAGE_GAP)]
 
     @cached_property
-    def examples(self) -> distributions.Examples:
+    def examples(self) -> distributions.ExampleForecasts:
         """The intervals of some rows of the leader: of a series the last ones, those of the first
         series and the shortest horizon; else evenly spaced in their order.
         """

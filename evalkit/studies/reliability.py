@@ -212,31 +212,31 @@ def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     return Reliability(curve, bands, pd.concat(spreads, ignore_index=True))
 
 
-class Axis(NamedTuple):
+class ForecastAxis(NamedTuple):
     """The ends of an axis."""
 
     low: float
     high: float
 
 
-def window(columns: Sequence[Distribution]) -> Axis:
+def window(columns: Sequence[Distribution]) -> ForecastAxis:
     """An axis that holds the central 99% of each column; with fewer than 200 values, all of them.
 
     >>> from evalkit.metrics.distributions import Distribution
     >>> window([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
-    Axis(low=0.0, high=995.0)
+    ForecastAxis(low=0.0, high=995.0)
     """
     ranges = [column.range_without_tails(TAIL) for column in columns]
     low = min(low for low, _ in ranges)
     high = max(high for _, high in ranges)
     min_width = MIN_DOUBLES * float(np.spacing(max(-low, high)))
     if high - low > min_width:
-        return Axis(low, high)
+        return ForecastAxis(low, high)
     margin = max(0.5, min_width)
-    return Axis(low - margin, high + margin)
+    return ForecastAxis(low - margin, high + margin)
 
 
-def _cut(frame: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
     """The points that a square picture over this axis needs, with points at its ends where lines go
     on. frame: x, and a column for each line over it.
     """
@@ -251,7 +251,7 @@ def _cut(frame: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     return pd.DataFrame({"x": points} | lines)[np.any(is_needed, axis=0)]
 
 
-def _forecast_spread(forecasts: Distribution, axis: Axis) -> pd.DataFrame:
+def _forecast_spread(forecasts: Distribution, axis: ForecastAxis) -> pd.DataFrame:
     """The number of rows in each bin of the forecast: low, high, rows."""
     edges = np.linspace(axis.low, axis.high, BINS + 1)
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": forecasts.histogram(edges)})

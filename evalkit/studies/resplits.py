@@ -16,7 +16,7 @@ from evalkit.catalogue.lookup import MetricAtK
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
-from evalkit.offline.splits import ONE_HOLDOUT, OUT_OF_BAG, Folds, Setting, Unfitted, Way
+from evalkit.offline.splits import ONE_HOLDOUT, OUT_OF_BAG, Folds, Setting, SplitMethod, Unfitted
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.studies.study import Row, framed
@@ -198,7 +198,7 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
     return sorted(jobs, key=lambda job: job.place)
 
 
-def nested_jobs(setting: Setting, way: Way, system: str) -> list[Job]:
+def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
     """A fit without each two folds of a draw, for every draw of a way of k folds, tested on both
     folds.
     """
@@ -246,7 +246,7 @@ class RowSplit(NamedTuple):
     test: Ints
 
 
-def _draws(way: Way) -> list[list[RowSplit]]:
+def _draws(way: SplitMethod) -> list[list[RowSplit]]:
     """The folds of each draw of a way of k folds."""
     folds = [RowSplit(train, test) for train, test in way.folds.pairs]
     k = way.folds_per_value
@@ -274,7 +274,7 @@ NO_FITS = FitsOfPart((), ())
 Fits = Mapping[str, FitsOfPart]  # by the name of the part
 
 
-def _estimates(way: Way, metric: MetricAtK, fits: Fits) -> list[float]:
+def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
     """The estimates of a way of splitting for which all fits were made."""
     tests = fits[way.name].tests
     size = way.folds_per_value
@@ -287,7 +287,7 @@ def _estimates(way: Way, metric: MetricAtK, fits: Fits) -> list[float]:
     return np.array(values[:complete]).reshape(-1, per_estimate).mean(axis=1).tolist()
 
 
-def _nested(way: Way, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
+def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
     """The values around each fold of those draws of n rows whose fits were all made; None if there
     are none, or a fold has fewer than two values.
     """
@@ -329,7 +329,7 @@ def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
 
 
 @framed
-def _summary(points: pd.DataFrame, ways: Sequence[Way], fits: Fits) -> Iterator[Row]:
+def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> Iterator[Row]:
     """How the estimates of each way of splitting vary; NaN without any. points: see `Resplits`."""
     for way in ways:
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
@@ -474,7 +474,7 @@ def fit_others(
 
 
 def _jobs_of_parts(
-    setting: Setting, ways: Sequence[Way], nesting: Way | None, system: str
+    setting: Setting, ways: Sequence[SplitMethod], nesting: SplitMethod | None, system: str
 ) -> dict[str, list[Job]]:
     """The jobs of each part, in the order in which they are fitted. nesting: the way whose folds
     are left out two at a time; None for none.
@@ -514,7 +514,7 @@ def _fits_in_time(
 
 
 def _repeated_folds(
-    setting: Setting, ways: Sequence[Way], fits: Fits, fold_fits: Sequence[Fit]
+    setting: Setting, ways: Sequence[SplitMethod], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
     """The test rows of each fold of the repeated k-fold; of the chosen folds if it was not
     fitted.
@@ -527,7 +527,7 @@ def _repeated_folds(
     return [fit.test for fit in fold_fits]
 
 
-def _can_nest(setting: Setting, way: Way, metric: MetricAtK) -> bool:
+def _can_nest(setting: Setting, way: SplitMethod, metric: MetricAtK) -> bool:
     """True for k folds of independent rows, three or more of at least two rows each, and a mean
     over rows, where models without two folds can be fitted.
     """

@@ -27,7 +27,7 @@ from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstac
 from evalkit.parameters.reports import NO_GROUPS, Compared, GroupQuestion, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
-from evalkit.reading.tables.parts import InputPart, SelectedRows, Source
+from evalkit.reading.tables.parts import InputPart, RowFilter, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
@@ -723,7 +723,7 @@ class Study(ABC):
         texts = [*part.texts]
         if NONE in texts:  # stands for cells without a value
             texts.append("")
-        selected = SelectedRows(part.column, texts)
+        selected = RowFilter(part.column, texts)
         input_parts = sources.parts(data, self.p.header, self.settings.limits.reading)
         return [replace(input_part, selected_rows=selected) for input_part in input_parts]
 

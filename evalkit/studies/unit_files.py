@@ -768,7 +768,7 @@ DESIGNS = {
 Results = Mapping[str, Any]  # the JSON of a report, or a part of it
 
 
-class Subject(NamedTuple):
+class StoredSubject(NamedTuple):
     """What a rule is about: a metric of a system, or of its difference from a second one. second:
     "" for the system alone.
     """
@@ -895,7 +895,7 @@ class Recomputed(study.Study):
         """Why no result counts, or that the report does not compare the two; "" otherwise."""
         if self.broken_design:
             return self.broken_design
-        if Subject(chosen.label, system, second) in self._reported:
+        if StoredSubject(chosen.label, system, second) in self._reported:
             return ""
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
@@ -905,7 +905,7 @@ class Recomputed(study.Study):
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
-        reported = self._reported[Subject(chosen.label, system, second)]
+        reported = self._reported[StoredSubject(chosen.label, system, second)]
         if second:
             recomputed = self.compare(chosen, (system, second)).difference
         else:
@@ -925,16 +925,16 @@ class Recomputed(study.Study):
         return f"limits recomputed from the units: {ours}, those of the report: {theirs}"
 
     @cached_property
-    def _reported(self) -> dict[Subject, intervals.Estimate]:
+    def _reported(self) -> dict[StoredSubject, intervals.Estimate]:
         """The limits that the report has, of systems and, in both directions, of pairs."""
         reported = {}
         for row in self.results["estimates"]:
-            subject = Subject(row["metric"], row["system"], second="")
+            subject = StoredSubject(row["metric"], row["system"], second="")
             reported[subject] = _estimate_from_json(row, "value")
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
             for comparison in (row, diagnostics.turned(row)):
-                subject = Subject(comparison["metric"], comparison["first"], comparison["second"])
+                subject = StoredSubject(comparison["metric"], comparison["first"], comparison["second"])
                 reported[subject] = _estimate_from_json(comparison, "difference")
         return reported
 

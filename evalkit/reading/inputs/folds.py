@@ -63,7 +63,7 @@ class Exclusion:
     many there were, if the finding says it.
     """
 
-    kind: kinds.Kind
+    kind: kinds.FindingKind
     count: int
     names: tuple[str, ...] = ()
     total: int | None = None

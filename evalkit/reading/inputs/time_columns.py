@@ -111,7 +111,7 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
 class _Values(NamedTuple):
     """The cells of the columns of time; None for columns that the table lacks."""
 
-    time: "Moments"
+    time: "Times"
     horizon: Floats | None
     cutoff: Floats | None
 
@@ -139,7 +139,7 @@ def _values(rows: Aligned, columns: TimeColumns) -> _Values | Unordered:
     )
 
 
-def _read(rows: Aligned, column: str) -> "Moments | None":
+def _read(rows: Aligned, column: str) -> "Times | None":
     """The cells of a column; None without it, or if a cell cannot be read."""
     return _moments(rows.shared_values[f"attribute {column}"]) if column else None
 
@@ -178,14 +178,14 @@ def _first_month(quarter: re.Match[str]) -> str:
     return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02}"
 
 
-class Moments(NamedTuple):
+class Times(NamedTuple):
     """When something was: numbers, or dates as days since 1970, of each row."""
 
     values: Floats
     are_dates: bool
 
 
-def _moments(text: Coded) -> Moments | None:
+def _moments(text: Coded) -> Times | None:
     """The numbers or dates that texts state; None if a text is neither, such as a date that does
     not begin with its year. Numbers such as 20260131 and 202601 are dates and months if all are.
     """
@@ -198,11 +198,11 @@ def _moments(text: Coded) -> Moments | None:
         if dates is None:
             dates = _dates(distinct, "%Y%m", digits=6)
         values = numbers if dates is None else dates
-        return Moments(values[text.code], dates is not None)
+        return Times(values[text.code], dates is not None)
     if not distinct.str.match(r"\s*\d{4}").all():
         return None
     dates = _dates(distinct.str.replace(QUARTER, _first_month, regex=True), "mixed")
-    return None if dates is None else Moments(dates[text.code], are_dates=True)
+    return None if dates is None else Times(dates[text.code], are_dates=True)
 
 
 def _dates(texts: "pd.Series", form: str, digits: int | None = None) -> Floats | None:

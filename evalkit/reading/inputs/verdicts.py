@@ -21,7 +21,7 @@ from evalkit.reading.matching.verdict_columns import (
     PLAIN,
     SECOND,
     TIES,
-    Layout,
+    VerdictLayout,
     layout_of,
     model_columns,
     plain,
@@ -47,7 +47,7 @@ class WinShares(InputPart):
 
     table: Any
     original: InputPart
-    layout_of_verdicts: Layout
+    layout_of_verdicts: VerdictLayout
     systems: tuple[str, str]
     ties: int
 
@@ -105,7 +105,7 @@ def _refuse_several_verdicts(part: InputPart) -> None:
         raise roles_of.refused(part.name, "several_verdicts", columns=listed)
 
 
-def _win_shares(part: InputPart, layout: Layout) -> WinShares:
+def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
     """The part with a column of wins for each system. Raises InputError for a cell that is no
     verdict.
     """
@@ -156,7 +156,7 @@ def _win_shares(part: InputPart, layout: Layout) -> WinShares:
 
 
 def _verdicts_of_flags(
-    part: InputPart, layout: Layout, flags: Sequence[Sequence[str | None]]
+    part: InputPart, layout: VerdictLayout, flags: Sequence[Sequence[str | None]]
 ) -> list[str]:
     """The verdict of each row from columns of 0 and 1: a, b or tie. Raises InputError for a row
     that has not one 1.
@@ -175,7 +175,10 @@ def _verdicts_of_flags(
 
 
 def _systems(
-    part: InputPart, layout: Layout, verdicts: Sequence[str], models: Sequence[Sequence[str | None]]
+    part: InputPart,
+    layout: VerdictLayout,
+    verdicts: Sequence[str],
+    models: Sequence[Sequence[str | None]],
 ) -> tuple[str, str]:
     """The names of the two systems: those of the models, else those that verdicts name, else A and
     B. Raises InputError if there are not two models.
@@ -216,7 +219,7 @@ def _side(texts: Sequence[str], letter: str) -> str:
 
 
 def _refused(
-    part: InputPart, layout: Layout, systems: Sequence[str], text: str, row: int
+    part: InputPart, layout: VerdictLayout, systems: Sequence[str], text: str, row: int
 ) -> InputError:
     """The error for a cell that is no verdict. systems: the names that it could have. row: its
     number, from 1.

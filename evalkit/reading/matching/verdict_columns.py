@@ -29,7 +29,7 @@ def plain(text: str) -> str:
     return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
-class Layout(NamedTuple):
+class VerdictLayout(NamedTuple):
     """The columns of a table of verdicts: the one of verdicts, or columns of 0 and 1 that say
     whether the first side won, the second, and perhaps whether they tied; and those that name the
     two models of a row, if there are any.
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
         return len(self.verdicts) > 1
 
 
-def layout_of(part: InputPart) -> Layout | None:
+def layout_of(part: InputPart) -> VerdictLayout | None:
     """The columns of a table of verdicts by their names and first cells; None for another table, if
     two columns could hold the verdicts, or if other columns hold values, unless columns name the
     models.
@@ -62,7 +62,7 @@ def layout_of(part: InputPart) -> Layout | None:
     values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
     if values and not models:
         return None
-    return Layout(verdicts, models)
+    return VerdictLayout(verdicts, models)
 
 
 def verdicts_beside(table: SampledTable, models: Sequence[str]) -> list[str]:

@@ -60,7 +60,7 @@ class Source:
         return digest
 
 
-class SelectedRows(NamedTuple):
+class RowFilter(NamedTuple):
     """The rows whose cell in a column is one of these texts, "" for an empty cell."""
 
     column: str
@@ -82,7 +82,7 @@ class InputPart(ABC):
     path: Path = Path()
     folder_values: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.LineLayout | None = None
-    selected_rows: SelectedRows | None = None
+    selected_rows: RowFilter | None = None
     # True if no system can be called after the part: for a frame, or record batches
     unnamed: ClassVar[bool] = False
     nested: ClassVar[bool] = False  # True if a row is a JSON object, which can hold others
