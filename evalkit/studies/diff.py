@@ -447,10 +447,7 @@ class Diff(Shown, Study):
 
     def slices_obstacle(self, column: str) -> str:
         """Why slices are not compared with each other."""
-        return (
-            "a diff compares each with the same slice of the old report; set the rule as gate of "
-            "the new report"
-        )
+        return obstacle("slices_of_diff")
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
