@@ -19,7 +19,7 @@ from evalkit.commands import requests
 from evalkit.numbers import counted
 
 if TYPE_CHECKING:
-    pass
+    from evalkit.studies.inspection import ReportReading
 
 DISTRIBUTION = "evalkit-reports"
 SPACE = 10**9  # bytes that a large table may spill

@@ -934,7 +934,9 @@ class Recomputed(study.Study):
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
             for comparison in (row, diagnostics.turned(row)):
-                subject = StoredSubject(comparison["metric"], comparison["first"], comparison["second"])
+                subject = StoredSubject(
+                    comparison["metric"], comparison["first"], comparison["second"]
+                )
                 reported[subject] = _estimate_from_json(comparison, "difference")
         return reported
 
