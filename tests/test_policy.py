@@ -110,8 +110,8 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
             said = str(error)
     with pytest.raises(WrongRule) as wrong:
         claim(text)
-    assert 0 <= wrong.value.at <= len(text)
-    assert said.startswith(f"fuzzed.toml, line {3 * before + 2}, column {9 + wrong.value.at}: ")
+    assert 0 <= wrong.value.letter <= len(text)
+    assert said.startswith(f"fuzzed.toml, line {3 * before + 2}, column {9 + wrong.value.letter}: ")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ AxesArray = npt.NDArray[Any]  # axes of matplotlib, by row and column
 Style = dict[str, Any]  # options of matplotlib by name, which are of many types
 Size = tuple[float, float]  # width and height in inches
 Systems = str | Sequence[str] | None  # "a,b" or a list; None: all
-Marked = TypeVar("Marked", bound="Artist")
+ArtistType = TypeVar("ArtistType", bound="Artist")
 STYLE: Style = {
     "svg.fonttype": "none",
     "svg.hashsalt": "evalkit",
@@ -1043,7 +1043,7 @@ def _number(tenths: int) -> str:
 # Marks --------------------------------------------------------------------------------------------
 
 
-def series(artist: Marked, system: str, says: Iterable[str] = ()) -> Marked:
+def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
     """Mark an artist that draws points of a system, and return it.
 
     The first such artist of its axes gets the system as its label. says: the text of each point;
@@ -1087,17 +1087,17 @@ def paleness(lines: int) -> float:
     return 0.12 * min(1, 4 / lines)
 
 
-def band(artist: Marked, system: str) -> Marked:
+def band(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that draws the limits of a system, and return it."""
     return _mark(artist, {"limits": str(system)})
 
 
-def legend(artist: Marked, system: str) -> Marked:
+def legend(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that stands for a system in the legend, and return it."""
     return _mark(artist, {"key": str(system)})
 
 
-def _mark(artist: Marked, attributes: Mapping[str, str]) -> Marked:
+def _mark(artist: ArtistType, attributes: Mapping[str, str]) -> ArtistType:
     """Remember the attributes of the artist's group in the SVG, by name without `data-`; return the
     artist.
     """

@@ -147,7 +147,7 @@ def legend(
 
 
 class IntervalRow(Protocol):
-    """A row of a frame, as `itertuples` yields it, with an estimate and its interval."""
+    """An estimate with its interval, such as a row of a frame as `itertuples` yields it."""
 
     @property
     def value(self) -> float: ...

@@ -157,11 +157,9 @@ def confusion_plot(study: ClassesStudy) -> Figure:
             text += " rows"
         caption += f" Most frequent mistake of {study.leader}: {text}."
     if len(classes_drawn) < len(study.names):
-        most_frequent = len(classes_drawn) - 1  # the last one stands for the others
-        caption += (
-            f" Drawn: the {most_frequent} most frequent of {len(study.names):,} classes, and the "
-            f"others together; the JSON holds all classes."
-        )
+        most_frequent = classes_drawn[:-1]  # the last one stands for the others
+        which = f"the {len(most_frequent)} most frequent of {len(study.names):,} classes"
+        caption += f" Drawn: {which}, and the others together; the JSON holds all classes."
     labels: dict[str, Any] = {"classes": classes_drawn, "xlabel": "predicted", "ylabel": "actual"}
     if names[1:]:
         labels |= {

@@ -5,11 +5,8 @@ columns.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from evalkit.arrays import Floats
 from evalkit.drawing import tables
@@ -267,12 +264,12 @@ def _misses_of_pair(missed: Missed) -> Pair:
     values = {}
     for name in dict.fromkeys([*missed.pair, *missed.study.order][:CHOICE]):
         values[name] = missed.misses.errors[name][missed.rows]
-    places = decimals(np.concatenate([values[name] for name in missed.pair]))
+    places = decimals(chain.from_iterable(values[name] for name in missed.pair))
     return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
-def _values(values: npt.NDArray[Any]) -> list[Cell | str]:
-    """Numbers with the same decimals, or words."""
+def _values(values: Any) -> list[Cell | str]:
+    """Numbers with the same decimals, or words. values: an array of doubles or of objects."""
     if values.dtype == object:
         return [Cell(cut(str(value)), kind="text") for value in values]
     places = decimals(values)

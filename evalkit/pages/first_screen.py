@@ -136,7 +136,7 @@ def input_name(names: Sequence[str]) -> str:
         if len(set(parts)) > 1:
             break
         common_folder = parts[0]
-    return common_folder or f"{first_with_folder} and {len(paths) - 1} more"
+    return common_folder or f"{first_with_folder} and {len(paths[1:])} more"
 
 
 def _without_root(path: PurePath) -> PurePath:
@@ -714,7 +714,7 @@ def strip(study: Study) -> Html:
     if math.isfinite(constant):
         point = (constant, math.nan, math.nan)
         cells = [number(constant, page.places(study, label))]
-        cells += [""] * len(heads[2:])
+        cells += ["" for _ in heads[2:]]
         name = Cell("(a constant)")
         rows.append(strips.Result(name, [("a constant", point)], cells, strips.REFERENCE))
     n = numbers.sample_sizes(

@@ -474,7 +474,7 @@ def _wins_cell(row: Record) -> Cell:
 @pieces.where(lambda study: len(study.headline))
 def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
-    pairs = int((study.comparisons["metric"] == study.primary.label).sum())
+    pairs = len(study.comparisons[study.comparisons["metric"] == study.primary.label])
     which_intervals = " of each pair alone" if pairs > 1 else ""
     which_verdicts = ", after adjustment" if pairs > 1 else ""
     caption = (

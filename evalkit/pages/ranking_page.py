@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
@@ -159,7 +159,7 @@ def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
 def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
     """The columns of one metric: each system."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
-    places = decimals(np.concatenate(list(values.values())))
+    places = decimals(chain.from_iterable(values.values()))
     columns = {}
     for name, column in values.items():
         columns[f"{label} {name}"] = [number_cell(value, places) for value in column]
@@ -179,7 +179,7 @@ def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
     values = {}
     for name in _choice(study):
         values[name] = study.per_query[label, name].per_unit[frame["number"]]
-    places = decimals(np.concatenate([values[name] for name in study.shown]))
+    places = decimals(chain.from_iterable(values[name] for name in study.shown))
     heads = {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}
     return Pair(values, frame["difference"], heads, places)
 

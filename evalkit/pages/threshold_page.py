@@ -9,10 +9,10 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
+from evalkit.drawing.plots import IntervalRow
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
-from evalkit.statistics.intervals import Estimate
 from evalkit.studies import binary_diagnostics, decision_curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.threshold_slider import (
@@ -230,7 +230,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     return Html(whole, piece.text, piece.tables, (piece,))
 
 
-def _places(estimates: Sequence[Estimate]) -> int:
+def _places(estimates: Sequence[IntervalRow]) -> int:
     """The decimals with which estimates of one metric are printed."""
     values = [e.value for e in estimates]
     lows = [e.low for e in estimates]
@@ -259,7 +259,7 @@ def _controls(study: BinaryStudy, last: int, thresholds_in_use: Set[str]) -> str
     return f'<div class="tools sweep" hidden>{threshold}{moves}{fields}{target}</div>'
 
 
-def _estimate_cell(estimate: Estimate, places: int) -> Cell:
+def _estimate_cell(estimate: IntervalRow, places: int) -> Cell:
     """The cell of an estimate with its interval."""
     return with_interval(estimate.value, estimate.low, estimate.high, places=places)
 
