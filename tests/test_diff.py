@@ -646,7 +646,8 @@ def test_refusals(tmp_path):
     table = tmp_path / "table.units.parquet"
     pd.DataFrame({"unit": ["1"]}).to_parquet(table)
     (tmp_path / "text.units.parquet").write_text("no Parquet")
-    (tmp_path / "alone.json").write_text("{}")
+    (tmp_path / "alone.json").write_text('{"report": "rating"}')
+    (tmp_path / "other.json").write_text("{}")
     (tmp_path / "table.csv").write_text("id,label,score\n1,1,0.9\n")
     for given, says in (
         ((path, other), "must be of one report, got classification and ranking"),
@@ -654,6 +655,7 @@ def test_refusals(tmp_path):
         ((path, tmp_path / "text.json"), "cannot be read as Parquet"),
         ((path, tmp_path / "none.json"), "none.json: no such file or folder"),
         ((path, tmp_path / "alone.json"), "units=yes, in Python also study.save"),
+        ((path, tmp_path / "other.json"), "other.json: must be a report"),
         ((path, tmp_path / "table.csv"), "table.csv: must be a report"),
         ((path, tmp_path), "must hold one report, got a.units.parquet, b.units.parquet"),
     ):

@@ -452,6 +452,7 @@ OTHERS = {
     "faults",
     "figures",
     "guard",
+    "language",
     "reading_trace",
     "results",
     "run",

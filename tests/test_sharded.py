@@ -159,7 +159,7 @@ def test_the_study_gives_the_same_page_numbers(tmp_path):
     assert not b.runs.rankings
     for frame in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
         pd.testing.assert_frame_equal(getattr(a, frame), getattr(b, frame), check_exact=True)
-    assert a.unjudged("été") == b.unjudged("été")
+    assert a.unjudged_share("été") == b.unjudged_share("été")
 
 
 GOOD = {

@@ -205,10 +205,10 @@ def test_of_a_holdout_parts_of_the_test_rows_choose():
 
 
 def test_ids_that_a_fold_tests_choose_no_system_for_it(study):
-    inside, outside = next(split_claims._parts(study))
+    fold = next(split_claims._selection_folds(study))
     ids = study.examples.id.code[study.rows]
-    assert not {*ids[inside]} & {*ids[outside]}
-    assert {*ids[inside]} | {*ids[outside]} == {*ids}
+    assert not {*ids[fold.tested]} & {*ids[fold.remaining]}
+    assert {*ids[fold.tested]} | {*ids[fold.remaining]} == {*ids}
 
 
 def test_one_system_was_not_selected():

@@ -19,7 +19,7 @@ from evalkit.pages import (
 )
 from evalkit.reading.tables.table import slices
 from evalkit.studies import classification, ranking, rating, significance
-from evalkit.studies.binary_diagnostics import Miscalibration, miscalibrated
+from evalkit.studies.binary_diagnostics import Miscalibration, calibration_verdicts
 
 
 def trials(tmp_path, rows):
@@ -106,7 +106,7 @@ def misjudged():
 
 def test_each_kind_of_miscalibration_is_named():
     study = classification.read(misjudged(), metrics="brier")
-    wrong, right = miscalibrated(study)
+    wrong, right = calibration_verdicts(study)
     assert wrong[Miscalibration.OVERCONFIDENT] == ["extreme"]
     assert wrong[Miscalibration.UNDERCONFIDENT] == ["timid"]
     assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (

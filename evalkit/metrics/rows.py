@@ -367,7 +367,8 @@ class InterleavingArm:
 def user_share(arm: InterleavingArm) -> Floats:
     """The arm's share of the user's credit. NaN if the user gave none.
 
-    >>> user_share(Arm(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
+    >>> arm = InterleavingArm(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))
+    >>> user_share(arm).round(3)
     array([0.667,   nan])
     """
     return ratio(arm.credit, arm.whole)
@@ -378,9 +379,9 @@ def user_preference(arm: InterleavingArm) -> Floats:
 
     With several other arms, the mean over them.
 
-    >>> user_preference(
-    ...     Arm(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2)))
-    ... )
+    >>> beaten = np.array([0.75, 0.5])
+    >>> arm = InterleavingArm(np.ones(2), np.array([1.0, 0]), beaten, *np.zeros((2, 2)))
+    >>> user_preference(arm)
     array([0.75,  nan])
     """
     return np.where(arm.whole > 0, arm.beaten, np.nan)

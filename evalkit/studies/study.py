@@ -746,7 +746,7 @@ class Study(ABC):
 
     def _slice_tests(self) -> Iterator[Row]:
         """The headline pair in each slice that has enough units to test."""
-        if not len(self.headline):
+        if not self.slices or not len(self.headline):
             return
         for part in self.slices:
             try:

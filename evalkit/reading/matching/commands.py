@@ -51,10 +51,10 @@ def listing(problem: str, entries: Sequence[str]) -> str:
     return f"{problem}:" + "".join(f"\n  {entry}" for entry in entries)
 
 
-def advised_problem(part: InputPart, report: str, problem: str) -> str:
+def advised_problem(part: InputPart, report: str, problem: str, *, where: str) -> str:
     """A problem of missing columns with the commands that read the part; "" if none does.
 
-    report: the one that was asked for. If it could read the part in several ways, there is a
+    where: the name of the part that has the problem. report: the one that was asked for. If it could read the part in several ways, there is a
     command for each of them; else one of the closest report that reads the part without a choice.
     """
     possible = ways(part)
@@ -70,6 +70,8 @@ def advised_problem(part: InputPart, report: str, problem: str) -> str:
     closest = clear[0]
     reader = f"the {closest.proposal.report} report"
     if closest.proposal.report == report:
+        if where != part.name:  # nothing is wrong with this part
+            return ""
         # it reads the part by default, so the user's parameters were in the way
         reader = f"without the other parameters {reader}"
     return f"{problem}; {reader} reads it: {invocation(part, closest)}"
@@ -109,5 +111,5 @@ def _with_command(error: MissingColumn, p: Parameters) -> InputError:
     if not p.tables or isinstance(p.tables[0], Iterator):  # an iterator of batches is used up
         return error
     part = sources.parts(p.tables[0])[0]
-    problem = advised_problem(part, p.report_name(), error.brief)
+    problem = advised_problem(part, p.report_name(), error.brief, where=error.where)
     return InputError(problem) if problem else error

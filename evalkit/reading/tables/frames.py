@@ -28,6 +28,8 @@ from evalkit.reading.tables.parts import (
     HEAD,
     IDS,
     PANDAS_INDEX,
+    STRETCH_ROWS,
+    STRETCHES,
     ByRole,
     Frames,
     InputPart,
@@ -119,14 +121,20 @@ class Frame(InputPart):
 
     @cached_property
     def head(self) -> Mapping[str, list[str | None]]:
-        """Column -> the cells of the first rows, as text, None if empty. As in `load`, a query
-        writes them only if there is a column that nothing else writes as DuckDB does.
+        """Column -> the cells of the first rows and of stretches over the table, as text, None if
+        empty. As in `load`, a query writes them only if there is a column that nothing else writes
+        as DuckDB does.
         """
         types = self.stored_types
         is_same_text = all(SAME_HEAD_TYPES.fullmatch(types.get(name, "")) for name in self.columns)
         if self.selected_rows or not is_same_text:
             return super().head
         rows = self.table.slice(0, HEAD)
+        if self.head_is_spread:
+            number = np.arange(1, self.rows + 1)
+            step = self.rows // STRETCHES
+            is_read = (number <= HEAD // 2) | (number % step >= step - STRETCH_ROWS)
+            rows = self.table.take(np.flatnonzero(is_read)[:HEAD])
         return {name: _texts_of_cells(rows[name]) for name in self.columns}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:

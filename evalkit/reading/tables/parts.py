@@ -26,6 +26,7 @@ IDS = ("system", "query", "item", "id", "session", "user")
 HEAD = 2_000  # rows by whose cells columns are recognised
 MOST_SPREAD = 1_000_000  # rows of a part, which are numbered in less than a second
 STRETCHES = 20  # of rows that follow each other, as those of a list do
+STRETCH_ROWS = HEAD // 2 // STRETCHES
 ROW = '"number of the row"'  # the column by which they are found
 
 
@@ -172,17 +173,21 @@ class InputPart(ABC):
         texts = {f"column {name}": name for name in self.columns}
         selection = self.select(texts, {})
         query = f"SELECT * FROM ({selection.query}) LIMIT {HEAD}"
-        if selection.source and HEAD < self.rows <= MOST_SPREAD:
+        if selection.source and self.head_is_spread:
             cells = ", ".join(_cells(self.name, selection.types, texts, {}, DUCKDB))
             step = self.rows // STRETCHES
-            length = HEAD // 2 // STRETCHES
             numbered = f"(SELECT *, row_number() OVER () AS {ROW} FROM {selection.source})"
-            is_read = f"{ROW} <= {HEAD // 2} OR {ROW} % {step} >= {step - length}"
+            is_read = f"{ROW} <= {HEAD // 2} OR {ROW} % {step} >= {step - STRETCH_ROWS}"
             source = f"(SELECT * FROM {numbered} WHERE {is_read})"
             condition = self._condition(selection.types, DUCKDB)
             query = f"SELECT {cells} FROM {source}{condition} LIMIT {HEAD}"
         rows = duck.sql(query, self.name, **selection.frames)
         return {name: rows[f"column {name}"].to_pylist() for name in self.columns}
+
+    @property
+    def head_is_spread(self) -> bool:
+        """True if half of the rows of `head` come from stretches over the whole part."""
+        return HEAD < self.rows <= MOST_SPREAD
 
     def select(
         self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame"
