@@ -51,11 +51,12 @@ def listing(problem: str, entries: Sequence[str]) -> str:
     return f"{problem}:" + "".join(f"\n  {entry}" for entry in entries)
 
 
-def advised_problem(part: InputPart, report: str, problem: str, *, where: str) -> str:
+def advised_problem(part: InputPart, report: str, problem: str, *, is_only_part: bool) -> str:
     """A problem of missing columns with the commands that read the part; "" if none does.
 
-    where: the name of the part that has the problem. report: the one that was asked for. If it could read the part in several ways, there is a
+    report: the one that was asked for. If it could read the part in several ways, there is a
     command for each of them; else one of the closest report that reads the part without a choice.
+    is_only_part: if not, the problem may be that of another part.
     """
     possible = ways(part)
     ambiguous = [way for way in possible if way.needs_choice and way.proposal.report == report]
@@ -70,7 +71,7 @@ def advised_problem(part: InputPart, report: str, problem: str, *, where: str) -
     closest = clear[0]
     reader = f"the {closest.proposal.report} report"
     if closest.proposal.report == report:
-        if where != part.name:  # nothing is wrong with this part
+        if not is_only_part:  # nothing is wrong with this part
             return ""
         # it reads the part by default, so the user's parameters were in the way
         reader = f"without the other parameters {reader}"
@@ -110,6 +111,7 @@ def _with_command(error: MissingColumn, p: Parameters) -> InputError:
     """
     if not p.tables or isinstance(p.tables[0], Iterator):  # an iterator of batches is used up
         return error
-    part = sources.parts(p.tables[0])[0]
-    problem = advised_problem(part, p.report_name(), error.brief, where=error.where)
+    parts = sources.parts(p.tables[0])
+    is_only_part = len(p.tables) == len(parts) == 1
+    problem = advised_problem(parts[0], p.report_name(), error.brief, is_only_part=is_only_part)
     return InputError(problem) if problem else error

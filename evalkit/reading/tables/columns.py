@@ -115,7 +115,6 @@ class MissingColumn(InputError):
 
     def __init__(self, where: str, reasons: str, brief: str, advice: str) -> None:
         super().__init__(f"{where}: {reasons}{advice}")
-        self.where = where
         self.reasons = reasons
         self.brief = f"{where}: {brief}"
 
