@@ -380,14 +380,17 @@ def test_a_difference_of_net_benefit_is_the_mean_difference_of_rows(t):
 
 
 @pytest.mark.parametrize("t", CHANCE)
-def test_the_error_of_a_difference_of_net_benefit_has_a_row_of_each_kind_more(t):
-    """The sum of squares of rows, with one more benefit of 1 and one more cost of t / (1 − t)."""
-    rows = risk_rows(500, np.random.default_rng(7))
+def test_the_error_of_a_difference_of_net_benefit_counts_a_benefit_and_a_cost_more(t):
+    """The standard error of the rows' mean difference, to whose sum of squares a benefit of 1 and a
+    cost of t / (1 − t) are added, so that it is not 0 where no row differs.
+    """
+    n = 500
+    rows = risk_rows(n, np.random.default_rng(7))
     found = net_benefit_difference(rows, t)
     of_row = difference_of_rows(rows, t)
     squares = np.sum((of_row - of_row.mean()) ** 2) + 1 + (t / (1 - t)) ** 2
-    error = np.sqrt(squares / 499 / 500)
-    expected = stats.t.ppf(0.975, 499) * error
+    error = np.sqrt(squares / (n - 1) / n)
+    expected = stats.t.ppf(0.975, n - 1) * error
     assert (found.high - found.low) / 2 == pytest.approx([expected], rel=1e-5)
 
 

@@ -311,14 +311,17 @@ def test_values_by_unit_are_those_by_list_if_each_list_is_a_unit(metric, by_list
 
 
 def test_a_value_by_unit_leaves_out_all_lists_of_the_unit():
+    """The jackknife value of a unit is the Gini of all lists + (units − 1) · (mean Gini without one
+    unit − Gini without this unit); of three units, so twice.
+    """
     items = items_from_codes([[0, 1], [0, 2], [3], [1, 4]])
     unit = np.array(["u", "v", "v", "w"])
     lists_without_unit = [[[0, 2], [3], [1, 4]], [[0, 1], [1, 4]], [[0, 1], [0, 2], [3]]]
     gini_without_unit = np.array(
         [diversity.exposure_gini(items_from_codes(lists)) for lists in lists_without_unit]
     )
-    change = gini_without_unit.mean() - gini_without_unit
-    expected = diversity.exposure_gini(items) + 2 * change  # units less 1
+    expected = diversity.exposure_gini(items)
+    expected += 2 * (gini_without_unit.mean() - gini_without_unit)
     assert diversity.jackknife_by_unit(items, unit, diversity.gini) == pytest.approx(expected)
 
 

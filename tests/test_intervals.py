@@ -197,16 +197,15 @@ def test_symmetric_values_have_students_interval():
 SYMMETRIC = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # about 0.55
 
 
-def test_a_bounded_mean_has_wilsons_limits_for_the_units_that_vary_as_much():
-    """By hand: one unit more, of the variance of zeros and ones, and t; the score equation holds at
-    both limits.
+def test_a_bounded_mean_has_wilsons_limits_of_as_many_zeros_and_ones_as_vary_alike():
+    """By hand, with t in place of z. So that equal units are not certain, the sum of squares has
+    one unit more, of the variance p̃ (1 − p̃), where p̃ is the mean with a 0 and a 1 more.
     """
     n = 8
     p = SYMMETRIC.mean()
     padded_share = (p * n + 1) / (n + 2)
-    of_added_unit = padded_share * (1 - padded_share) / n
-    variance = (n - 1) / n * SYMMETRIC.var(ddof=1) + of_added_unit
-    effective_n = p * (1 - p) / (variance / n)
+    squares = (n - 1) * SYMMETRIC.var(ddof=1) + padded_share * (1 - padded_share)
+    effective_n = p * (1 - p) / (squares / n / n)  # zeros and ones with the same variance
     for limit in limits(intervals.mean(SYMMETRIC, ends=(0, 1))):
         score = abs(p - limit) / np.sqrt(limit * (1 - limit) / effective_n)
         assert score == pytest.approx(stats.t.ppf(0.975, n - 1), abs=1e-9)
@@ -708,15 +707,17 @@ def test_limits_of_lifts_and_of_metrics_restated_at_a_base_rate_lie_in_their_ran
 
 
 def test_the_upper_limit_of_a_lift_by_user_is_at_most_1_over_the_lowest_base_rate():
-    """A lift is a precision of at most 1 over the base rate. Of three users its logarithm has one
-    or two degrees of freedom, by which t's limit alone is far above.
+    """A lift is a precision, at most 1, over the base rate. The limit is 1 over the lower Wilson
+    limit of the base rate of as many trials as there are users; t's limit alone is far above it, as
+    three users leave one or two degrees of freedom.
     """
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 30)
     user = np.repeat(["a", "b", "c"], 10)
     rows = Rows(label, rng.random(30), 0.5, unit=user)
     e = estimate(lookup.find_metric("lift", "counts"), rows)
-    lowest_base_rate = wilson(label.mean() * 3, 3).low
+    users = 3
+    lowest_base_rate = wilson(label.mean() * users, users).low
     assert e.value < e.high <= 1 / lowest_base_rate
 
 

@@ -136,13 +136,15 @@ def test_the_sums_of_no_rows_are_0():
 
 
 def test_a_bca_interval_of_the_level_1_minus_p_ends_at_the_null():
-    """Its lower end is the quantile of the replicates that is 0: that of the share below 0."""
+    """The null is 0. The lower end is the quantile of the replicates at a share that BCa gives; it
+    is 0 if this is the share of replicates below 0.
+    """
     generator = np.random.default_rng(4)
     replicates = generator.gamma(4, 1, 5000) - 1
     influence_of_rows = generator.gamma(1, 1, 40) - 1
     p = bca_p_value(3.0, replicates, influence_of_rows)
-    lower_end = bca_shares(3.0, replicates, influence_of_rows, z=[ndtri(p / 2)])
-    assert lower_end == pytest.approx(np.mean(replicates < 0), abs=1e-9)
+    share_below_lower_end = bca_shares(3.0, replicates, influence_of_rows, z=[ndtri(p / 2)])
+    assert share_below_lower_end == pytest.approx(np.mean(replicates < 0), abs=1e-9)
 
 
 def test_replicates_equal_to_the_value_count_half():
