@@ -499,12 +499,13 @@ def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...
 def find_computable(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[MetricAtK, ...]:
-    """The metrics that the names of a parameter stand for, by default those of the `usual` names
-    that can be computed from the input.
+    """The metrics with these names, such as the value of the parameter `metrics`; if there are no
+    names, those of the `usual` ones that can be computed from the input.
 
-    lacks: what the input does not have ("scores", "probabilities", "scores of units", further
-    "columns"), each with the words for it in an error. Raises ParameterError for a named metric
-    that needs any of it.
+    structure: the kind of input, a key of `TABLES`. lacks: what the input does not have, with the
+    words for it in an error; the keys are "scores", "probabilities", "scores of units" and
+    "columns", which are further columns that own metrics take (no usual one does). Raises
+    ParameterError for a named metric that needs any of it.
     """
     computable = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
     metrics = find_metrics(names, structure, computable)

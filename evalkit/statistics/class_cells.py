@@ -624,8 +624,12 @@ class CellCounter:
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
         """The rows of a block by cell: their number and weight by actual class and the class that
-        each system predicts. To compare two systems also, for independent rows, by the classes that
-        both predict; for clustered rows the products of a unit's weights in each two cells.
+        each system predicts.
+
+        For the comparison of two systems there is more. If rows are independent, each pair of
+        systems has a table by actual class and the two classes that they predict. If rows are
+        clustered, there are sums, over units, of products of a unit's weights in two cells:
+        `products` then has one element, otherwise none.
 
         actual: the class of each row, (rows,). predicted: one such array per system. weight: as
         from `weights`.

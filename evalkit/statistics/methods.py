@@ -859,11 +859,12 @@ def detectable_by_decisions(
     """The detectable difference of two shares of hits, from the rows on which one system alone has
     a hit.
 
-    The share of these rows is the variance of the rows' differences of −1, 0 and 1. It grows with
-    the true difference d: rows that differ go on differing, and of the rows that agree a share d
-    comes to differ. So it is variance at 0 + growth · d, with the share of rows that agree as the
-    growth. The observed share is that at the observed difference, from which the variance at 0
-    follows.
+    The share of these rows is the mean square of the rows' differences of −1, 0 and 1, which is
+    taken as their variance: less by d², for a true difference of d, it would be a little smaller.
+    It grows with d: rows that differ go on differing, and of the rows that agree a share d comes to
+    differ. So it is (share at d = 0) + growth · d, where growth is the observed share of rows that
+    agree. The observed share of these rows is that at the observed difference, from which the one
+    at d = 0 follows. comparison: not used; every rule for a detectable difference takes one.
     """
     rows = first.discordant(second)
     differing_share = float(ratio(rows.first_only + rows.second_only, rows.n))

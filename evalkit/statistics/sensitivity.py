@@ -97,7 +97,8 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        # far more than the error where the data hardly vary
+        # The search starts at `scale` and ends at `FARTHEST_FACTOR` times that: twice the distance
+        # to each bound, also where the data hardly vary and the error is far smaller.
         distances = [2 * abs(bound - self.unchanged) / FARTHEST_FACTOR for bound in self.bounds]
         scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
         return _smallest(is_caught, scale=scale, largest=self.largest)
@@ -160,7 +161,7 @@ def detectable_by_normal(level: float) -> float:
 
 def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a normal test detects; a function that returns NaN if the data do not vary.
+    a normal test detects; a function that returns NaN if that is 0 or infinite.
 
     detectable: level -> the difference that the test detects with 80% power. A normal test detects
     a fixed number of standard errors, so that the difference divided by this number is the error.
@@ -174,13 +175,14 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
     """
     difference = detectable(level)
     lower_difference = detectable(LOWER_LEVEL)
-    if not 0 < difference < np.inf:  # infinite where the limits are
+    if not 0 < difference < np.inf:  # 0 if nothing varies, infinite if the test has no limits
         return lambda true_difference: np.nan
     variance = (difference / detectable_by_normal(level)) ** 2
     lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
     # of the line through both variances; 0 if the second is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    largest_slope = (1 - LEAST_VARIANCE) * variance / difference  # above 0 at a difference of 0
+    # the line stays above this share of the variance at a true difference of 0
+    largest_slope = (1 - LEAST_VARIANCE) * variance / difference
     slope = min(np.nan_to_num(slope), largest_slope)
 
     def error(true_difference: float) -> float:
