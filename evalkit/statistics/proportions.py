@@ -262,7 +262,7 @@ def likely(n: int, null: float) -> OutcomeRange:
     against that of the most probable number.
 
     >>> likely(10, 0.5)
-    Outcomes(first=0, last=10)
+    OutcomeRange(first=0, last=10)
     """
     mode = min(int((n + 1) * null), n)
     log_probability = partial(log_binomial, n=n, null=null)
