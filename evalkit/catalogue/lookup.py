@@ -622,7 +622,7 @@ def named(name: str, best: str | None = None) -> Metric:
     return Metric(
         name,
         "units",
-        PerUnit(absent),
+        PerUnit(not_computed),
         formula="the mean of the values in the input",
         undefined="the input holds no value",
         equals="the input",
@@ -698,7 +698,7 @@ def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -
     return direction(name) or UNKNOWN
 
 
-def absent(*_: Any) -> Any:
+def not_computed(*_: Any) -> Any:
     """The function of a metric that is known by its values alone: always raises, as these are read
     from the input and never computed.
     """

@@ -158,21 +158,21 @@ class Statement:
         if is_unknown or isinstance(self.claim, ColumnBound):
             return catching.Catch()
         level = e.level
-        value = e.value
-        unchanged = e.value
-        if self.second:
+        expected_estimate = e.value
+        metric_value = e.value
+        if self.second:  # the estimate is a difference
             level = study.test_level
-            value = 0.0
+            expected_estimate = 0.0
             _, second = self._compared(study)
-            unchanged = second.unadjusted().value
+            metric_value = second.unadjusted().value
         family_level = 1 - (1 - level) / tests
         alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
         n = units or e.n
         measured = catching.Evidence(
-            value=value,
-            unchanged=unchanged,
+            expected_estimate=expected_estimate,
+            metric_value=metric_value,
             n=e.n,
             direction=metric.direction,
             margin=study.settings.margin,
