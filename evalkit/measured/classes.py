@@ -195,7 +195,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     @cached_property
     def means(self) -> dict[GroupMetric, Moments]:
         """The moments of the rows' influence on each metric, with sums of products that are not
-        centred, as influence adds up to 0; by group and metric. Empty before the second reading.
+        centred, as influence adds up to 0; by group and metric. Empty as long as the table has been
+        read only once.
         """
         if self.second_summary is None:
             return {}
@@ -271,7 +272,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         shares = self.shares_in(kind, group)
         present = np.flatnonzero(shares > 0).tolist()  # numbers of classes or labels
         key = GroupMetric(group, sums_label(metric_at_k))
-        moments = self.means.get(key)  # of the rows' influence; None before the second reading
+        moments = self.means.get(key)  # of the rows' influence; None after one reading alone
         # The columns of the moments are those of `MeanInfluence.columns`: one for each system and
         # class, then, if the shares depend on the rows, one for each system.
         problems = len(self.problems)
@@ -555,8 +556,8 @@ class SummedBinary(BlockMetrics[BinarySums]):
         """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # Without a second reading rows are plain, and systems are not compared: cells of pairs of
-        # systems are not needed.
+        # Without a second reading decisions are not compared, such as those of a single system on
+        # independent, unweighted rows: cells of pairs of systems are not needed.
         decisions = []
         for i, system in enumerate(self.systems):
             scores = self.scores(group, i, ONLY_PROBLEM).at_threshold(self.thresholds[system])

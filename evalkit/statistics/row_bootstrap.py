@@ -46,7 +46,7 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
         drawn_size = size[drawn]
         ends = np.cumsum(drawn_size)  # of each drawn unit among the rows of the sample
         starts = ends - drawn_size
-        # what leads from the place of a row in the sample to its place in `order`
+        # for each row of the sample its place in `order` less its place in the sample
         shift = np.repeat(first[drawn] - starts, drawn_size)
         yield order[shift + np.arange(ends[-1])]
 

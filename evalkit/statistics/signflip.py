@@ -133,10 +133,10 @@ def signed_sums(columns: Floats, signs: Floats) -> Floats:
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
-    """A random bit for each of n units in each block of draws: bytes of eight bits, of which the
-    last one of a block may have some to spare.
+    """A random bit for each of n units in each block of draws, packed into bytes of eight bits; a
+    block begins with a byte of its own, so that its last byte may have unused bits.
     """
-    blocks = _ceil_divide(draws, _points(n))  # a block gives so many draws as it has points
+    blocks = _ceil_divide(draws, _points(n))  # a block gives as many draws as it has points
     return rng.integers(0, 256, (blocks, _ceil_divide(n, 8)), dtype=np.uint8).tobytes()
 
 
@@ -158,7 +158,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
-    """The signs of `_signs`, computed anew."""
+    """The signs as in `_signs`, not taken from the cache."""
     blocks = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))  # a row per block
     signs = np.zeros((len(blocks), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(blocks, axis=1, count=n)

@@ -370,7 +370,7 @@ def search(
     order = np.argsort(-observed.ravel(), kind="stable")
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
-    # only what is significant without adjustment can be after it
+    # only a pair that is significant without the adjustment can be significant with it
     is_possible = observed > normal_quantile(2 * level - 1)
     possible = min(int(np.sum(is_possible)), RANKED)
     drawn = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)

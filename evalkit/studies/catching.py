@@ -105,9 +105,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     """
     claim = rule.claim
     if isinstance(claim, Bound):
-        worse_sign = -1  # of what a regression adds to the estimate
-        if claim.sign != ">=":
-            worse_sign = 1
+        worse_sign = -1 if claim.sign == ">=" else 1  # what a regression does to the estimate
         allowed = worse_sign * (claim.number - evidence.expected_estimate)
         critical_numbers = [claim.number]
     else:

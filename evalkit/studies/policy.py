@@ -190,7 +190,9 @@ class Statement:
         return study.compared(self.chosen, (self.system, self.second), **self._member)
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
-        """How far limits at the margin are from an estimate, relative to normal limits."""
+        """How many times further a limit at the margin lies from the estimate than a normal limit
+        does: 1 without a margin, and for any test but McNemar's of two shares.
+        """
         if not self.second:
             return 1.0
         first, second = self._compared(study)
@@ -202,7 +204,9 @@ class Statement:
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
     ) -> sensitivity.ErrorOf:
-        """The standard error by the true value, or by the true difference."""
+        """The standard error as a function of the true value of a system, or of the true difference
+        of a pair.
+        """
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         first, second = self._compared(study)

@@ -93,8 +93,11 @@ def places(
 def stretches(
     place: Floats, folds: Iterable[FoldRows], max_bins: int, *, axis: str
 ) -> pd.DataFrame:
-    """Neighbouring bins of one kind, at most `max_bins` and no more than places: fold, kind, start,
-    width. place: of each row. axis: what the places are, "time", "group" or "row".
+    """The stretches of the axis in which a fold tests, trains or does both: neighbouring bins of
+    the same kind, as rows of fold, kind, start, width.
+
+    The axis has `max_bins` bins, or as many as there are different places if these are fewer.
+    place: of each row, see `places`. axis: what the places are, "time", "group" or "row".
     """
     end = place.max()
     if axis != "time":
@@ -111,9 +114,10 @@ def stretches(
         kind = _kinds(test, train)
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(starts[1:], bins)
-        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-            if kind[a]:
-                drawn.append((fold.name, kind[a], edges[a], edges[b] - edges[a]))
+        for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):
+            if kind[start]:  # "" for bins without rows
+                width = edges[stop] - edges[start]
+                drawn.append((fold.name, kind[start], edges[start], width))
     return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
 
 
