@@ -268,14 +268,14 @@ FAULTS = (
     # Reading
     Fault(
         "reading/inputs/runs.py",
-        "counts = is_first & (grade >= 0)",
-        "counts = is_first & (grade > 0)",
+        "is_counted = ~is_repeated & (grade >= 0)",
+        "is_counted = ~is_repeated & (grade > 0)",
         "judgements of 0 are dropped",
     ),
     Fault(
         "reading/inputs/runs.py",
-        "again[grade[again - 1] != grade[again]]",
-        "again[grade[again - 1] < grade[again]]",
+        "(grade[before] != grade[repeated])",
+        "(grade[before] < grade[repeated])",
         "conflicting grades found in one order only",
     ),
     Fault(
@@ -328,8 +328,8 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/ids.py",
-        "np.lexsort((-item_ranks(rows), -score[rows], list_of[rows]))",
-        "np.lexsort((item_ranks(rows), -score[rows], list_of[rows]))",
+        "np.lexsort((-item_ranks(rows), -score[rows], list_of_row[rows]))",
+        "np.lexsort((item_ranks(rows), -score[rows], list_of_row[rows]))",
         "ties by item ascending",
     ),
     Fault(

@@ -13,7 +13,7 @@ from statistics import median
 from typing import NamedTuple
 
 from evalkit import page
-from evalkit.catalogue.lookup import HEADS, TABLES
+from evalkit.catalogue.lookup import TABLES, TITLE_OF_STRUCTURE
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.statistics import inference
 from evalkit.statistics.statistic import Layout
@@ -154,7 +154,7 @@ def facts(metrics: list[Metric], *, plain: bool = True) -> str:
     if len(metrics) == 1:
         return items[0]
     return "\n\n".join(
-        f"### {HEADS[metric.structure]}: `{_label(metric)}`\n\n{of_metric}"
+        f"### {TITLE_OF_STRUCTURE[metric.structure]}: `{_label(metric)}`\n\n{of_metric}"
         for metric, of_metric in zip(metrics, items, strict=True)
     )
 

@@ -136,7 +136,7 @@ def test_equal_groups_are_told_apart_as_by_tukey_and_kramer() -> None:
     value = np.array([0.0, 0.1, 0.2, 0.3, 1.0])
     for factor, excluded in ((0.97, False), (1.03, True)):
         groups = normal_groups(factor * spread * value)
-        assert np.isfinite(groups.reach(0.95).below) == excluded
+        assert np.isfinite(groups.limit_distances(0.95).below) == excluded
 
 
 def normal_groups(value: Any) -> NormalGroups:

@@ -162,7 +162,7 @@ def test_whole_units_are_drawn():
 def test_a_maximum_has_no_interval():
     e = interval(sklearn.max_error, "forecasts", Rows(ACTUAL, FORECAST))
     assert np.isnan(e.low)
-    assert e.method == "none (single rows decide, as of a maximum)"
+    assert e.method == "none (a few rows decide, as for a maximum)"
 
 
 def test_a_number_that_most_samples_lack_has_no_interval():

@@ -169,6 +169,9 @@ class Kind(ABC):
         return self.effects(first, k).influence - self.effects(second, k).influence
 
 
+NO_RELEVANCE_LEVEL = 1  # of rows, which have no grades
+
+
 class RatioOfSums(Kind):
     """A ratio of sums of terms, one term per row or unit."""
 
@@ -185,14 +188,14 @@ class RatioOfSums(Kind):
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The ratio of the sums."""
-        return self.sums(rows, k, level=1).value
+        return self.sums(rows, k, level=NO_RELEVANCE_LEVEL).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
         derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators; 0
         for a row without a value.
         """
-        terms = self.sums(rows, k, level=1)
+        terms = self.sums(rows, k, level=NO_RELEVANCE_LEVEL)
         value = terms.value
         denominator = terms.size  # 1 for each row if the ratio is a mean
         if not terms.defined.all():  # rows without a value count in neither sum
@@ -484,9 +487,10 @@ class OwnShare(Share):
         null hypothesis that they are equal, scaled to the variance of the weighted generalised
         score test: Σ weight · influence² is that variance. Kosinski 2013, doi:10.1002/sim.5587.
 
-        Under the hypothesis the variance is not 0 even if the few eligible rows are all hits.
-        first, second: the same rows with the predictions of two systems; a weight is the number of
-        equal rows that a row stands for.
+        Under the hypothesis the variance is not 0 if the eligible rows of one system are all hits
+        but not those of the other. first, second: the same rows with the predictions of two
+        systems; a weight is the number of equal rows that a row stands for. k: not used, as shares
+        have no cut-off.
         """
         weight = first.weights
         a = self.hits(first)  # masks: the rows that the first system selects, and the hits
@@ -497,8 +501,8 @@ class OwnShare(Share):
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)
         # The variance of the difference is v (1/n + 1/m): v is the variance p (1 - p) of a hit
-        # less 2 C / (n + m), for the covariance C of the rows that are eligible in both systems.
-        # Rounding may leave less than 0.
+        # less 2 C / (n + m), where C sums weight · residual · residual over the rows that are
+        # eligible in both systems. Rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
         variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())

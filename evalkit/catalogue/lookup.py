@@ -51,10 +51,10 @@ TABLES: dict[str, dict[str, Metric]] = {
     "draws": DRAWS,
     "interleaving": INTERLEAVING,
 }
-HEADS: dict[str, str] = TEXTS["heads"]
+# also of an A/B test, which has no table of metrics: its metrics are columns
+TITLE_OF_STRUCTURE: dict[str, str] = {**TEXTS["heads"], "users": "A/B test"}
 # how to have an input read otherwise, by the structure that it is read as; ends an error
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
-USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 # my_metrics.py:gain@10
 OF_FILE = re.compile(r"\s*(?P<file>.+\.py):(?P<metric>\w+)(?:@(?P<cut>.*?))?\s*")
 # ndcg@10, ndcg@k=10, pass^4, map
@@ -254,10 +254,10 @@ def _unknown_metric(name: str, structure: str) -> str:
     if where_on_page:
         return f"{message}; {where_on_page}"
     letters = {spelling.letters for spelling in _spellings(name)}
-    for other_structure, head in HEADS.items():
+    for other_structure in TABLES:
         if not letters.isdisjoint(_metrics_by_letters(other_structure)):
-            advice = _how_the_input_is_read(structure)
-            return f"{message}; it is a metric of {head.lower()}{advice}"
+            title = TITLE_OF_STRUCTURE[other_structure].lower()
+            return f"{message}; it is a metric of {title}{_how_the_input_is_read(structure)}"
     aliases = chain(*(metric.aliases for metric in metrics.values()))
     similar = misspelled(name, [*metrics, *aliases])
     return f"{message}; did you mean {similar!r}?" if similar else message
@@ -265,7 +265,8 @@ def _unknown_metric(name: str, structure: str) -> str:
 
 def _how_the_input_is_read(structure: str) -> str:
     """How the input is read, and how to have it read otherwise, as the end of a message."""
-    return f", the input is read as {HEADS[structure].lower()}{READ_AS.get(structure, '')}"
+    title = TITLE_OF_STRUCTURE[structure].lower()
+    return f", the input is read as {title}{READ_AS.get(structure, '')}"
 
 
 def misspelled(name: str, known: Iterable[str]) -> str | None:
@@ -434,10 +435,12 @@ def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
     possible = next(source.reads for source in INPUTS if structure in source.structures)
     unknown = [name for name in own.arguments if name not in possible]
     hints = "".join(did_you_mean(name, possible) for name in unknown)
-    structure_title = (HEADS | USERS)[structure]
+    expected = ", ".join(possible)
+    if not possible:  # an A/B test: any column of numbers may be an argument
+        expected = "columns of numbers"
     return ParameterError(
         f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a "
-        f"metric of {structure_title}: {', '.join(possible) or 'columns of numbers'}{hints}"
+        f"metric of {TITLE_OF_STRUCTURE[structure]}: {expected}{hints}"
     )
 
 
@@ -499,12 +502,13 @@ def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...
 def find_computable(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[MetricAtK, ...]:
-    """The metrics that the names of a parameter stand for, by default those of the `usual` names
-    that can be computed from the input.
+    """The metrics with these names, such as the value of the parameter `metrics`; if there are no
+    names, those of the `usual` ones that can be computed from the input.
 
-    lacks: what the input does not have ("scores", "probabilities", "scores of units", further
-    "columns"), each with the words for it in an error. Raises ParameterError for a named metric
-    that needs any of it.
+    structure: the kind of input, a key of `TABLES`. lacks: what the input does not have, with the
+    words for it in an error; the keys are "scores", "probabilities", "scores of units" and
+    "columns", which are further columns that own metrics take (no usual one does). Raises
+    ParameterError for a named metric that needs any of it.
     """
     computable = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
     metrics = find_metrics(names, structure, computable)
@@ -522,7 +526,8 @@ def find_computable(
 def markdown() -> str:
     """The tables of metrics as docs/metrics.md prints them, one for each structure."""
     return "\n\n".join(
-        f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS
+        f"**{TITLE_OF_STRUCTURE[structure]}**\n\n{_table(list(metrics.values()))}"
+        for structure, metrics in TABLES.items()
     )
 
 
@@ -617,7 +622,7 @@ def named(name: str, best: str | None = None) -> Metric:
     return Metric(
         name,
         "units",
-        PerUnit(absent),
+        PerUnit(not_computed),
         formula="the mean of the values in the input",
         undefined="the input holds no value",
         equals="the input",
@@ -693,7 +698,7 @@ def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -
     return direction(name) or UNKNOWN
 
 
-def absent(*_: Any) -> Any:
+def not_computed(*_: Any) -> Any:
     """The function of a metric that is known by its values alone: always raises, as these are read
     from the input and never computed.
     """

@@ -421,8 +421,9 @@ class Combined(Kind):
         first_parts = list(self.parts(first))
         second_parts = list(self.parts(second))
         # Both systems have the same rows, so that the actual values of a part, 1 for its class,
-        # tell which class it is. Those of predicted classes without rows are all 0; which of them
-        # form a pair does not matter, because without a hit no row has any influence.
+        # tell which class it is. They are all 0 for a class that is predicted but never actual;
+        # which of such classes form a pair does not matter, as their metrics are constant without
+        # positives, so that no row has any influence on them.
         first_classes = [part.rows.actual.tobytes() for part in first_parts]
         second_classes = [part.rows.actual.tobytes() for part in second_parts]
         if first_classes != second_classes:

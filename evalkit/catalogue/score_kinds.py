@@ -303,7 +303,7 @@ class SelectedRows(NamedTuple):
 
     hits: float
     rows: float
-    border_share: float
+    share_near_cut_off: float
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class Lift(Decision):
         # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
         rows = hits + c.fp[0]
-        return SelectedRows(hits, rows, border_share=float(ratio(hits, rows)))
+        return SelectedRows(hits, rows, share_near_cut_off=float(ratio(hits, rows)))
 
 
 @dataclass(frozen=True)
@@ -345,10 +345,10 @@ class Depth(ScoreKind):
         half_width = min(rows, c.total - rows) / 2
         depths = [rows - half_width, rows, rows + half_width]
         tp_at_start, hits, tp_at_end = curves.at_depth(c, depths).tp
-        border_share = 0.0
+        share_near_cut_off = 0.0
         if half_width:
-            border_share = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
-        return SelectedRows(float(hits), float(rows), border_share)
+            share_near_cut_off = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
+        return SelectedRows(float(hits), float(rows), share_near_cut_off)
 
     def influence_table(self, c: Counts) -> Floats:
         """The influence on the metric of a positive (first row) and of a negative (second row) at
@@ -357,7 +357,7 @@ class Depth(ScoreKind):
         A row above the cut-off is a hit if it is positive. Each row also moves the cut-off: with
         one row more, `share` more rows are selected. A row above takes a place, so that 1 − share
         other rows drop out; for a row below, share others come in. Of these others, which are near
-        the cut-off, `border_share` are hits.
+        the cut-off, `share_near_cut_off` are hits.
         """
         top = self.selected_rows(c)
         rows_at_score = c.positive + c.negative
@@ -365,7 +365,7 @@ class Depth(ScoreKind):
         # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
         selected_share = np.clip(ratio(top.rows - rows_above, rows_at_score), 0, 1)
         rows_that_drop_out = selected_share - self.share(c)
-        lost_hits = top.border_share * rows_that_drop_out
+        lost_hits = top.share_near_cut_off * rows_that_drop_out
         # how many hits a positive adds, itself included, and a negative
         added_hits = np.array([selected_share - lost_hits, -lost_hits])
         return self.influence_of_hits(c, added_hits, top)

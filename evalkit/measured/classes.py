@@ -195,7 +195,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     @cached_property
     def means(self) -> dict[GroupMetric, Moments]:
         """The moments of the rows' influence on each metric, with sums of products that are not
-        centred, as influence adds up to 0; by group and metric. Empty before the second reading.
+        centred, as influence adds up to 0; by group and metric. Empty as long as the table has been
+        read only once.
         """
         if self.second_summary is None:
             return {}
@@ -271,7 +272,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         shares = self.shares_in(kind, group)
         present = np.flatnonzero(shares > 0).tolist()  # numbers of classes or labels
         key = GroupMetric(group, sums_label(metric_at_k))
-        moments = self.means.get(key)  # of the rows' influence; None before the second reading
+        moments = self.means.get(key)  # of the rows' influence; None after one reading alone
         # The columns of the moments are those of `MeanInfluence.columns`: one for each system and
         # class, then, if the shares depend on the rows, one for each system.
         problems = len(self.problems)
@@ -326,8 +327,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         decisions from confusion cells, of scores from counts by score and the moments of the rows'
         influence on the metric.
 
-        moments: with a column for each system and, in it, each class or label, see
-        `MeanInfluence.columns`; None before the second reading.
+        moments: of the influence of the rows, with a column for each system and, in it, each class
+        or label, see `MeanInfluence.columns`; None as long as the table has been read only once.
         """
         if metric_at_k.uses_decisions:
             return cell_statistic(metric_at_k, self.problem_cells(group, c).cells, i)
@@ -352,15 +353,16 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         """A metric of the scores of class or label c against the rest, in a group of rows: its
         value from the counts by score, its error from the moments of the rows' influence on it.
 
-        tables: the counts. moments: those of which column number `column` is this influence; None
-        before the second reading, when only the value is needed.
+        tables: the counts. moments: sums over the rows that a second reading of the table makes,
+        among whose columns number `column` is the influence on this metric; None as long as the
+        table has been read only once, when no more than the value is needed.
         """
         kind = metric_at_k.base.metric.kind
         assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
         is_positive = cells.by_system[0].actual == positive  # of each cell, for any system
         effective_units = float(cells.n)
-        if not self.plain:
+        if not self.plain:  # rows are clustered or weighted
             # by Kish: of all rows or, for a metric to whose variance each class adds its own, of
             # the class that has fewer
             masks = [np.ones(len(is_positive))]
@@ -369,7 +371,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             effective_units = min(cells.kish(mask) for mask in masks)
         return InfluenceStatistic(
             metric_at_k,
-            moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
+            moments,  # type: ignore[arg-type]  # without them only the value is asked for
             layout=self.layout,
             untransformed=kind.value_of_table(kind.score_table(tables)),
             coefficients=_coefficients(moments, {column: 1.0}),
@@ -391,13 +393,14 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         rows.
 
         parts: the share and the metric of each class. moments: of the influence of the rows; None
-        before the second reading, when only the value is needed. columns: the numbers of those
-        columns of the moments that are the influence on the metric of each part and, if the shares
-        depend on the rows, last of that which is the influence on the mean through the shares.
+        as long as the table has been read only once, when no more than the value is needed.
+        columns: the numbers of those columns of the moments that are the influence on the metric of
+        each part and, if the shares depend on the rows, last of that which is the influence on the
+        mean through the shares.
         """
         cells = self.problem_cells(group, c=0).cells  # each class or label has cells of all rows
         effective_units = float(cells.n)
-        if not self.plain:
+        if not self.plain:  # rows are clustered or weighted
             every_cell = np.ones(len(cells.by_system[0].weight))
             effective_units = cells.kish(every_cell)  # by Kish, of all rows
         shares = [part.share for part in parts]
@@ -407,7 +410,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             multiples.append(1.0)
         return ClassMeanStatistic(
             metric_at_k,
-            moments,  # type: ignore[arg-type]  # before the second reading only the value is asked for
+            moments,  # type: ignore[arg-type]  # without them only the value is asked for
             layout=self.layout,
             untransformed=float(sum(part.share * part.statistic.value for part in parts)),
             coefficients=_coefficients(moments, dict(zip(columns, multiples, strict=True))),
@@ -553,8 +556,8 @@ class SummedBinary(BlockMetrics[BinarySums]):
         """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # Without a second reading rows are plain, and systems are not compared: cells of pairs of
-        # systems are not needed.
+        # Without a second reading decisions are not compared, such as those of a single system on
+        # independent, unweighted rows: cells of pairs of systems are not needed.
         decisions = []
         for i, system in enumerate(self.systems):
             scores = self.scores(group, i, ONLY_PROBLEM).at_threshold(self.thresholds[system])

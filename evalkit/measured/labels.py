@@ -399,9 +399,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return self.mean_statistic(metric_at_k, ALL_ROWS_GROUP, leader, moments, columns, parts)
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
-        """A metric on all rows of one system, the leader, from the sums of the metric's terms,
-        which the second reading made for this system alone. number: which of
-        `SecondReading.leader_adders` added them up.
+        """A metric of one system, the leader, on all rows. The second reading of the table has
+        added up its terms, for this system alone: those of metrics at thresholds that are common to
+        all labels, and of `score_excess`. number: which of `SecondReading.leader_adders` did so.
         """
         assert self.second is not None
         assert self.second_summary is not None

@@ -817,13 +817,15 @@ class MeanInfluence:
         return replace(block, predictions=cells)
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """The influence of each row, times its weight, on means over classes or labels
-        ("problems"); shape (columns, rows). First comes a column for each system and, in it, each
-        problem: the influence on the metric of the problem. Then, if the shares in the mean depend
-        on the rows, one for each system: the influence on its mean through the shares.
+        """The columns, of shape (columns, rows), whose linear combinations are the influence of a
+        row on a mean over problems, Σ share · metric of the problem; a problem is a class or label.
 
-        block: of `with_cells`, which has in place of each score the row's index in the table of
-        influence values.
+        First comes a column for each system and, in it, each problem: the influence of the row,
+        times its weight, on the metric of the problem. Then, if the shares depend on the rows, one
+        for each system: its influence on the mean through the shares.
+
+        block: from `with_cells`, whose `predictions` are no scores but, for each table in `tables`,
+        the index of the row in that table's influence values.
         """
         problems = len(self.shares)
         on_problems = len(self.tables) * problems  # the number of columns of the first kind

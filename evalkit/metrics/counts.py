@@ -169,7 +169,8 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if has_ties:
         tp = tp[last]
         key = key[last]
-    threshold = ordered(key).view(np.float64)  # the bits of the scores, as `with_label` took them
+    # `with_label` ordered the bits of the scores; the same change a second time restores them
+    threshold = ordered(key).view(np.float64)
     if power:
         threshold = threshold * 2.0**power
     rows = last + 1  # at or above each score

@@ -398,6 +398,7 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     >>> counts(orders.worst).fp, counts(orders.best).fp
     (array([0, 1, 1]), array([0, 0, 1]))
     """
+    shift = 0  # no bits are dropped, as each new bin has one score
     has_several_scores = ~g.exact
     # such a bin becomes two: one at its lowest score and, after all bins, one at its highest; the
     # sort brings them into the order of the scores
@@ -409,8 +410,8 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     negatives_low = _at_lowest(g.negative, has_several_scores)[order]
     negatives_high = _at_highest(g.negative, has_several_scores)[order]
     return ExtremeOrders(
-        worst=Grid(0, low=code, high=code, sums=(positives_low, negatives_high), cut=g.cut),
-        best=Grid(0, low=code, high=code, sums=(positives_high, negatives_low), cut=g.cut),
+        worst=Grid(shift, low=code, high=code, sums=(positives_low, negatives_high), cut=g.cut),
+        best=Grid(shift, low=code, high=code, sums=(positives_high, negatives_low), cut=g.cut),
     )
 
 

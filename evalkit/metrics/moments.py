@@ -243,8 +243,11 @@ class UnitSums:
 
     @staticmethod
     def from_block(block: Block, columns: Columns, max_units: int) -> UnitSums:
-        """The sums of columns by unit over the rows of a block, shape (columns, units). columns:
-        block -> the columns, weights included; it is called for pieces of the block.
+        """The sums of columns by unit over the rows of a block, shape (columns, units), for tables
+        in which several blocks may have rows of the same unit.
+
+        columns: block -> the columns, weights included; it is called for pieces of the block.
+        max_units: limits nothing here; it is kept for the moments that are made of the sums.
         """
         keys, unit = block.key_index  # the distinct units, and for each row the index of its unit
         sums = None

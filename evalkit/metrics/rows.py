@@ -60,7 +60,7 @@ class Rows:
             unit=_taken(self.unit, member),
             decision=_taken(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
-            redraw=None,
+            redraw=None,  # draws samples of all rows
             predictive=None if self.predictive is None else self.predictive.take(member),
             steps_ahead=_taken(self.steps_ahead, member),
         )

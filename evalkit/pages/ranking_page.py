@@ -30,7 +30,7 @@ from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.reports import RENUMBER
-from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
+from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Catalogue
 from evalkit.report import Results
 from evalkit.studies import beyond_relevance, diagnostics, ranking
 from evalkit.studies.diagnostics import VISIBLE, rank_tiers
@@ -553,7 +553,7 @@ def diversity(study: Ranking) -> Html:
     return stack([table, paragraph(" ".join(sentences)), tables.of_rows(caption, tested, columns)])
 
 
-def _unknown_items(catalogue: Stock, frame: pd.DataFrame) -> str:
+def _unknown_items(catalogue: Catalogue, frame: pd.DataFrame) -> str:
     """How many items the table has, and how many are left out of each measure."""
     left_out = frame.groupby("metric", sort=False)["left_out"].max()
     most = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)

@@ -135,6 +135,8 @@ def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expecte
     without_itself = ratio(len(pooled), len(pooled) - 1)
     disagreement_of_unit = without_itself * (first_disagreement + second_disagreement)
     mean = float(disagreement_of_unit.mean() / 2)  # of a rating; a unit has two
+    # A unit has 2 of the 2n ratings, and each is paired from either side: the derivative of the
+    # mean by the weight of a unit, times n, is the sum of its ratings' disagreements less 2 · mean.
     return Disagreement(observed, mean, influence_on_expected=disagreement_of_unit - 2 * mean)
 
 

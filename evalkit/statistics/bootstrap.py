@@ -628,18 +628,19 @@ class ThresholdChoice:
     def _finer_thresholds(
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
-        """Up to `FINER_CANDIDATES` thresholds of `c` around those that the rule chooses on pilot
-        samples; none if the choices spread over at least `ENOUGH_CANDIDATES` thresholds of `table`
-        already.
+        """`FINER_CANDIDATES` thresholds of `c`, some perhaps more than once, spread evenly over the
+        range in which the rule chooses on pilot samples, with a margin. None if the rule chooses no
+        threshold on any pilot, or if the choices already spread over `ENOUGH_CANDIDATES` of the
+        candidates that were found so far.
 
-        table: `c` at the present candidates. units: as in `candidates`.
+        table: `c` at these candidates. units: the number of units that the rows of `c` belong to.
         """
         # a pilot has about as many rows as there are units, each with the weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
         pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOT_SAMPLES, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, pilot)) for pilot in pilots]
-        # numbers of the chosen thresholds; negated, as searchsorted needs ascending values
+        # the index in `table` of each chosen threshold; searchsorted needs ascending values
         choice_numbers = np.searchsorted(-table.threshold, -defined(choices))
         if not choice_numbers.size:
             return np.empty(0)

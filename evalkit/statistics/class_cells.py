@@ -603,9 +603,9 @@ class CellMoments(Moments):
 class CellCounter:
     """Counts cells block by block, in whole numbers, so that sums do not depend on the order.
 
-    classes: the number of classes. scale, square_scale: the units in which weights and their
-    squares are counted, scale None if rows are unweighted. max_cells: the largest number of cells.
-    max_units: the largest number of units whose cells are kept one by one.
+    classes: the number of classes. scale: weights are counted as multiples of it; None if rows are
+    unweighted. square_scale: the squares of weights are counted as multiples of it. max_cells: the
+    largest number of cells. max_units: the largest number of units whose cells are kept one by one.
     """
 
     classes: int
@@ -615,7 +615,7 @@ class CellCounter:
     max_units: int = 0
 
     def weights(self, block: Block) -> Ints | None:
-        """The weight of each row as a whole number; None if rows are unweighted."""
+        """The weight of each row as a whole multiple of `scale`; None if rows are unweighted."""
         if self.scale is None:
             return None
         return grid.in_units(block.weights, self.scale)
@@ -624,8 +624,12 @@ class CellCounter:
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
         """The rows of a block by cell: their number and weight by actual class and the class that
-        each system predicts. To compare two systems also, for independent rows, by the classes that
-        both predict; for clustered rows the products of a unit's weights in each two cells.
+        each system predicts.
+
+        For the comparison of two systems there is more. If rows are independent, each pair of
+        systems has a table by actual class and the two classes that they predict. If rows are
+        clustered, there are sums, over units, of products of a unit's weights in two cells:
+        `products` then has one element, otherwise none.
 
         actual: the class of each row, (rows,). predicted: one such array per system. weight: as
         from `weights`.
@@ -653,11 +657,12 @@ class CellCounter:
         return Tally(max_bins=self.max_cells, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
-        """The number of rows by cell, and for weighted rows Σ weight and Σ weight²: one bin per
-        cell that occurs, with the number of the cell in the place of a score.
+        """The number of rows by cell and, for weighted rows, Σ weight as a multiple of `scale` and
+        Σ weight² as one of `square_scale`, rounded by row: one bin per cell that occurs, with the
+        number of the cell in the place of a score.
 
-        cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, as
-        from `weights`.
+        cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, a
+        multiple of `scale`, as from `weights`.
         """
         columns = [np.ones(len(cell_of_row), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
@@ -673,6 +678,7 @@ class CellCounter:
         rows_by_cell, *_ = sums
         occurring = np.flatnonzero(rows_by_cell)
         code = grid.codes(occurring.astype(np.float64))
+        # a bin holds a single cell: no bits of its code are dropped, and its ends are the same
         return grid.Grid(shift=0, low=code, high=code, sums=tuple(sums[:, occurring]))
 
     def _products(

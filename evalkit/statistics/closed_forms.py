@@ -224,28 +224,34 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
 
 
 def lift(
-    hits: float, picked: float, positives: float, total: float, border: float, *, level: float
+    hits: float,
+    picked: float,
+    positives: float,
+    total: float,
+    share_near_cut_off: float,
+    *,
+    level: float,
 ) -> Estimate:
     """The lift of the picked rows (such as the highest-scored ones), their precision / the base
     rate, with Wilson's limits of both combined by MOVER on the log scale, on which the lift is a
     difference.
 
     hits: positives among the picked rows. picked, positives, total: numbers of rows. The two rates
-    are correlated, because the picked rows are some of all rows. border: the share of positives
-    near the cut-off score, where rows enter or leave from sample to sample; with a fixed threshold
-    it is the precision itself.
+    are correlated, because the picked rows are some of all rows. share_near_cut_off: the share of
+    positives among rows near the cut-off score, which enter or leave from sample to sample; with a
+    fixed threshold it is the precision itself.
 
     >>> e = lift(40, 50, 100, 1000, 0.8, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (8.0, 6.458, 9.628)
     """
-    precision = precision_of_picked(hits, picked, total, border, level=level)
+    precision = precision_of_picked(hits, picked, total, share_near_cut_off, level=level)
     base = wilson(positives, total, level=level)
     value = float(ratio(ratio(hits, picked), ratio(positives, total)))
     if not hits:  # a lift of 0 has no logarithm
         high = float(ratio(precision.high, ratio(positives, total)))
         return Estimate(value, 0.0, high, level, int(total), MOVER)
-    correlation = _correlation_with_base(hits, picked, positives, total, border)
+    correlation = _correlation_with_base(hits, picked, positives, total, share_near_cut_off)
     # the lift is largest where the precision is high and the base rate low
     above = _distance_of_difference(
         np.log(precision.high / precision.value), np.log(base.value / base.low), correlation
@@ -259,35 +265,36 @@ def lift(
 
 
 def _correlation_with_base(
-    hits: float, picked: float, positives: float, total: float, border: float
+    hits: float, picked: float, positives: float, total: float, share_near_cut_off: float
 ) -> float:
     """The correlation of the precision of the picked (highest-scored) rows with the base rate; 0 if
     one of them does not vary.
 
-    hits: positives among the picked rows. picked, positives, total: numbers of rows. border: the
-    share of positives near the cut-off score, where rows enter or leave from sample to sample.
+    hits: positives among the picked rows. picked, positives, total: numbers of rows.
+    share_near_cut_off: as in `lift`.
     """
     precision = ratio(hits, picked)
     base = ratio(positives, total)
     depth = ratio(picked, total)
     # the covariance times the number of all rows
-    covariance = precision * (1 - border) - base * (precision - border)
+    covariance = precision * (1 - share_near_cut_off) - base * (precision - share_near_cut_off)
     # the variance of the precision times the number of picked rows, with what rows add that enter
-    # or leave at the border
-    added_at_border = (1 - depth) * (precision - border) ** 2
-    variance = precision * (1 - precision) + added_at_border
+    # or leave at the cut-off
+    added_at_cut_off = (1 - depth) * (precision - share_near_cut_off) ** 2
+    variance = precision * (1 - precision) + added_at_cut_off
     scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
     return float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
 
 
 def precision_of_picked(
-    hits: float, picked: float, total: float, border: float, *, level: float
+    hits: float, picked: float, total: float, share_near_cut_off: float, *, level: float
 ) -> Estimate:
     """Precision of the picked rows (the highest-scored ones) with Wilson's limits, for the number
     of binomial rows with the same variance.
 
-    hits: positives among the picked rows. picked, total: numbers of rows. border: the share of
-    positives near the cut-off score; rows that enter and leave there add to the variance.
+    hits: positives among the picked rows. picked, total: numbers of rows. share_near_cut_off: the
+    share of positives among rows near the cut-off score, which enter or leave from sample to sample
+    and so add to the variance.
 
     >>> e = precision_of_picked(40, 50, 1000, 0.5, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -296,11 +303,11 @@ def precision_of_picked(
     precision = ratio(hits, picked)
     depth = ratio(picked, total)
     binomial_variance = precision * (1 - precision)
-    # what rows that enter or leave at the border from sample to sample add
-    added_at_border = (1 - depth) * (precision - border) ** 2
+    # what rows that enter or leave at the cut-off from sample to sample add
+    added_at_cut_off = (1 - depth) * (precision - share_near_cut_off) ** 2
     effective_rows = float(picked)
     if binomial_variance > 0:
-        binomial_share = ratio(binomial_variance, binomial_variance + added_at_border)
+        binomial_share = ratio(binomial_variance, binomial_variance + added_at_cut_off)
         effective_rows = float(picked * binomial_share)
     return wilson(float(precision * effective_rows), effective_rows, level=level)
 
@@ -358,14 +365,15 @@ def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
 
 
 def lift_of_few(
-    hits: float, positives: float, depth: float, border: float, *, n: int, level: float
+    hits: float, positives: float, depth: float, share_near_cut_off: float, *, n: int, level: float
 ) -> Estimate:
     """The lift of the picked rows (the highest-scored ones) as recall / depth, with Wilson's limits
     of the recall.
 
-    hits: positives among the picked rows. depth: the share of the n rows that is picked. border: as
-    in `lift`. The sample size of the limits is the number of positives with the same variance. It
-    allows for the fixed number of picked rows: a row that enters pushes another one out.
+    hits: positives among the picked rows. depth: the share of the n rows that is picked.
+    share_near_cut_off: as in `lift`. The sample size of the limits is the number of positives with
+    the same variance. It allows for the fixed number of picked rows: a row that enters pushes
+    another one out.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -378,8 +386,8 @@ def lift_of_few(
     rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
     hit_deviation = np.array([1 - recall, -recall, 0, 0])
     picked_deviation = np.array([1, 0, 1, 0]) - depth
-    # a row that is picked pushes out another one, which is a hit with the probability `border`
-    influence = hit_deviation - border * picked_deviation  # on recall, times the positives
+    # on recall, times the positives: a row that is picked pushes out another one, near the cut-off
+    influence = hit_deviation - share_near_cut_off * picked_deviation
     effective_positives = float(positives)
     if 0 < recall < 1:
         variance = float(rows @ influence**2)

@@ -71,8 +71,11 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
 
 
 def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
-    """The lift with Fieller's limits: the ratios q at which t of (treatment − q control) is just
-    the quantile, less 1. p: that of no difference; without it there are no limits.
+    """The lift, which is the quotient of the arms less 1, with Fieller's limits: the quotients q at
+    which |t| of (treatment − q · control) equals the quantile, less 1.
+
+    p: of the test of no difference. If the control may be 0, the lifts that are not rejected have
+    no bound on both sides or, if p rejects a lift of 0, on one. If p is NaN, so are the limits.
     """
     from scipy.special import stdtrit
 

@@ -297,7 +297,7 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
         return _scarce_mean_interval(statistic.leave_one_out(), options)
     components = _weighted_components(statistic, options)
     unbiased = closed_forms.mover_mean(components, n=statistic.n, level=options.level)
-    return unbiased.around(statistic.value)
+    return unbiased.extended_to(statistic.value)
 
 
 def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
@@ -338,7 +338,7 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
         level=options.level,
         ends=(low, high),
     )
-    return unbiased.around(statistic.value)
+    return unbiased.extended_to(statistic.value)
 
 
 def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
@@ -373,8 +373,8 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """
     level = options.level
     classes = _PredictedClasses.of_statistic(statistic)
-    known_share = estimate(classes.share(classes.classes_reaching(level)), options)
-    possible_share = estimate(classes.share(classes.classes_possibly_reaching(level)), options)
+    known_share = estimate(classes.share(classes.known_to_reach_target(level)), options)
+    possible_share = estimate(classes.share(classes.may_reach_target(level)), options)
     return Estimate(
         statistic.value,
         low=known_share.low,
@@ -386,11 +386,8 @@ def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The difference of two class coverages, with the test that inverts its interval.
-
-    Class coverage is the share of the rows predicted as classes whose precision reaches a target.
-    The lower limit is that of (share of the first system's classes that are known to reach the
-    target − share of the second's that may); for the upper limit the roles are exchanged.
+    """The difference of two class coverages, with the test that inverts the interval of
+    `_coverage_difference`.
     """
     interval = partial(
         _coverage_difference,
@@ -406,19 +403,23 @@ def _coverage_test(first: RowStatistic, second: RowStatistic, options: Options) 
 def _coverage_difference(
     first: "_PredictedClasses", second: "_PredictedClasses", level: float, *, same_decisions: bool
 ) -> Estimate:
-    """The difference of two class coverages with the limits of `_coverage_test` at this level.
+    """The difference of two class coverages, the shares of rows predicted as classes whose
+    precision reaches a target, with limits at this level of confidence.
+
+    The lower limit is that of (share of the first system's classes that are known to reach the
+    target − share of the second's that may); for the upper limit the roles are exchanged.
     same_decisions: True if both systems predict the same class for every row.
     """
-    known_share = first.share(first.classes_reaching(level))
-    second_known_share = second.share(second.classes_reaching(level))
-    if same_decisions:  # then both have the same classes, whichever these are
-        return _share_difference(known_share, second_known_share, level)
-    possible_share = first.share(first.classes_possibly_reaching(level))
-    second_possible_share = second.share(second.classes_possibly_reaching(level))
+    first_known = first.share(first.known_to_reach_target(level))
+    second_known = second.share(second.known_to_reach_target(level))
+    if same_decisions:  # the same classes reach the target: the difference is 0, whichever they are
+        return _share_difference(first_known, second_known, level)
+    first_possible = first.share(first.may_reach_target(level))
+    second_possible = second.share(second.may_reach_target(level))
     return Estimate(
         first.statistic.value - second.statistic.value,
-        low=_share_difference(known_share, second_possible_share, level).low,
-        high=_share_difference(possible_share, second_known_share, level).high,
+        low=_share_difference(first_known, second_possible, level).low,
+        high=_share_difference(first_possible, second_known, level).high,
         level=level,
         n=first.statistic.n,
         method=COVERAGE_LIMITS,
@@ -478,16 +479,22 @@ class _PredictedClasses:
         )
 
     def margin(self, level: float) -> float:
-        """The critical value of the excess of a class, at this level for all classes together."""
+        """The critical value of the excess of a class, at this level of confidence for all classes
+        together.
+        """
         level_of_class = level ** (1 / max(self.count, 1))  # Šidák
         return intervals.normal_quantile(level_of_class) * self.deviation
 
-    def classes_reaching(self, level: float) -> Bools:
-        """A mask of the classes that significantly reach the target."""
+    def known_to_reach_target(self, level: float) -> Bools:
+        """A mask of the classes whose precision is significantly above the target, at this level of
+        confidence.
+        """
         return self.excess > self.margin(level)
 
-    def classes_possibly_reaching(self, level: float) -> Bools:
-        """A mask of the classes that are not significantly below the target."""
+    def may_reach_target(self, level: float) -> Bools:
+        """A mask of the classes whose precision is not significantly below the target, at this
+        level of confidence.
+        """
         return self.excess >= -self.margin(level)
 
     def share(self, classes: Bools) -> RowStatistic:

@@ -307,14 +307,15 @@ def _kish_freedom(statistic: SpreadStatistic) -> float:
 
 
 def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate:
-    """A metric at a threshold that was chosen on the same rows, with t limits from bootstrap
-    samples on each of which the threshold is chosen again. They lie around the value that is
-    expected on new rows, because the observed value is too good on average.
+    """The observed value of a metric at a threshold that was chosen on the same rows, with t limits
+    for the value that is expected on new rows, because the observed one is too good on average; a
+    limit that does not enclose the observed value is moved to it.
 
-    The error is at least that at the fixed threshold: a constraint on recall, for example, leaves
-    recall itself no variation wherever the threshold lies. At an end of the range, for example if
-    every row above the threshold is a hit, few samples or none vary: there the limits are no closer
-    than Wilson's.
+    The standard error comes from bootstrap samples, on each of which the threshold is chosen again.
+    It is at least that at the fixed threshold: a constraint on recall, for example, leaves recall
+    itself no variation wherever the threshold lies. At an end of the range, for example if every
+    row above the threshold is a hit, few samples or none vary: there the limits are no closer than
+    Wilson's.
     """
     ends = statistic.metric.ends
     error_at_fixed = statistic.spread.error
@@ -330,7 +331,7 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
         ends=ends,
         method=BY_RECHOSEN,
     )
-    estimate = on_new_rows.around(statistic.value)
+    estimate = on_new_rows.extended_to(statistic.value)
     if statistic.value not in ends:
         return estimate
     # with an error of 0 `t_on_range` gives Wilson's limits for freedom + 1 units
@@ -520,7 +521,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
         ends=statistic.metric.ends,
         method=OF_CELLS,
     )
-    return estimate.around(statistic.value)
+    return estimate.extended_to(statistic.value)
 
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -642,13 +643,13 @@ def at_base_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estima
 
 class PickedRows(NamedTuple):
     """The highest-scored rows, which a metric selects: the positives among them (hits), their
-    number, and the share of positives near the cut-off score (border). table: the counts of all
-    rows.
+    number, and the share of positives among the rows with scores near the cut-off. table: the
+    counts of all rows.
     """
 
     hits: float
     rows: float
-    border: float
+    share_near_cut_off: float
     table: Counts
 
 
@@ -658,7 +659,9 @@ def _picked(statistic: ScoreStatistic) -> PickedRows:
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.score_table(statistic.tables)
     picked = kind.selected_rows(table)
-    return PickedRows(picked.hits, picked.rows, border=picked.border_share, table=table)
+    return PickedRows(
+        picked.hits, picked.rows, share_near_cut_off=picked.share_near_cut_off, table=table
+    )
 
 
 def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
@@ -671,7 +674,7 @@ def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
         picked=picked.rows,
         positives=picked.table.positives,
         total=picked.table.total,
-        border=picked.border,
+        share_near_cut_off=picked.share_near_cut_off,
         level=options.level,
     )
 
@@ -690,7 +693,7 @@ def lift_of_top_rows(statistic: ScoreStatistic, options: Options) -> Estimate:
         picked.hits,
         positives=table.positives,
         depth=kind.share(table),
-        border=picked.border,
+        share_near_cut_off=picked.share_near_cut_off,
         n=int(table.total),
         level=options.level,
     )
@@ -715,7 +718,11 @@ def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
     picked = _picked(statistic)
     total = picked.table.total
     estimate = closed_forms.precision_of_picked(
-        picked.hits, picked=picked.rows, total=total, border=picked.border, level=options.level
+        picked.hits,
+        picked=picked.rows,
+        total=total,
+        share_near_cut_off=picked.share_near_cut_off,
+        level=options.level,
     )
     # Wilson's limits come with a number of effective rows: n is that of all rows
     return replace(estimate, value=statistic.value, n=int(total))

@@ -61,8 +61,10 @@ class Estimate:
         """
         return np.array([self.value - self.low, self.high - self.value])
 
-    def around(self, value: float) -> Estimate:
-        """This interval for `value` in place of the own value, extended to contain it."""
+    def extended_to(self, value: float) -> Estimate:
+        """This interval as that of `value`: the limits stay, except that one on the wrong side of
+        `value` is moved to it.
+        """
         return replace(self, value=value, low=min(self.low, value), high=max(self.high, value))
 
     def no_closer_than(self, other: Estimate, method: str = "") -> Estimate:

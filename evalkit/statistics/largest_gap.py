@@ -92,35 +92,40 @@ class NormalGroups:
         """The largest gap."""
         return float(np.ptp(self.value))
 
-    def reach(self, level: float) -> LimitDistances:
+    def limit_distances(self, level: float) -> LimitDistances:
         """How many standard errors the limits at this level lie below and above the difference of
-        each pair of groups.
+        each pair of groups, so that the farthest limits of all pairs are those of the largest gap.
 
-        Two groups are a single pair, with normal limits. Of more groups, gaps within the widest
-        half interval of a pair are never excluded from above: there the lower limit may err with
-        the whole error probability, elsewhere with half of it.
+        Two groups are a single pair, with normal limits. Of more groups, the upper limit is at
+        least the half width of the widest normal interval of a pair. A true gap below this width
+        can thus not be above the upper limit, so that the lower limit alone may err there, with the
+        whole error probability. If the gap is wider, each limit may err with half of it.
         """
         z = normal_quantile(level)
         if len(self.value) == 2:
-            return LimitDistances(z, z)
-        tail = (1 - level) / 2
+            return LimitDistances(below=z, above=z)
+        half_error = (1 - level) / 2
         widest = z * float(self.pair_error.max())
-        high = max(self._high(tail), widest)
-        low = self._low(2 * tail)
+        high = max(self._upper_limit_of_gap(half_error), widest)
+        low = self._lower_limit_of_gap(2 * half_error)
         if low >= widest:
-            low = max(self._low(tail), widest)
-        below = self._statistic(low) if low > 0 else np.inf
-        return LimitDistances(below, -self._statistic(high))
+            low = max(self._lower_limit_of_gap(half_error), widest)
+        # T(θ) is the largest of (difference − θ) / standard error: limits so many standard errors
+        # below the differences of all pairs have θ as the largest, and −T as many above them
+        below = np.inf  # for a lower limit of 0: then no pair may have one above 0
+        if low > 0:
+            below = self._test_statistic(low)
+        return LimitDistances(below, above=-self._test_statistic(high))
 
-    def _low(self, tail: float) -> float:
+    def _lower_limit_of_gap(self, tail: float) -> float:
         """The lower limit of the gap: true gaps below it have less than the probability `tail` of a
-        statistic as large as the observed one; 0 if even no gap has more.
+        statistic as large as the observed one; 0 if a true gap of 0 has at least this probability.
         """
         if self._p_above(0.0) >= tail:
             return 0.0
         return bisect(lambda gap: self._p_above(gap) < tail, 0.0, self.gap, steps=STEPS).inside
 
-    def _high(self, tail: float) -> float:
+    def _upper_limit_of_gap(self, tail: float) -> float:
         """The upper limit of the gap: true gaps above it have less than the probability `tail` of a
         statistic as small as the observed one. At least the observed gap.
         """
@@ -132,13 +137,13 @@ class NormalGroups:
 
     def _p_above(self, gap: float) -> float:
         """The probability of a statistic as large as the observed one, if this is the true gap."""
-        return float(np.mean(self._drawn_statistics(gap) >= self._statistic(gap)))
+        return float(np.mean(self._drawn_statistics(gap) >= self._test_statistic(gap)))
 
     def _p_below(self, gap: float) -> float:
         """The probability of a statistic as small as the observed one, if this is the true gap."""
-        return float(np.mean(self._drawn_statistics(gap) <= self._statistic(gap)))
+        return float(np.mean(self._drawn_statistics(gap) <= self._test_statistic(gap)))
 
-    def _statistic(self, gap: float) -> float:
+    def _test_statistic(self, gap: float) -> float:
         """T(gap): the largest of (difference − gap) / standard error over all pairs."""
         return float(self._distances(self.value, gap).max())
 
@@ -259,14 +264,14 @@ def largest_gap(
 
     def estimate_at(level_of_limits: float) -> Estimate:
         """The gap with its limits: the farthest of all pairs, from the groups' own intervals of
-        differences at the levels at which normal ones reach as far as `reach` demands.
+        differences at the levels at which normal limits have the distances of `limit_distances`.
         """
-        reach = normal.reach(level_of_limits)
+        distances = normal.limit_distances(level_of_limits)
         low = 0.0
-        if np.isfinite(reach.below):
-            differences = groups.differences(_level_of(reach.below))
+        if np.isfinite(distances.below):
+            differences = groups.differences(_level_of(distances.below))
             low = float(differences.low[is_pair].max(initial=0.0))
-        differences = groups.differences(_level_of(reach.above))
+        differences = groups.differences(_level_of(distances.above))
         high = float(differences.high[is_pair].max())
         return Estimate(gap, low, high, level_of_limits, n=count, method=METHOD)
 

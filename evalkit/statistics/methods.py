@@ -105,21 +105,27 @@ def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comp
 def sign_flips_of(
     difference: Sums, unit: np.ndarray | None, options: Options, *, mid_p: bool = False
 ) -> Comparison:
-    """The sign-flip test of a difference.
+    """The sign-flip test of a difference of means or of ratios of sums, Σ numerators / Σ
+    denominators over the rows; rows where it is undefined are left out.
 
-    difference: its terms, by row. unit: the unit of each row, whose terms are added up; None if
-    each row is one. mid_p: as for `sign_flip`.
+    difference: the numerator of the difference on each row, with the denominator that both systems
+    share. unit: the key of each row's unit, whose rows are flipped together; None if each row is
+    one. mid_p: as for `sign_flip`.
     """
-    unit_terms = difference.summed_by_unit(difference.defined, unit)
-    total = unit_terms.numerator
-    counts = None
-    is_mean = unit is None and difference.denominator is None
-    if not is_mean:  # a unit without a row that counts has no difference
-        has_rows = unit_terms.size > 0
-        total = total[has_rows]
-        counts = unit_terms.size[has_rows]
+    unit_sums = difference.summed_by_unit(difference.defined, unit)
+    numerator = unit_sums.numerator
+    denominator = None  # of a mean over units, each of which counts once
+    if unit is not None or difference.denominator is not None:
+        counts = unit_sums.size > 0  # a mask: a unit with a denominator of 0 has no difference
+        numerator = numerator[counts]
+        denominator = unit_sums.size[counts]
     return sign_flip(
-        total, counts, rng=options.rng, level=options.level, unit=options.unit, mid_p=mid_p
+        numerator,
+        denominator,
+        rng=options.rng,
+        level=options.level,
+        unit=options.unit,
+        mid_p=mid_p,
     )
 
 
@@ -859,11 +865,12 @@ def detectable_by_decisions(
     """The detectable difference of two shares of hits, from the rows on which one system alone has
     a hit.
 
-    The share of these rows is the variance of the rows' differences of −1, 0 and 1. It grows with
-    the true difference d: rows that differ go on differing, and of the rows that agree a share d
-    comes to differ. So it is variance at 0 + growth · d, with the share of rows that agree as the
-    growth. The observed share is that at the observed difference, from which the variance at 0
-    follows.
+    The share of these rows is the mean square of the rows' differences of −1, 0 and 1, which is
+    taken as their variance: less by d², for a true difference of d, it would be a little smaller.
+    It grows with d: rows that differ go on differing, and of the rows that agree a share d comes to
+    differ. So it is (share at d = 0) + growth · d, where growth is the observed share of rows that
+    agree. The observed share of these rows is that at the observed difference, from which the one
+    at d = 0 follows. comparison: not used; every rule for a detectable difference takes one.
     """
     rows = first.discordant(second)
     differing_share = float(ratio(rows.first_only + rows.second_only, rows.n))

@@ -298,11 +298,12 @@ def _p_of_no_likelier(
     """The two-sided exact p-value: the probability of those outcomes that are no more likely than
     the observed one. outcomes: all possible ones. mode: the most likely one.
     """
-    # an outcome as likely as the observed one but for rounding error counts too
+    # the tails and the sum over all outcomes are relative to the probability of the mode, which
+    # cancels; an outcome as likely as the observed one but for rounding error counts too
     bound = float(log_probability(observed)) + 1e-7
     # Probabilities rise from the first outcome to the mode and, backwards, from the last to the
     # mode, so that bisection finds how many outcomes at each end have at most the bound.
-    key = _bisection_key(log_probability)
+    key = _as_float_function(log_probability)
     first, last = outcomes
     lower_tail = bisect_right(range(first, mode + 1), bound, key=key)
     upper_tail = bisect_right(range(last, mode, -1), bound, key=key)
@@ -371,7 +372,7 @@ def _upper_tail(log_probability: LogProbability, start: int, last: int, *, mode:
     return _relative_probability(log_probability, start, likely_end, mode=mode)
 
 
-def _bisection_key(log_probability: LogProbability) -> Callable[[int], float]:
+def _as_float_function(log_probability: LogProbability) -> Callable[[int], float]:
     """`log_probability` as a function of one outcome that returns a float."""
     return lambda outcome: float(log_probability(outcome))
 
@@ -381,7 +382,7 @@ def _first_likely(log_probability: LogProbability, low: int, last: int) -> int:
     Probabilities must rise from `low` to `last`.
     """
     bound = float(log_probability(last)) - NEGLIGIBLE
-    return low + bisect_left(range(low, last), bound, key=_bisection_key(log_probability))
+    return low + bisect_left(range(low, last), bound, key=_as_float_function(log_probability))
 
 
 def _last_likely(log_probability: LogProbability, first: int, high: int) -> int:
@@ -389,7 +390,9 @@ def _last_likely(log_probability: LogProbability, first: int, high: int) -> int:
     Probabilities must fall from `first` to `high`.
     """
     bound = float(log_probability(first)) - NEGLIGIBLE
-    return high - bisect_left(range(high, first, -1), bound, key=_bisection_key(log_probability))
+    return high - bisect_left(
+        range(high, first, -1), bound, key=_as_float_function(log_probability)
+    )
 
 
 def _binomial(

@@ -20,10 +20,10 @@ from evalkit.statistics.statistic import RowStatistic
 
 METHOD = "percentile bootstrap"
 MAX_UNDEFINED_SHARE = 0.1  # share of the samples without a value, from which there are no limits
-# share of the samples that have exactly the value as their largest or smallest: of a maximum it is
-# 1 - 1/e, of a mean next to none
+# The share of samples with exactly the value of the data, from which on the value hangs on a few
+# rows: the maximum of a column is the same on 1 - 1/e of the samples, a mean on hardly any.
 SHARE_LIKE_A_MAXIMUM = 0.25
-OF_FEW_ROWS = "none (single rows decide, as of a maximum)"
+DECIDED_BY_FEW_ROWS = "none (a few rows decide, as for a maximum)"
 SELDOM_DEFINED = "none (undefined on many samples)"
 THRESHOLD_CHOSEN = "none (the threshold was chosen on the rows)"
 
@@ -46,7 +46,7 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
         drawn_size = size[drawn]
         ends = np.cumsum(drawn_size)  # of each drawn unit among the rows of the sample
         starts = ends - drawn_size
-        # what leads from the place of a row in the sample to its place in `order`
+        # for each row of the sample its place in `order` less its place in the sample
         shift = np.repeat(first[drawn] - starts, drawn_size)
         yield order[shift + np.arange(ends[-1])]
 
@@ -121,8 +121,9 @@ def _value(statistic: RowStatistic, sample: Rows) -> float:
 
 
 def _why_no_limits(value: float, values: Floats) -> str:
-    """Why the values on bootstrap samples give no limits, as the name of a method; "" if they do.
-    value: that of the data.
+    """Why the values on bootstrap samples give no limits: too many are undefined, or the metric
+    hangs on a few rows. The reason is the name of a method, "" if they give limits. value: that of
+    the data.
     """
     numbers = defined(values)
     if numbers.size < (1 - MAX_UNDEFINED_SHARE) * values.size:
@@ -131,9 +132,10 @@ def _why_no_limits(value: float, values: Floats) -> str:
     largest = numbers.max()
     is_extreme = smallest < largest and value in (smallest, largest)
     share_with_value = np.mean(numbers == value)
-    # as often as a maximum, which any sample that has the largest row repeats
+    # The value is an extreme of the bootstrap values, and many samples repeat it. So it hangs on a
+    # few rows, as a maximum does: every sample with the largest row has the same maximum.
     if is_extreme and share_with_value > SHARE_LIKE_A_MAXIMUM:
-        return OF_FEW_ROWS
+        return DECIDED_BY_FEW_ROWS
     return ""
 
 

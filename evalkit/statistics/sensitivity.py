@@ -28,11 +28,11 @@ class Sensitivity:
     """The probability that a rule on an estimate fails for a new sample of as many units, by the
     size of a true regression (how much worse the model has become, at least 0).
 
-    fails: (estimate, its standard error) -> True if the rule fails. unchanged: the expected
-    estimate of an unchanged model. sign: −1 if a regression lowers the estimate, 1 if it raises it.
-    error: regression -> standard error. bounds: the numbers with which the rule compares the
-    estimate or its limits. reaches: the distances of these limits from the estimate, in standard
-    errors. largest: the largest regression that the range of the metric allows.
+    fails: (estimate, its standard error) -> True if the rule fails. expected_estimate: that of an
+    unchanged model. worse_sign: −1 if a regression lowers the estimate, 1 if it raises it. error:
+    regression -> standard error. critical_numbers: those with which the rule compares the estimate
+    or its limits. limit_distances: of these limits from the estimate, in standard errors. largest:
+    the largest regression that the range of the metric allows.
 
     >>> def fails(estimate, error):  # "not worse", decided by the upper 95% limit
     ...     return estimate + 1.96 * error < 0
@@ -44,11 +44,11 @@ class Sensitivity:
     """
 
     fails: Callable[[float, float], bool]
-    unchanged: float
-    sign: int
+    expected_estimate: float
+    worse_sign: int
     error: Callable[[float], float]
-    bounds: Sequence[float]
-    reaches: Sequence[float]
+    critical_numbers: Sequence[float]
+    limit_distances: Sequence[float]
     largest: float = np.inf
 
     @cached_property
@@ -56,7 +56,8 @@ class Sensitivity:
         """The positions that the rule may compare with a bound, estimate and limits, as standard
         errors from the estimate.
         """
-        return [0.0, *self.reaches, *(-reach for reach in self.reaches)]
+        below = [-distance for distance in self.limit_distances]
+        return [0.0, *self.limit_distances, *below]
 
     def probability(self, regression: float, growth: float = 1.0) -> float:
         """The probability that the rule fails at a true regression, with `growth` times as many
@@ -69,12 +70,15 @@ class Sensitivity:
         error = self.error(regression) / growth**0.5
         if not 0 <= error < np.inf:
             return np.nan
-        expected = self.unchanged + self.sign * regression
+        expected = self.expected_estimate + self.worse_sign * regression
         if error == 0:  # at an end of the range: every sample has this estimate
             return float(self.fails(expected, error))
-        # The rule's result changes only where the estimate or a limit crosses a bound. Between two
-        # such estimates (edges) it is constant, so that the rule is asked once, in the middle.
-        edges = sorted({bound + q * error for bound in self.bounds for q in self.quantiles})
+        # The rule's result changes only where the estimate or a limit crosses a critical number.
+        # Between two such estimates (edges) it is constant, so that the rule is asked once, in the
+        # middle.
+        edges = sorted(
+            {number + q * error for number in self.critical_numbers for q in self.quantiles}
+        )
         ends = [edges[0] - 2 * error, *edges, edges[-1] + 2 * error]
         failing = [self.fails((low + high) / 2, error) for low, high in pairwise(ends)]
         # the probability of an estimate below the first edge, between two edges, above the last
@@ -97,8 +101,12 @@ class Sensitivity:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        # far more than the error where the data hardly vary
-        distances = [2 * abs(bound - self.unchanged) / FARTHEST_FACTOR for bound in self.bounds]
+        # The search starts at `scale` and ends at `FARTHEST_FACTOR` times that: twice the distance
+        # to each critical number, also where the data hardly vary and the error is far smaller.
+        distances = [
+            2 * abs(number - self.expected_estimate) / FARTHEST_FACTOR
+            for number in self.critical_numbers
+        ]
         scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
         return _smallest(is_caught, scale=scale, largest=self.largest)
 
@@ -160,7 +168,7 @@ def detectable_by_normal(level: float) -> float:
 
 def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a normal test detects; a function that returns NaN if the data do not vary.
+    a normal test detects; a function that returns NaN if that is 0 or infinite.
 
     detectable: level -> the difference that the test detects with 80% power. A normal test detects
     a fixed number of standard errors, so that the difference divided by this number is the error.
@@ -174,13 +182,14 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
     """
     difference = detectable(level)
     lower_difference = detectable(LOWER_LEVEL)
-    if not 0 < difference < np.inf:  # infinite where the limits are
+    if not 0 < difference < np.inf:  # 0 if nothing varies, infinite if the test has no limits
         return lambda true_difference: np.nan
     variance = (difference / detectable_by_normal(level)) ** 2
     lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
     # of the line through both variances; 0 if the second is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    largest_slope = (1 - LEAST_VARIANCE) * variance / difference  # above 0 at a difference of 0
+    # the line stays above this share of the variance at a true difference of 0
+    largest_slope = (1 - LEAST_VARIANCE) * variance / difference
     slope = min(np.nan_to_num(slope), largest_slope)
 
     def error(true_difference: float) -> float:

@@ -133,10 +133,10 @@ def signed_sums(columns: Floats, signs: Floats) -> Floats:
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
-    """A random bit for each of n units in each block of draws: bytes of eight bits, of which the
-    last one of a block may have some to spare.
+    """A random bit for each of n units in each block of draws, packed into bytes of eight bits; a
+    block begins with a byte of its own, so that its last byte may have unused bits.
     """
-    blocks = _ceil_divide(draws, _points(n))  # a block gives so many draws as it has points
+    blocks = _ceil_divide(draws, _points(n))  # a block gives as many draws as it has points
     return rng.integers(0, 256, (blocks, _ceil_divide(n, 8)), dtype=np.uint8).tobytes()
 
 
@@ -158,7 +158,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def _computed_signs(bits: bytes, n: int) -> Floats:
-    """The signs of `_signs`, computed anew."""
+    """The signs as in `_signs`, not taken from the cache."""
     blocks = np.frombuffer(bits, np.uint8).reshape(-1, _ceil_divide(n, 8))  # a row per block
     signs = np.zeros((len(blocks), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(blocks, axis=1, count=n)
@@ -500,8 +500,10 @@ class Ranges:
         overlap. It is known only if the draws are all sign vectors, one of each two opposite ones.
         """
         distance = -self.mean  # from the mean to 0
-        # A draw whose range ends at 0 has the observed sum or its negative. So has the draw without
-        # flipped signs, whose range, the whole line, has no end: it is added.
+        # The range of a draw holds the null means under which it is at least as extreme as the
+        # data. It ends at exactly 0 if and only if the sum of the draw is the observed one or its
+        # negative. The draw without flipped signs has the observed sum too, but its range is the
+        # whole line, without an end: it is added.
         draws_of_equal_size = self._count_ends_at(distance) + 1
         share = draws_of_equal_size / self.draws
         if abs(distance) <= self.rounding:  # the sum is 0, its own negative
@@ -595,8 +597,7 @@ def ranges(
     start = 0
     for drawn in sums(total - mean * count, bits):
         stop = start + drawn.size
-        # the means of the flipped and of the unflipped units, less the mean of all: half of `drawn`
-        # is the sum of the unflipped ones, half of −`drawn` that of the flipped ones
+        # the means of the flipped and of the unflipped units, less the mean of all
         flipped_mean = np.multiply(drawn, factors.flipped[start:stop], out=low[start:stop])
         unflipped_mean = np.multiply(drawn, factors.unflipped[start:stop], out=drawn)
         np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
@@ -657,9 +658,12 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
 
 @dataclass(frozen=True, eq=False)
 class MeanFactors:
-    """What turns the drawn sum of `ranges` into the mean of the flipped or of the unflipped units,
-    one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those of the unflipped
-    ones); 0 if there are none.
+    """What a drawn sum of `ranges` is multiplied by to give the mean of the flipped or of the
+    unflipped units, one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those
+    of the unflipped ones); 0 if there are none.
+
+    A drawn sum is that of the unflipped units less that of the flipped ones. Both together are 0,
+    so that it is twice the first and −2 times the second: hence the negative factor.
 
     all_or_none: the numbers of the draws that flip no unit or all, which are as extreme as the data
     whatever the mean.
@@ -670,24 +674,24 @@ class MeanFactors:
     all_or_none: Ints
 
 
-def _mean_factors(count: bytes, bits: bytes) -> MeanFactors:
-    """The factors under the sign vectors of these bits, see `sums`. count: the rows of each unit as
-    bytes, which can be the key of a cache.
+def _mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
+    """The factors under the sign vectors of these bits, see `sums`. count_bytes: the number of rows
+    of each unit, an array as bytes, because they are the key of a cache.
 
     They are cached for all pairs of systems on the same units, unless there are so many units that
     this takes much memory.
     """
-    rows_of_unit = np.frombuffer(count)
+    rows_of_unit = np.frombuffer(count_bytes)
     if rows_of_unit.size <= MAX_CACHED_UNITS:
-        return _cached_mean_factors(count, bits)
-    return _computed_mean_factors(count, bits)
+        return _cached_mean_factors(count_bytes, bits)
+    return _computed_mean_factors(count_bytes, bits)
 
 
-def _computed_mean_factors(count: bytes, bits: bytes) -> MeanFactors:
-    """The factors of `_mean_factors`, computed anew. count: the rows of each unit. bits: the sign
-    vectors, see `sums`.
+def _computed_mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
+    """The factors of the drawn sums, see `MeanFactors`, not taken from the cache. Arguments as for
+    `_mean_factors`.
     """
-    rows_of_unit = np.frombuffer(count)
+    rows_of_unit = np.frombuffer(count_bytes)
     # the rows of the unflipped units less those of the flipped ones
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
     n = rows_of_unit.sum()

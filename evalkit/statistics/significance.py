@@ -64,18 +64,23 @@ def sign_flip(
 
     differences: one per unit. counts: the rows of each unit, if `differences` are sums over these
     (`intervals.by_unit`): then the mean is that over rows, Σ differences / Σ counts, and whole
-    units are flipped. The interval inverts the test with the same sign vectors: it excludes 0
-    exactly if p < 1 − level.
+    units are flipped.
 
     p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
-    a lattice (hit, precision at k, accuracy), where it counts all sign vectors. The limits may come
-    from drawn vectors even so, and are made to agree with p. Otherwise p comes from drawn vectors
-    (Walsh–Hadamard), (1 + extreme) / (1 + draws), or, if fewer than 100 draws are as extreme, from
-    importance sampling, which has no smallest p. The order of units changes nothing, and swapped
-    systems mirror the result. With few units the limits are infinite: no sign vectors are rare
-    enough to reject. mid_p: count other sign vectors exactly as extreme as the data half, because
-    with values of few steps the exact test is conservative; an interval may then exclude 0 although
-    a limit is 0. Raises InputError without units or with a value that is not finite.
+    a lattice (hit, precision at k, accuracy), where it counts all sign vectors. Otherwise it comes
+    from drawn vectors, (1 + extreme) / (1 + draws); many at once are drawn by a Walsh–Hadamard
+    transform. If fewer than 100 draws are as extreme as the data, it comes from importance
+    sampling, which has no smallest p.
+
+    The interval inverts the test: it excludes 0 exactly if p < 1 − level. Its limits may come from
+    drawn vectors even if p is exact, and are made to agree with it. With few units they are
+    infinite, as no sign vectors are rare enough to reject.
+
+    mid_p: count other sign vectors exactly as extreme as the data half, because with values of few
+    steps the exact test is conservative. A limit of 0 may then itself be rejected.
+
+    The order of units changes nothing, and swapped systems mirror the result. Raises InputError
+    without units or with a value that is not finite.
 
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
@@ -91,6 +96,7 @@ def sign_flip(
     # for each sign vector the means under which it would be as extreme as the data
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
+    # overlap: by how much the two one-sided p-values add up to more than 1, as both count the data
     p, how, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 

@@ -109,7 +109,8 @@ class LinearStatistic(SpreadStatistic):
     @cached_property
     def spread(self) -> Spread:
         """The spread of the units' influence values, each the sum of the coefficients times the
-        columns of the unit.
+        columns of the unit. Its skewness and kurtosis, if the single units are not in memory, come
+        from `_standardised_power`.
         """
         return combined_spread(
             self.moments,
@@ -132,7 +133,9 @@ class LinearStatistic(SpreadStatistic):
         )
 
     def _standardised_power(self, power: int) -> float:
-        """See `Spread`; NaN unless a subclass has added up this power."""
+        """Σ lᵖ / (Σ l²)^(p/2) of the units' influence values l, for a power p of 3 or 4; NaN unless
+        a subclass has added it up.
+        """
         return unknown_power(power)
 
 

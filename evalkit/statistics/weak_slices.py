@@ -134,9 +134,8 @@ class Response:
 
     @cached_property
     def correlation(self) -> float:
-        """The correlation ρ of the centred values of two rows of a unit, from 0 to 1.
-
-        A row's centred value has the standard deviation σ · size, so that two rows of a unit have
+        """The correlation ρ of the centred values of two rows of a unit, from 0 to 1, in a model in
+        which a centred value has the standard deviation σ · size, so that two rows of a unit have
         the covariance ρ σ² size size'.
         """
         if not self.is_clustered:
@@ -152,46 +151,48 @@ class Response:
 
     @cached_property
     def spread(self) -> float:
-        """The variance of the response's sum in a slice, divided by share · (1 − share) of the
-        slice, if all rows of a unit are in the same slice.
+        """The variance of the sum of the centred values in a slice, divided by share · (1 − share)
+        of the slice, under the model of `correlation`, if all rows of a unit are in the same slice.
         """
         squared_sizes = np.sum(self.size**2)
         squared_sizes_of_units = np.sum(np.bincount(self.unit, self.size) ** 2)
-        variance_of_size_1 = ratio(np.sum(self.centred**2), squared_sizes)
-        independent = (1 - self.correlation) * squared_sizes
-        shared = self.correlation * squared_sizes_of_units
-        return float(variance_of_size_1 * (independent + shared))
+        variance_of_size_1 = ratio(np.sum(self.centred**2), squared_sizes)  # σ²
+        of_rows = (1 - self.correlation) * squared_sizes
+        of_units = self.correlation * squared_sizes_of_units
+        return float(variance_of_size_1 * (of_rows + of_units))
 
     def sums_by_cell(self, cell: Ints, count: int) -> CellSums:
-        """The sum of the response in each cell of rows, with its standard deviation if the mean in
-        the cell is that of the other rows.
+        """The sum of the centred values in each cell of rows, with its standard deviation under the
+        null hypothesis that the mean is the same in the cell and in the other rows.
 
-        cell: the number of each row's cell. count: the number of cells.
+        The deviation is that under random signs of whole units. It is at least that under the model
+        of `correlation`: a centred value has the standard deviation σ · size, two of a unit the
+        correlation ρ. cell: the number of each row's cell. count: the number of cells.
         """
         share = ratio(np.bincount(cell, self.size, count), self.size.sum())
-        variance = _squared_contrasts(self.centred, cell, share, self.unit)
-        # A cell whose rows are all alike would have no variance: it has at least the one that rows
-        # of these sizes have on average, of which a share is that of whole units.
+        variance = _variance_under_signs(self.centred, cell, share, self.unit)
+        # Without the model, a cell whose rows are all alike would have little variance, or none.
+        # The model's is σ² ((1 − ρ) · that with a sign for each row + ρ · with one for each unit).
         row_number = np.arange(len(cell))
-        squared_sizes = _squared_contrasts(self.size, cell, share, row_number)
-        least_variance: Floats = (1 - self.correlation) * squared_sizes
+        with_independent_rows = _variance_under_signs(self.size, cell, share, row_number)
+        model_variance: Floats = (1 - self.correlation) * with_independent_rows
         if self.correlation:
-            squared_sizes_of_units = _squared_contrasts(self.size, cell, share, self.unit)
-            least_variance = least_variance + self.correlation * squared_sizes_of_units
-        variance_of_size_1 = ratio(np.sum(self.centred**2), np.sum(self.size**2))
-        least_variance *= float(np.nan_to_num(variance_of_size_1))
-        deviation = np.sqrt(np.maximum(variance, least_variance))
+            with_equal_rows = _variance_under_signs(self.size, cell, share, self.unit)
+            model_variance = model_variance + self.correlation * with_equal_rows
+        variance_of_size_1 = ratio(np.sum(self.centred**2), np.sum(self.size**2))  # σ²
+        model_variance *= float(np.nan_to_num(variance_of_size_1))
+        deviation = np.sqrt(np.maximum(variance, model_variance))
         total = np.bincount(cell, self.centred, count).astype(np.float64, copy=False)
         return CellSums(total, share, deviation)
 
 
-def _squared_contrasts(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
-    """For each cell Σ over units (a − share · b)², with a unit's sum of a column over its rows in
-    the cell, a, and over all its rows, b; shape (cells,). It is the variance of the cell's sum
-    under sign flips of whole units, if the sum of all rows is subtracted by the cell's share.
+def _variance_under_signs(column: Floats, cell: Ints, share: Floats, unit: Ints) -> Floats:
+    """For each cell the variance of (sum of a column over the rows of the cell − share of the cell
+    · sum over all rows), if the values of each unit have one random sign in common; (cells,).
 
-    column: the number of each row, cell: that of its cell, unit: that of its unit, (rows,) each.
-    share: of each cell, (cells,).
+    It is Σ over units (a − share · b)², with a unit's sum over its rows in the cell, a, and over
+    all its rows, b. column: the value of each row. cell, unit: the numbers of its cell and its
+    unit, (rows,) each. share: of each cell, (cells,).
     """
     unit_total: Floats = np.bincount(unit, column).astype(np.float64, copy=False)  # b
     if len(unit_total) == len(unit):  # each row is a unit
@@ -369,7 +370,7 @@ def search(
     order = np.argsort(-observed.ravel(), kind="stable")
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
-    # only what is significant without adjustment can be after it
+    # only a pair that is significant without the adjustment can be significant with it
     is_possible = observed > normal_quantile(2 * level - 1)
     possible = min(int(np.sum(is_possible)), RANKED)
     drawn = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)

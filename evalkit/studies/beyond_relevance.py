@@ -12,7 +12,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
-from evalkit.reading.inputs.lists import Stock
+from evalkit.reading.inputs.lists import Catalogue
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.study import Row, estimate_columns, limits
@@ -264,7 +264,7 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
     return by_system
 
 
-def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[_Measure]:
+def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> Iterator[_Measure]:
     """Each measure that the table allows."""
     k = study.depth
 
@@ -275,15 +275,17 @@ def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[
         e = interval_methods.arm_within(arm, 0.0, highest, level=study.settings.level)
         return _Measure(name, replace(e, n=int(has_value.sum())), is_usable, lists, values)
 
-    if stock.category is not None:
-        values = diversity.intra_list_diversity_category(lists, stock.category, k)
-        yield mean("diversity by category", values, stock.category >= 0)
-    if stock.features is not None:
-        values = diversity.intra_list_diversity(lists, stock.features, k)
-        yield mean("diversity by features", values, diversity.described(stock.features), OPPOSITE)
-    for name, share in novelty_shares(stock):
+    if catalogue.category is not None:
+        values = diversity.intra_list_diversity_category(lists, catalogue.category, k)
+        yield mean("diversity by category", values, catalogue.category >= 0)
+    if catalogue.features is not None:
+        values = diversity.intra_list_diversity(lists, catalogue.features, k)
+        yield mean(
+            "diversity by features", values, diversity.described(catalogue.features), OPPOSITE
+        )
+    for name, share in novelty_shares(catalogue):
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
-    all_items = np.ones(len(stock), bool)
+    all_items = np.ones(len(catalogue), bool)
     for name, measure in MEASURES_OF_ALL_LISTS.items():
         value = measure.of_exposure(diversity.exposure(lists, k))
         if study.unit is None:
@@ -328,10 +330,10 @@ def jackknifed(value: float, jackknife: Floats, *, level: float) -> intervals.Es
     return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))
 
 
-def novelty_shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
+def novelty_shares(catalogue: Catalogue) -> Iterator[tuple[str, Floats]]:
     """The novelty measures that the table allows, each with the probability p of every item."""
-    if stock.popularity is not None:
-        interactions = np.nan_to_num(stock.popularity)
+    if catalogue.popularity is not None:
+        interactions = np.nan_to_num(catalogue.popularity)
         yield "novelty by interactions", diversity.interaction_share(interactions)
-    if stock.user_share is not None:
-        yield "novelty by users", stock.user_share
+    if catalogue.user_share is not None:
+        yield "novelty by users", catalogue.user_share

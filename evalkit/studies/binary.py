@@ -896,29 +896,26 @@ def _first_reading(
 def _second_reading(
     data: scores.Predictions, checked: CheckedParameters, measured: SummedBinary
 ) -> SecondReading | None:
-    """What is added up at the second reading: influence values, and decisions at thresholds that
-    only the first reading tells. None if tables and losses suffice.
+    """What a second reading of the table adds up: the influence of rows on metrics of scores, and
+    decisions at thresholds that only the first reading tells. None if nothing is needed, as for one
+    system on independent, unweighted rows, for which the counts by score suffice.
     """
     if measured.plain and checked.is_single:
         return None
     choice = checked.choice
-    systems = range(len(measured.systems))
     means = dict[GroupMetric, MeanInfluence]()
     decision_groups = []
     for group in sorted(measured.groups):
-        is_whole = group == ALL_ROWS_GROUP
-        metrics = checked.settings.metrics if is_whole else checked.settings.metrics[:1]
+        is_all_rows = group == ALL_ROWS_GROUP
+        metrics = checked.settings.metrics
+        if not is_all_rows:  # slices have the primary metric alone
+            metrics = metrics[:1]
         read_again = [chosen.base for chosen in metrics if _needs_second_reading(chosen)]
-        if read_again or (choice and is_whole):
+        if read_again or (choice and is_all_rows):
             decision_groups.append(group)
         for chosen in read_again:
-            if chosen.uses_decisions:
-                continue
-            influence_tables = [
-                [ScoreInfluence.from_table(chosen, measured.scores(group, i, 0))] for i in systems
-            ]
-            mean = MeanInfluence(influence_tables, np.ones(1), n_strata=2)
-            means[GroupMetric(group, chosen.label)] = mean
+            if not chosen.uses_decisions:
+                means[GroupMetric(group, chosen.label)] = _influence(chosen, group, measured)
     if not decision_groups:
         return None
     second = SecondReading(
@@ -930,12 +927,33 @@ def _second_reading(
     )
     if choice is None:
         return second
-    units = data.table.schema.units or measured.summary.rows
-    candidates = []
-    for i in systems:
-        table = measured.scores(ALL_ROWS_GROUP, i, 0).counts
-        candidates.append(choice.candidates(table, units=units))
+    candidates = _candidates(choice, data, measured)
     return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
+
+
+def _influence(chosen: MetricAtK, group: int, measured: SummedBinary) -> MeanInfluence:
+    """The influence of the rows of a group on a metric of the scores of each system: as on a mean
+    over problems of which there is only one, with a variance for each of the two classes.
+    """
+    tables = []
+    for i in range(len(measured.systems)):
+        scores_of_system = measured.scores(group, i, classes.ONLY_PROBLEM)
+        tables.append([ScoreInfluence.from_table(chosen, scores_of_system)])
+    return MeanInfluence(tables=tables, shares=np.ones(1), n_strata=2)
+
+
+def _candidates(
+    choice: bootstrap.ThresholdChoice, data: scores.Predictions, measured: SummedBinary
+) -> list[Floats]:
+    """For each system the candidates: the thresholds among which the rule chooses on bootstrap
+    samples, highest first.
+    """
+    units = data.table.schema.units or measured.summary.rows  # each row is a unit by default
+    candidates = []
+    for i in range(len(measured.systems)):
+        table = measured.scores(ALL_ROWS_GROUP, i, classes.ONLY_PROBLEM).counts
+        candidates.append(choice.candidates(table, units=units))
+    return candidates
 
 
 def _needs_second_reading(chosen: MetricAtK) -> bool:

@@ -20,16 +20,16 @@ FEWEST = 2  # units that have a spread
 class Evidence:
     """What decides a rule on the number of a system, or on the difference of a pair.
 
-    value: expected of an unchanged model; 0 of a difference. unchanged: the metric of an unchanged
-    model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower values
-    are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
+    expected_estimate: that of an unchanged model, whose difference is 0. metric_value: of an
+    unchanged model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower
+    values are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
     others. ends: of the metric. error: true value or difference -> standard error. alternative: the
-    question of the comparison. stretch: of the distances of limits from the estimate, where they
-    are no multiples of the standard error by normal quantiles.
+    question of the comparison. stretch: how many times further limits lie from the estimate than
+    normal limits, which are at a quantile times the standard error.
     """
 
-    value: float
-    unchanged: float
+    expected_estimate: float
+    metric_value: float
     n: int
     direction: int
     margin: float | None
@@ -46,8 +46,8 @@ class Evidence:
         return replace(self, n=units, error=lambda value: narrower * self.error(value))
 
     @cached_property
-    def reaches(self) -> dict[float, float]:
-        """The distances of limits from an estimate by their level, in standard errors."""
+    def normal_quantiles(self) -> dict[float, float]:
+        """Level of limits -> their distance from an estimate in standard errors, if normal."""
         tested = (self.level, self.family_level)
         levels = [self.alternative.two_sided_level(level) for level in tested]
         levels += [equivalence_level(level) for level in (self.level, levels[0])]
@@ -58,12 +58,19 @@ class Evidence:
 
         def interval(limits_level: float) -> Estimate:
             """The estimate with its limits at this level."""
-            reach = self.stretch * self.reaches[limits_level] * error
-            return Estimate(estimate, estimate - reach, estimate + reach, self.level, self.n, "")
+            distance = self.stretch * self.normal_quantiles[limits_level] * error
+            return Estimate(
+                estimate,
+                low=estimate - distance,
+                high=estimate + distance,
+                level=self.level,
+                n=self.n,
+                method="",
+            )
 
         question = self.alternative
-        family_reach = self.reaches[question.two_sided_level(self.family_level)] * error
-        p = 0.0 if abs(estimate) > family_reach else 1.0
+        critical = self.normal_quantiles[question.two_sided_level(self.family_level)] * error
+        p = 0.0 if abs(estimate) > critical else 1.0  # all that decides a rule: rejected or not
         two_sided_level = question.two_sided_level(self.level)
         comparison = compare(interval, p, level=two_sided_level, unit="", method="")
         answer = comparison.answering(question, level=self.level)
@@ -88,41 +95,53 @@ class Catch(NamedTuple):
 
 
 def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], str]) -> Catch:
-    """What a rule catches. result: of the rule by other evidence."""
+    """How likely a rule fails, by the size of a true regression, in samples like this one: the
+    smallest regression that it catches, how often it fails an unchanged model, and the power and
+    the number of units needed for the margin.
+
+    The margin is the rule's `catch`, else what its claim still allows: of a bound the distance of
+    the expected estimate from it, of a comparison the margin; without one above 0 the fields about
+    it are NaN. result: comparison -> the result of the rule.
+    """
     claim = rule.claim
     if isinstance(claim, Bound):
-        sign = -1 if claim.sign == ">=" else 1
-        bounds = [claim.number]
-        margin = sign * (claim.number - evidence.value)
+        worse_sign = -1 if claim.sign == ">=" else 1  # what a regression does to the estimate
+        allowed = worse_sign * (claim.number - evidence.expected_estimate)
+        critical_numbers = [claim.number]
     else:
         assert isinstance(claim, Against)
-        sign = -evidence.direction
-        margin = claim.within or evidence.margin or 0.0
-        bounds = [0.0, margin, -margin]
-    reaches = list(evidence.reaches.values())
-    reaches += [evidence.stretch * reach for reach in evidence.reaches.values()]
-    worst = evidence.ends.low if sign < 0 else evidence.ends.high
+        worse_sign = -evidence.direction
+        allowed = claim.within or evidence.margin or 0.0
+        critical_numbers = [0.0, allowed, -allowed]
+    # the test compares normal limits with these numbers, the interval stretched ones
+    normal = list(evidence.normal_quantiles.values())
+    stretched = [evidence.stretch * quantile for quantile in normal]
+    worst = evidence.ends.low if worse_sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
-        """Whether a sample with this estimate fails the rule."""
+        """True if a sample with this estimate and standard error fails the rule."""
         return rule.fails(result(evidence.of_sample(estimate, error)))
+
+    def error_at(regression: float) -> float:
+        """The standard error at a true regression."""
+        return evidence.error(evidence.expected_estimate + worse_sign * regression)
 
     sensitivity = Sensitivity(
         fails=fails,
-        unchanged=evidence.value,
-        sign=sign,
-        error=lambda regression: evidence.error(evidence.value + sign * regression),
-        bounds=bounds,
-        reaches=reaches,
-        largest=abs(evidence.unchanged - worst),
+        expected_estimate=evidence.expected_estimate,
+        worse_sign=worse_sign,
+        error=error_at,
+        critical_numbers=critical_numbers,
+        limit_distances=[*normal, *stretched],
+        largest=abs(evidence.metric_value - worst),
     )
-    without_margin = Catch(sensitivity.caught, sensitivity.unchanged_fails)
-    regression = rule.catch or margin
-    if not regression > 0:
+    without_margin = Catch(catches=sensitivity.caught, unchanged_fails=sensitivity.unchanged_fails)
+    margin = rule.catch or allowed
+    if not margin > 0:
         return without_margin
     units_needed = math.nan
-    growth = sensitivity.growth(regression)
+    growth = sensitivity.growth(margin)  # of the number of units
     if not math.isnan(growth):
         units_needed = max(math.ceil(growth * evidence.n), FEWEST)
-    power = sensitivity.probability(regression)
-    return without_margin._replace(margin=regression, power=power, units_needed=units_needed)
+    power = sensitivity.probability(margin)
+    return without_margin._replace(margin=margin, power=power, units_needed=units_needed)

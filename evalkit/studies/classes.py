@@ -607,26 +607,35 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
 def _second_reading(
     data: Predictions, measured: SummedClasses, settings: Settings
 ) -> SecondReading | None:
-    """What the second reading needs to know of the first; None if all is known."""
-    n_classes = len(data.names)
+    """What a second reading of the table adds up: the influence of rows on means over classes of
+    metrics of scores. None without such a mean, as all else follows from the first reading.
+    """
     means = {}
     for group in measured.groups:
         if group == ALL_ROWS_GROUP:
             metrics = _score_metrics(settings.metrics)
-            if data.scored and not measured.plain:  # limits of each class, from sums over units
+            if data.scored and not measured.plain:  # limits of each class need sums over units
                 metrics = {metric.label: metric for metric in CLASS_METRICS} | metrics
-        else:
+        else:  # slices have the primary metric alone
             metrics = _score_metrics(settings.metrics[:1])
         for label, metric in metrics.items():
-            tables = []
-            for i in range(len(data.table.systems)):
-                scores = [measured.scores(group, i, c) for c in range(n_classes)]
-                tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
-            shares = np.full(n_classes, 1 / n_classes)
-            means[GroupMetric(group, label)] = MeanInfluence(tables, shares, n_strata=n_classes)
-    if means:
-        return SecondReading(first=measured.first, plain=measured.plain, means=means)
-    return None
+            means[GroupMetric(group, label)] = _influence(metric, group, measured)
+    if not means:
+        return None
+    return SecondReading(first=measured.first, plain=measured.plain, means=means)
+
+
+def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
+    """The influence of the rows of a group on the mean over the classes of a metric of scores, of
+    each system; each class has a variance of its own.
+    """
+    tables = []
+    for i in range(len(measured.systems)):
+        scores = [measured.scores(group, i, c) for c in measured.problems]
+        tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
+    n_classes = len(measured.problems)
+    shares = np.full(n_classes, 1 / n_classes)
+    return MeanInfluence(tables=tables, shares=shares, n_strata=n_classes)
 
 
 def _score_metrics(metrics: Sequence[MetricAtK]) -> dict[str, MetricAtK]:

@@ -127,7 +127,7 @@ def located(report_path: object) -> Path:
     if not path.exists() and not files[0].is_file():
         raise InputError(f"{path}: no such file or folder")
     has_units = bool(files) and files[0].is_file()
-    if not has_units and not (path.is_dir() or is_of_report(path)):
+    if not has_units and not (path.is_dir() or looks_like_report(path)):
         raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
     if not has_units:
         raise InputError(
@@ -146,8 +146,10 @@ def side_pair(new: str, old: str) -> SystemPair:
     return f"{NEW}{new}", f"{OLD}{old}"
 
 
-def is_of_report(path: Path) -> bool:
-    """True if a file without units beside it may be a report's page, its results or its name."""
+def looks_like_report(path: Path) -> bool:
+    """True if a path looks like that of a report: its page NAME.html, its name NAME, or its results
+    NAME.json, which must hold a report. It chooses the error where NAME.units.parquet is missing.
+    """
     if path.suffix != ".json":
         return path.suffix in ("", ".html")
     try:

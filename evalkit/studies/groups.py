@@ -78,28 +78,31 @@ class GroupedMetric:
 
     @property
     def _correlation(self) -> Floats:
-        """The correlation of the errors of groups in which the same units have rows. One that would
-        narrow limits is taken for 0 where few units are in both groups, as it is then by chance.
+        """The correlation of the errors of each two groups, (groups, groups), which the units have
+        that are in both. Where these are fewer than FEW_CASES it may be chance: one above 0, which
+        would narrow the limits of a gap, is then taken for 0.
+
+        The identity if each row is a unit, or if the metric of a group has no influence of rows.
         """
         independent: Floats = np.eye(len(self.parts))
         unit = self.study.unit
-        rows = [s for s in self.statistics if isinstance(s, RowStatistic)]
-        if unit is None or len(rows) < len(self.parts):
+        statistics = [s for s in self.statistics if isinstance(s, RowStatistic)]
+        if unit is None or len(statistics) < len(self.parts):
             return independent
-        number, names = codes(unit)
-        influence = np.zeros((len(names), len(rows)))
-        presence = np.zeros((len(names), len(rows)))
-        for group, (statistic, part) in enumerate(zip(rows, self.parts, strict=True)):
+        unit_number, unit_names = codes(unit)
+        influence = np.zeros((len(unit_names), len(self.parts)))  # of a unit on a group's metric
+        presence = np.zeros((len(unit_names), len(self.parts)))  # 1 if a unit has rows in a group
+        for group, (statistic, part) in enumerate(zip(statistics, self.parts, strict=True)):
             if not np.isnan(statistic.value):
-                row_influence = statistic.row_influence
-                units = number[part.member]
-                influence[:, group] = np.bincount(units, row_influence, len(names))
+                units = unit_number[part.member]
+                influence[:, group] = np.bincount(units, statistic.row_influence, len(unit_names))
                 presence[units, group] = 1
         products = influence.T @ influence
-        size = np.sqrt(np.diag(products))
-        correlation = np.nan_to_num(ratio(products, np.outer(size, size)))
-        is_chance = presence.T @ presence < FEW_CASES
-        correlation[is_chance] = np.minimum(correlation[is_chance], 0)
+        error = np.sqrt(np.diag(products))
+        correlation = np.nan_to_num(ratio(products, np.outer(error, error)))
+        shared_units = presence.T @ presence
+        may_be_chance = shared_units < FEW_CASES
+        correlation[may_be_chance] = np.minimum(correlation[may_be_chance], 0)
         np.fill_diagonal(correlation, 1.0)
         return correlation
 

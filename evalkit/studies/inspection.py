@@ -242,13 +242,15 @@ def _reads_rows(opener: Opener, parts: Sequence[InputPart]) -> bool:
 
 
 def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
-    """How the ranking report reads its inputs."""
-    items = _opened(p.items, p.header, opener)
+    """How the ranking report reads its inputs: by their rows if these are read and few, else by
+    their headers alone; an empty `Inspection` if an input could not be opened.
+    """
+    catalogue = _opened(p.items, p.header, opener)
     run = _opened(p.preds, p.header, opener)
     judged = _opened(p.qrels, p.header, opener)
     queries = _opened(p.queries, p.header, opener)
-    for part in items:
-        lists.plan_stock(part, p.columns)
+    for part in catalogue:
+        lists.planned_catalogue(part, p.columns)  # raises for a table without its columns
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
     options = ListOptions.from_parameters(p, columns=lists.other_columns(p.columns))
@@ -265,7 +267,9 @@ def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
 
 
 def _classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
-    """How the classification report reads its input."""
+    """How the classification report reads its input: by its rows if these are read and few, else by
+    its header alone; an empty `Inspection` if it could not be opened.
+    """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
         return Inspection()
@@ -285,7 +289,9 @@ def _classification(p: reports.ClassificationParameters, opener: Opener) -> Insp
 
 
 def _rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
-    """How the rating report reads its input."""
+    """How the rating report reads forecasts and actual values: by their rows if these are read and
+    few, else by the header alone; an empty `Inspection` if the input could not be opened.
+    """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
         return Inspection()
@@ -305,12 +311,12 @@ def _rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
 
 
 def _of_rows(what: str, layout: aligned.ColumnLayout, table: aligned.Aligned) -> Inspection:
-    """How rows were read that all systems predict."""
+    """The inspection of a table that was read. what: its content, in words for the user."""
     return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
 
 
 def _of_layout(what: str, layout: aligned.ColumnLayout) -> Inspection:
-    """How such rows would be read, by their columns."""
+    """The inspection of a table of which only the header was read. what: its content."""
     return Inspection(what, layout.printed_columns, [*layout.systems])
 
 
@@ -325,7 +331,8 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
     if is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output):
         if judged or (p.qrels is None and not is_trec_run):
             options = ListOptions.from_parameters(p)
-            _ = RankingInput(parts, judged or None, options=options).list_parts  # checks columns
+            # raises if a column is missing
+            _ = RankingInput(parts, judged or None, options=options).list_parts
     elif not is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _reads_rows(opener, parts):
@@ -346,20 +353,23 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
 
 
 def _validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
-    """How the validation report reads its inputs."""
+    """How the validation report reads its input, a table to fit estimators on or out-of-fold
+    predictions; of these the rows if they are read and few, else the header alone.
+    """
     features = _opened(p.features, p.header, opener)
-    parts = _opened(p.preds, p.header, opener)
+    predictions = _opened(p.preds, p.header, opener)
     if features:
-        folds.columns_of(features, p)
-    if p.features is not None or not parts:
+        folds.columns_of(features, p)  # raises if it lacks a column
+    has_predictions_alone = p.features is None and bool(predictions)
+    if not has_predictions_alone:
         return Inspection("a table to fit on")
     what = "out-of-fold predictions"
-    layout = folds.layouts_of(parts, p)[0]
-    if not _reads_rows(opener, parts):
+    layout = folds.layouts_of(predictions, p)[0]
+    if not _reads_rows(opener, predictions):
         return Inspection(what, layout.printed_columns)
-    examples = folds.predictions(parts, p)
+    examples = folds.predictions(predictions, p)
     assert examples.fold is not None
-    splits.read(examples.fold, examples.repeat)
+    splits.read(examples.fold, examples.repeat)  # raises if the names tell no test set
     return Inspection(what, examples.columns, list(examples.score), counted(len(examples), "row"))
 
 

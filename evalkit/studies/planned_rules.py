@@ -53,16 +53,16 @@ def _may_be_of_share(claim: Claim) -> bool:
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     """What a rule catches of the planned data."""
     claim = rule.claim
-    unchanged = plan.mean if plan.share is None else plan.share
-    assert unchanged is not None
-    value = unchanged
+    metric_value = plan.mean if plan.share is None else plan.share
+    assert metric_value is not None
+    expected_estimate = metric_value
     error = _error_of_value(plan)
-    if isinstance(claim, Against):
-        value = 0.0
+    if isinstance(claim, Against):  # the estimate is a difference
+        expected_estimate = 0.0
         error = _error_of_difference(plan)
     evidence = catching.Evidence(
-        value=value,
-        unchanged=unchanged,
+        expected_estimate=expected_estimate,
+        metric_value=metric_value,
         n=plan.units,
         direction=HIGHER_IS_BETTER,
         margin=None,

@@ -158,21 +158,21 @@ class Statement:
         if is_unknown or isinstance(self.claim, ColumnBound):
             return catching.Catch()
         level = e.level
-        value = e.value
-        unchanged = e.value
-        if self.second:
+        expected_estimate = e.value
+        metric_value = e.value
+        if self.second:  # the estimate is a difference
             level = study.test_level
-            value = 0.0
+            expected_estimate = 0.0
             _, second = self._compared(study)
-            unchanged = second.unadjusted().value
+            metric_value = second.unadjusted().value
         family_level = 1 - (1 - level) / tests
         alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
         n = units or e.n
         measured = catching.Evidence(
-            value=value,
-            unchanged=unchanged,
+            expected_estimate=expected_estimate,
+            metric_value=metric_value,
             n=e.n,
             direction=metric.direction,
             margin=study.settings.margin,
@@ -190,7 +190,9 @@ class Statement:
         return study.compared(self.chosen, (self.system, self.second), **self._member)
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
-        """How far limits at the margin are from an estimate, relative to normal limits."""
+        """How many times further a limit at the margin lies from the estimate than a normal limit
+        does: 1 without a margin, and for any test but McNemar's of two shares.
+        """
         if not self.second:
             return 1.0
         first, second = self._compared(study)
@@ -202,7 +204,9 @@ class Statement:
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
     ) -> sensitivity.ErrorOf:
-        """The standard error by the true value, or by the true difference."""
+        """The standard error as a function of the true value of a system, or of the true difference
+        of a pair.
+        """
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         first, second = self._compared(study)

@@ -23,7 +23,7 @@ from evalkit.numbers import unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
-from evalkit.reading.inputs.lists import DEEPEST, Stock
+from evalkit.reading.inputs.lists import DEEPEST, Catalogue
 from evalkit.reading.inputs.runs import NONE, Ask, ListAccount, Runs
 from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
@@ -109,23 +109,28 @@ read = reports.reader(reports.RankingParameters)(study_of)
 
 
 class Inputs(NamedTuple):
-    """The runs, judgements and queries before they are read, and the table of items, if given."""
+    """The runs, judgements and queries before they are read, and the catalogue of items, if the
+    user gives one (`items=TABLE`).
+    """
 
     ranked: rows.RankingInput
-    catalogue: Stock | None
+    catalogue: Catalogue | None
 
 
 def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
-    """Open all tables of the report, and read that of items."""
+    """Open all tables of the report. That of the catalogue of items is read at once, as the reader
+    of the judgements counts the judged items that it lacks.
+    """
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = sources.optional_parts(p.qrels, p.header, limits.reading)
     queries = sources.optional_parts(p.queries, p.header, limits.reading)
-    items = sources.optional_parts(p.items, p.header, limits.reading)
-    catalogue = listed.read_stock(items, p.columns)
+    catalogue_parts = sources.optional_parts(p.items, p.header, limits.reading)
+    catalogue = listed.read_catalogue(catalogue_parts, p.columns)
+    catalogue_ids = None
+    if catalogue is not None:
+        catalogue_ids = catalogue.item
     options = rows.ListOptions.from_parameters(
-        p,
-        columns=listed.other_columns(p.columns),
-        stock=None if catalogue is None else catalogue.item,
+        p, columns=listed.other_columns(p.columns), catalogue_ids=catalogue_ids
     )
     return Inputs(rows.RankingInput(run, judged, queries, options), catalogue)
 
@@ -193,7 +198,7 @@ class Ranking(Shown, Study):
     runs: Runs
     ks: tuple[int, ...]
     relevance_level: float
-    catalogue: Stock | None = None
+    catalogue: Catalogue | None = None
 
     def sliced(self, part: Slice, p: Any) -> "Ranking":
         """The study of the queries of a slice."""

@@ -1157,38 +1157,42 @@ class Rating(row_study.RowStudy):
         """The mean of the actual values by forecast of a system."""
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
-        counts = sums.weight > 0
+        has_weight = sums.weight > 0
         centre = self.summariser.centre(i)
         mean_actual = ratio(sums.forecast - sums.error, sums.weight) - centre
         table = calibration.Means(
-            forecast=sums.mean_forecast[counts],
-            weight=sums.weight[counts],
-            mean=mean_actual[counts],
+            forecast=sums.mean_forecast[has_weight],
+            weight=sums.weight[has_weight],
+            mean=mean_actual[has_weight],
             index=np.empty(0, np.int64),  # of rows, which are not here
         )
         actual = self.table_summary.actual_sums
         mean = actual.weighted_total / actual.weight
         variance = actual.weighted_square / actual.weight - mean**2
-        band = self._mean_band(i, table, counts)
+        band = self._mean_band(i, table, has_weight)
         return reliability.mean_reliability(table, variance, band, self.forecasts[system])
 
-    def _mean_band(self, i: int, table: calibration.Means, counts: Bools) -> Band | None:
-        """The consistency band of the means of system number i; None if it is unknown.
+    def _mean_band(self, i: int, table: calibration.Means, has_weight: Bools) -> Band | None:
+        """The consistency band of the means of the actual values by forecast, of system number i.
 
-        table: the means, of the forecasts that have any weight, as `counts` says.
+        Of independent rows it comes from sums over the rows of each forecast. Of units with several
+        rows it needs the rows themselves: None if not all of them are in the sample of rows that is
+        kept. table: the means, only of forecasts whose rows have any weight. has_weight: these, as
+        a mask of all forecasts.
         """
+        rng = self.rng(5)  # the stream of random numbers of these bands
         draws = self.settings.limits.bands
         level = self.settings.level
         if not self.settings.unit:
-            squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))[counts]
+            squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))
             return consistency.band_of_independent(
-                table, squares, rng=self.rng(5), draws=draws, level=level
+                table, squares[has_weight], rng=rng, draws=draws, level=level
             )
         if not self.banded:
             return None
         rows = self.table_summary.sample.rows.rows(i)
         return consistency.band_of_means(
-            rows, calibration.means(rows), rng=self.rng(5), draws=draws, level=level
+            rows, calibration.means(rows), rng=rng, draws=draws, level=level
         )
 
     @frame

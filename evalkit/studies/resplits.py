@@ -65,32 +65,39 @@ def _binned(bin_of_row: Ints, place: Floats, bins: int) -> BinnedRows:
 
 
 def places(
-    rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
+    count: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
 ) -> Floats:
-    """The place of each row: its time, the position of its group in the order of testing folds, or
-    its number. rows: their number. tests: the test rows of each fold.
+    """Where each row lies on the axis of the map of folds: at its time; without times at the rank
+    of its group, where groups are sorted by the first fold that tests them; without groups at its
+    own number. Shape (rows,).
+
+    count: the number of rows. tests: the numbers of the test rows of each fold.
     """
     if time is not None:
         return time
     if group is None:
-        return np.arange(rows, dtype=float)
-    testing_fold = np.full(rows, len(tests))  # of each row the first that tests it
-    for fold, test in reversed(list(enumerate(tests))):
-        testing_fold[test] = fold
+        return np.arange(count, dtype=float)
+    untested = len(tests)  # in place of a fold, after all of them
+    first_fold_of_row = np.full(count, untested)
+    for fold, test in reversed(list(enumerate(tests))):  # the first fold overwrites later ones
+        first_fold_of_row[test] = fold
     group_of_row, names = codes(group)
-    fold_of_group = np.full(names.size, len(tests))
-    np.minimum.at(fold_of_group, group_of_row, testing_fold)
-    order = np.argsort(fold_of_group, kind="stable")
-    place_of_group = np.empty(names.size)
-    place_of_group[order] = np.arange(names.size)
-    return place_of_group[group_of_row]
+    first_fold_of_group = np.full(names.size, untested)
+    np.minimum.at(first_fold_of_group, group_of_row, first_fold_of_row)
+    order = np.argsort(first_fold_of_group, kind="stable")
+    rank_of_group = np.empty(names.size)
+    rank_of_group[order] = np.arange(names.size)
+    return rank_of_group[group_of_row]
 
 
 def stretches(
     place: Floats, folds: Iterable[FoldRows], max_bins: int, *, axis: str
 ) -> pd.DataFrame:
-    """Neighbouring bins of one kind, at most `max_bins` and no more than places: fold, kind, start,
-    width. place: of each row. axis: what the places are, "time", "group" or "row".
+    """The stretches of the axis in which a fold tests, trains or does both: neighbouring bins of
+    the same kind, as rows of fold, kind, start, width.
+
+    The axis has `max_bins` bins, or as many as there are different places if these are fewer.
+    place: of each row, see `places`. axis: what the places are, "time", "group" or "row".
     """
     end = place.max()
     if axis != "time":
@@ -107,9 +114,10 @@ def stretches(
         kind = _kinds(test, train)
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(starts[1:], bins)
-        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-            if kind[a]:
-                drawn.append((fold.name, kind[a], edges[a], edges[b] - edges[a]))
+        for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):
+            if kind[start]:  # "" for bins without rows
+                width = edges[stop] - edges[start]
+                drawn.append((fold.name, kind[start], edges[start], width))
     return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
 
 

@@ -153,25 +153,34 @@ class Shares(Shown, Study):
         if p.null is not None and p.baseline:
             rule = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {rule}; set only one of the two")
+        # the user may name the metric, which is SHARE, by its column
         lower = [SHARE if name == "successes" else name for name in p.lower_is_better]
         p = replace(p, lower_is_better=tuple(lower))
+        best = lookup.direction(data.columns["successes"]) or "high"
         metric = replace(
-            lookup.named(SHARE, lookup.direction(data.columns["successes"]) or "high"),
-            kind=kinds.Proportion(lookup.absent),
+            lookup.named(SHARE, best),
+            kind=kinds.Proportion(lookup.not_computed),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
         )
         systems = data.systems
         if p.null is not None:
-            systems = (*systems, cls.label(p.null))
-        if p.null:
-            p = replace(p, baseline=cls.label(p.null))
-        settings = study.settings(p, [MetricAtK(metric)]).checked(systems)
-        return cls(settings, systems, {}, p, data.sources, data, p.null)
+            null_system = cls.label(p.null)
+            systems = (*systems, null_system)
+            p = replace(p, baseline=null_system)
+        return cls(
+            settings=study.settings(p, [MetricAtK(metric)]).checked(systems),
+            systems=systems,
+            attributes={},
+            p=p,
+            sources=data.sources,
+            data=data,
+            null=p.null,
+        )
 
     @staticmethod
-    def label(null: float | None) -> str:
+    def label(null: float) -> str:
         """The name of the null share among the systems."""
         return f"null {null:g}"
 

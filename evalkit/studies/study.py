@@ -481,7 +481,7 @@ class Study(ABC):
 
     def rng(self, *key: int) -> np.random.Generator:
         """A random generator of its own for each result, so that none depends on what else was
-        computed.
+        computed. key: the number, or numbers, that this result has among those of the study.
         """
         return random(self.settings.seed, *key)
 

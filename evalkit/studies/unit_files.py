@@ -455,7 +455,7 @@ class StoredTerms(FileRows):
 
     def _metric_of_kind(self, kind: Callable[[Any], Kind]) -> MetricAtK:
         """The metric as one of a kind, whose function is never called: its terms are known."""
-        metric = replace(self.metric_at_k.metric, kind=kind(lookup.absent), kind_at=None)
+        metric = replace(self.metric_at_k.metric, kind=kind(lookup.not_computed), kind_at=None)
         return MetricAtK(metric, self.metric_at_k.k)
 
     @cached_property

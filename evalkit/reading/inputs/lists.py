@@ -358,7 +358,7 @@ def numbers_of_stretches(start: Ints, length: Ints) -> Ints:
 # The table of items -------------------------------------------------------------------------------
 
 
-STOCK = (
+CATALOGUE_ROLES = (
     rules.Role.declared("item", required=True),
     rules.Role.declared("category"),
     rules.Role.declared("popularity"),
@@ -370,8 +370,9 @@ FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
 
 @dataclass(frozen=True, eq=False)
-class Stock:
-    """The catalogue of items. Each array has a row per item; it is None if no column has it.
+class Catalogue:
+    """The items that could be listed, from the table `items`. Each array has a row per item; it is
+    None if no column has it.
 
     item: ids as text. category: a number per item, -1 for none. features: shape (items, features),
     NaN for an empty cell. popularity: interactions with an item, NaN for an empty cell. user_share:
@@ -418,27 +419,31 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return {role: name for role, name in columns.items() if role not in ONLY_OF_ITEMS}
 
 
-def plan_stock(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.Field]:
+def planned_catalogue(part: InputPart, columns: Mapping[str, str]) -> dict[str, rules.Field]:
     """The columns of a part by role; a feature has its name as role. Raises InputError if there is
     no item column.
     """
-    names = [role.name for role in STOCK]
+    names = [role.name for role in CATALOGUE_ROLES]
     chosen = {role: columns[role] for role in ONLY_OF_ITEMS if role in columns}
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
     roles = roles_of.match(part.columns, names, chosen, part.name, features).resolve(["item"])
     fields = {
-        role.name: rules.Field(roles[role.name], role.rules) for role in STOCK if role.name in roles
+        role.name: rules.Field(roles[role.name], role.rules)
+        for role in CATALOGUE_ROLES
+        if role.name in roles
     }
     return fields | {name: rules.Field(name, FEATURES) for name in features}
 
 
-def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) -> Stock | None:
-    """The items of a table, None if no table is given.
+def read_catalogue(
+    parts: Sequence[InputPart] | None, columns: Mapping[str, str]
+) -> Catalogue | None:
+    """The catalogue of items from the parts of its table; None without one.
 
-    Raises ParameterError for a parameter that names one of its columns if there is no table,
-    InputError with file, column, row and value for invalid values.
+    columns: role -> column, as the user named them. Raises ParameterError for a role of this table
+    alone if there is none, InputError with file, column, row and value for invalid values.
     """
     if parts is None:
         for role in ONLY_OF_ITEMS:
@@ -447,14 +452,14 @@ def read_stock(parts: Sequence[InputPart] | None, columns: Mapping[str, str]) ->
                     f"columns: {role} is a column of the table of items; set items=TABLE"
                 )
         return None
-    fields = [plan_stock(part, columns) for part in parts]
+    fields = [planned_catalogue(part, columns) for part in parts]
     table.refuse_missing_columns(parts, fields)
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
     roles = [*fields[0]]
     features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
-    return Stock(
+    return Catalogue(
         item,
         category=_codes(rows.texts("category")) if "category" in roles else None,
         features=np.column_stack(features) if features else None,

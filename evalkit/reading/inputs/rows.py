@@ -170,8 +170,8 @@ class ListOptions:
     columns: role -> column. systems: the requested ones, all if none is named. segments, slices,
     unit: columns with one value per query, from the table of queries if there is one; every row
     must have a unit. ranks: for lists without scores, "as given" or "renumber". leave_out: "query"
-    if the item with the id of the query is left out of its list and its judgements. stock: the ids
-    of the table of items; None without one.
+    if the item with the id of the query is left out of its list and its judgements. catalogue_ids:
+    the ids of the items in the catalogue, if the user gives one (`items=TABLE`).
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class ListOptions:
     unit: str | None = None
     ranks: str = AS_GIVEN
     leave_out: str | None = None
-    stock: np.ndarray | None = None
+    catalogue_ids: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an unknown role."""

@@ -530,10 +530,12 @@ class Build:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self.options.stock is None:
+        if self.options.catalogue_ids is None:
             return 0
         items = listing.items_of_rows(self.judged.item, self._judgements.rows)
-        is_listed = pc.is_in(items, value_set=pa.array(self.options.stock, pa.large_string()))
+        is_listed = pc.is_in(
+            items, value_set=pa.array(self.options.catalogue_ids, pa.large_string())
+        )
         return len(items) - int(pc.sum(is_listed).as_py() or 0)
 
     @cached_property

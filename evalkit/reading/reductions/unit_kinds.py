@@ -212,7 +212,7 @@ class UnitInput:
         if self.name == "classification":
             losses = _losses(p.metrics)
             data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
-            kind = PerUnit(lookup.absent)  # the losses are values of units from here on
+            kind = PerUnit(lookup.not_computed)  # the losses are values of units from here on
             return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
         for name in p.metrics:
             if not lookup.is_in_catalogue(name):
