@@ -298,6 +298,6 @@ def test_looks_planned_in_advance_keep_the_level_and_looks_so_far_do_not():
 @pytest.mark.parametrize("looks", [1, 2, 7, 100])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_bounds_of_looks_are_crossed_with_the_error_of_their_level(bounds, looks, level):
-    """The root is found to 1e-12, where the probability changes by less than itself."""
+    """To 1e-12, as the factor is found to 1e-12 and the probability changes less than it."""
     crossed = interim.crossing_probability(bounds(looks, level=level))
     assert crossed == pytest.approx(1 - level, abs=1e-12)
