@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, finite
+from evalkit.arrays import Floats, InputError, finite
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import bisect, checked_differences
@@ -55,30 +55,19 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
         from scipy import stats
 
         return float(stats.wilcoxon(values, alternative=alternative.value).pvalue)
-    _, index, units = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
-    last_rank = np.cumsum(units)
-    mean_rank = last_rank - (units - 1) / 2  # of the units with each size
-    signed_ranks = np.sign(nonzero) * mean_rank[index]
+    import pandas as pd
+    from scipy.special import ndtr
+
+    signed_ranks = np.sign(nonzero) * pd.Series(np.abs(nonzero)).rank().to_numpy()
     if values.size > MAX_SCIPY_UNITS:
-        return _normal_wilcoxon(signed_ranks, units, alternative)
+        # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
+        z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
+        return float(len(alternative.signs) * ndtr(-alternative.evidence(z)))
     # the sums of half of the sign vectors; the other half are their opposites
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
     observed_evidence = alternative.evidence(signed_ranks.sum())
     return float(np.mean(evidence >= observed_evidence))
-
-
-def _normal_wilcoxon(signed_ranks: Floats, tied: Ints, alternative: Alternative) -> float:
-    """The p-value by the normal approximation to the sum of the signed ranks, whose variance under
-    the null is Σ rank² (less by ties). tied: the number of units with each rank.
-    """
-    from scipy.special import ndtr
-
-    n = len(signed_ranks)
-    square_sum = n * (n + 1) * (2 * n + 1) / 6 - np.sum(tied.astype(float) ** 3 - tied) / 12
-    z = signed_ranks.sum() / np.sqrt(square_sum)
-    tails = len(alternative.signs)
-    return float(tails * ndtr(-alternative.evidence(z)))
 
 
 def ranked(values: ArrayLike) -> MeanRanks:
@@ -213,18 +202,16 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
     >>> studentised_range_beyond(np.array([0.0, 3.877]), k=3, freedom=10).round(3)
     array([1.  , 0.05])
     """
-    from scipy.special import chdtri, gammaincinv, gammaln, xlogy
+    from scipy.special import chdtri, gammaincinv, gammaln
 
     half = freedom / 2
-    # of χ², the square of the error times its degrees of freedom
-    smallest = 2 * gammaincinv(half, NEGLIGIBLE)
-    largest = chdtri(freedom, NEGLIGIBLE)
-    lowest = 0.5 * np.log(smallest / freedom)
-    highest = 0.5 * np.log(largest / freedom)
+    # the square of the error, times freedom, is χ², whose half is a gamma variable
+    lowest = 0.5 * np.log(gammaincinv(half, NEGLIGIBLE) / half)
+    highest = 0.5 * np.log(chdtri(freedom, NEGLIGIBLE) / freedom)
     log_error = np.linspace(lowest, highest, ERROR_NODES)
     step = log_error[1] - log_error[0]
     squares = freedom * np.exp(2 * log_error)  # of the error, as a χ² variable
-    log_density = xlogy(half - 1, squares) - squares / 2 - gammaln(half) - np.log(2) * half
+    log_density = (half - 1) * np.log(squares) - squares / 2 - gammaln(half) - np.log(2) * half
     # density of the log error: that of χ², times d(squares) / d(log error) = 2 squares
     error_weight = 2 * squares * np.exp(log_density) * step
     beyond = np.empty(len(q))
