@@ -7,8 +7,8 @@ study = ek.classification("scores.csv", metrics="roc_auc,f1")  # also ranking, r
 study.tables.estimates.to_latex() study.save("report.html")
 """
 
+import os
 from importlib import import_module
-from pathlib import Path
 
 __version__ = "0.1.0"
 
@@ -67,8 +67,8 @@ def _refuse_shared_folder() -> None:
     """Raise ImportError if another distribution has its modules in this folder too: uninstalling it
     would delete this file.
     """
-    folder = Path(__file__).parent
-    foreign = [name for name in FOREIGN if (folder / name).is_dir()]
+    folder = os.path.dirname(__file__)
+    foreign = [name for name in FOREIGN if os.path.isdir(os.path.join(folder, name))]
     if foreign:
         raise ImportError(
             f"{folder} also holds {' and '.join(foreign)} of the unrelated distribution 'evalkit': "

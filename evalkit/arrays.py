@@ -1,6 +1,5 @@
 """Array types, errors, division and the input checks that every module uses."""
 
-import traceback
 from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
@@ -23,6 +22,8 @@ class OneLineError(Exception):
     def _render_traceback_(self) -> list[str]:
         """What IPython shows: the line alone; when asked again, as by `%tb`, the traceback."""
         if hasattr(self, "_was_shown"):
+            import traceback
+
             return traceback.format_exception(self)
         self._was_shown = True
         return [f"{type(self).__name__}: {self}"]

@@ -5,7 +5,6 @@ ids and links.
 from __future__ import annotations
 
 import base64
-import html
 import math
 import re
 import zlib
@@ -471,6 +470,8 @@ def anchor(name: str) -> str:
 
 def link(text: str, place: str) -> str:
     """A link to a place on the same page, as HTML."""
+    import html
+
     return f'<a href="#{place}">{html.escape(text)}</a>'
 
 

@@ -292,3 +292,12 @@ def test_looks_planned_in_advance_keep_the_level_and_looks_so_far_do_not():
         rising = np.array([multiplicity.pocock(look)[0] for look in range(1, count + 1)])
         assert interim.crossing_probability(multiplicity.pocock(count)) == pytest.approx(0.05)
         assert interim.crossing_probability(rising) == pytest.approx(so_far, abs=0.001)
+
+
+@pytest.mark.parametrize("bounds", [multiplicity.pocock, multiplicity.obrien_fleming])
+@pytest.mark.parametrize("looks", [1, 2, 7, 100])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_bounds_of_looks_are_crossed_with_the_error_of_their_level(bounds, looks, level):
+    """To 1e-12, as the factor is found to 1e-12 and the probability changes less than it."""
+    crossed = interim.crossing_probability(bounds(looks, level=level))
+    assert crossed == pytest.approx(1 - level, abs=1e-12)

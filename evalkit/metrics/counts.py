@@ -4,7 +4,6 @@ Predicted positive means score >= threshold. `count` sorts the scores once; the 
 on its table.
 """
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,6 +51,8 @@ class Counts:
         """A table of the thresholds for notebooks; of several classes the text."""
         has_several_classes = self.tp.ndim != 1
         if has_several_classes:
+            import html
+
             return html.escape(repr(self))
         columns = {"true positives": self.tp, "false positives": self.fp}
         return numbers.points({"threshold": self.threshold, **columns})

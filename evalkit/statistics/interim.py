@@ -3,6 +3,7 @@
 All are of equally spaced looks at sums of independent normal steps.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.statistics import intervals
-from evalkit.statistics.spread import bisect
 
 # of the Gauss–Legendre rule; the error of the level is below 1e-9 up to a hundred looks
 NODES = 160
+# of the secant method: the last step, and how many at most
+TOLERANCE = 1e-12
+MAX_STEPS = 30
 
 
 def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
@@ -60,15 +63,32 @@ def _bounds(looks: int, level: float, power: float) -> Floats:
 
 @cache
 def _constant(looks: int, level: float, power: float) -> float:
-    """The factor c of the bounds at which the probability of crossing one is 1 − level."""
-    # above the largest of so many independent |z|
-    highest = float(intervals.normal_quantile(level) + np.sqrt(2 * np.log(looks)) + 1)
+    """The factor c of the bounds at which the probability of crossing one is 1 − level.
 
-    def crossed_too_often(factor: float) -> bool:
-        """True if bounds with this factor are crossed with more than the probability 1 − level."""
-        return crossing_probability(factor * _shape(looks, power)) > 1 - level
+    It is the root of log(probability / (1 − level)), nearly a parabola, by the secant method.
+    """
+    error = 1 - level
+    shape = _shape(looks, power)
 
-    return bisect(crossed_too_often, inside=0.0, outside=highest).inside
+    def excess(factor: float) -> float:
+        """log(probability of crossing / error), which falls as the factor rises."""
+        crossing = crossing_probability(factor * shape)
+        least = error / looks  # by Bonferroni; where the level is nearly 1, rounding may go below
+        return math.log(max(crossing, least) / error)
+
+    # The constant lies between that of the last look alone and Bonferroni's.
+    before = intervals.normal_quantile(level)
+    factor = intervals.normal_quantile(1 - error / looks)
+    excess_before = excess(before)
+    for _ in range(MAX_STEPS):
+        excess_now = excess(factor)
+        if excess_now == excess_before or abs(factor - before) < TOLERANCE:
+            break
+        step = excess_now * (before - factor) / (excess_now - excess_before)
+        before = factor
+        excess_before = excess_now
+        factor += step
+    return factor
 
 
 def _shape(looks: int, power: float) -> Floats:

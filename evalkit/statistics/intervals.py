@@ -8,7 +8,6 @@ are one unit: `by_unit` adds them up, and the mean over rows is then a ratio of 
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +29,6 @@ from evalkit.arrays import (
     same_length,
 )
 from evalkit.statistics.alternatives import Alternative, Tails
-from evalkit.statistics.bootstrap import bca_shares, defined
 from evalkit.statistics.spread import Interval, Spread, inverted, standard_error
 
 Ends = tuple[float, float]  # the smallest and the largest value of a metric
@@ -86,6 +84,8 @@ class Estimate:
         return f"Estimate({self}, {numbers.percent(self.level)} {self.method}, n = {self.n:,})"
 
     def _repr_html_(self) -> str:
+        import html
+
         return html.escape(str(self))
 
 
@@ -170,6 +170,8 @@ class Comparison:
         return f"Comparison({self}; {self.method}, n = {self.difference.n:,}, unit {self.unit})"
 
     def _repr_html_(self) -> str:
+        import html
+
         return html.escape(str(self))
 
 
@@ -402,6 +404,8 @@ def bca_interval(
     >>> e.low, e.high
     (1.5, 2.5)
     """
+    from evalkit.statistics.bootstrap import bca_shares, defined
+
     z = normal_quantile(level)
     drawn = defined(replicates)
     low = np.nan

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, finite
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
-from evalkit.statistics.spread import checked_differences
+from evalkit.statistics.spread import bisect, checked_differences
 
 UNITS_AT_ONCE = 2**16  # units that are ranked at once, to bound memory
 # Up to so many units all signs are flipped here, for an exact p. scipy does the same if there are
 # ties, by 2^n calls that take seconds.
 MAX_FLIPPED_UNITS = 13
+MAX_SCIPY_UNITS = 50  # scipy's p is exact up to so many, if there are no ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +46,23 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     >>> round(wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]), 7)
     0.0412598
     """
-    from scipy import stats
-
     values = checked_differences(differences)
     nonzero = values[values != 0]
     if nonzero.size == 0:
         return 1.0
-    if values.size > MAX_FLIPPED_UNITS:  # scipy chooses its method by the number of all units
+    # the method follows from the number of all units
+    if MAX_FLIPPED_UNITS < values.size <= MAX_SCIPY_UNITS:
+        from scipy import stats
+
         return float(stats.wilcoxon(values, alternative=alternative.value).pvalue)
-    signed_ranks = np.sign(nonzero) * stats.rankdata(np.abs(nonzero))
+    import pandas as pd
+    from scipy.special import ndtr
+
+    signed_ranks = np.sign(nonzero) * pd.Series(np.abs(nonzero)).rank().to_numpy()
+    if values.size > MAX_SCIPY_UNITS:
+        # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
+        z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
+        return float(len(alternative.signs) * ndtr(-alternative.evidence(z)))
     # the sums of half of the sign vectors; the other half are their opposites
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
@@ -115,16 +124,16 @@ def _rank_sums(values: ArrayLike) -> RankSums:
     """The rank sums of systems over units, from (units, systems); the largest value of a unit has
     rank 1, tied systems the mean of their ranks.
     """
-    from scipy.stats import rankdata
+    import pandas as pd
 
     table = _unit_table(values)
     sums = np.zeros(table.shape[1])
     ties = 0.0
     for start in range(0, len(table), UNITS_AT_ONCE):
-        block = -table[start : start + UNITS_AT_ONCE]  # the largest is ranked first
+        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
         # the first and the last of the ranks that a group of tied systems has
-        first_rank = rankdata(block, "min", axis=1)
-        last_rank = rankdata(block, "max", axis=1)
+        first_rank = block.rank(axis=1, method="min", ascending=False).to_numpy()
+        last_rank = block.rank(axis=1, method="max", ascending=False).to_numpy()
         sums += (first_rank + last_rank).sum(axis=0) / 2  # each of them has the mean of these ranks
         # of t tied systems each adds t² − 1, together t³ − t
         tied = last_rank - first_rank + 1.0
@@ -141,9 +150,13 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
-    from scipy.stats import studentized_range
 
-    q = studentized_range.ppf(level, systems, np.inf) / np.sqrt(2)
+    def lies_below(width: float) -> bool:
+        """True if the quantile lies above this width."""
+        return bool(_range_within(np.array([width]), systems)[0] < level)
+
+    quantile = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside
+    q = quantile / np.sqrt(2)
     return float(q * np.sqrt(systems * (systems + 1) / (6 * units)))
 
 
@@ -189,26 +202,37 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
     >>> studentised_range_beyond(np.array([0.0, 3.877]), k=3, freedom=10).round(3)
     array([1.  , 0.05])
     """
-    from scipy.special import ndtr
-    from scipy.stats import chi2
+    from scipy.special import chdtri, gammaincinv, gammaln
 
-    lowest = 0.5 * np.log(chi2.ppf(NEGLIGIBLE, freedom) / freedom)
-    highest = 0.5 * np.log(chi2.isf(NEGLIGIBLE, freedom) / freedom)
+    half = freedom / 2
+    # the square of the error, times freedom, is χ², whose half is a gamma variable
+    lowest = 0.5 * np.log(gammaincinv(half, NEGLIGIBLE) / half)
+    highest = 0.5 * np.log(chdtri(freedom, NEGLIGIBLE) / freedom)
     log_error = np.linspace(lowest, highest, ERROR_NODES)
     step = log_error[1] - log_error[0]
     squares = freedom * np.exp(2 * log_error)  # of the error, as a χ² variable
+    log_density = (half - 1) * np.log(squares) - squares / 2 - gammaln(half) - np.log(2) * half
     # density of the log error: that of χ², times d(squares) / d(log error) = 2 squares
-    error_weight = 2 * squares * chi2.pdf(squares, freedom) * step
-    z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)  # of the largest variable
-    z_weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    error_weight = 2 * squares * np.exp(log_density) * step
     beyond = np.empty(len(q))
     # the range exceeds q · error: a row of these widths for each q
     for number, widths in enumerate(np.multiply.outer(q, np.exp(log_error))):
-        # given the largest variable z and the error, all others lie within the width below it
-        others_within = (ndtr(z) - ndtr(z - widths[:, None])) ** (k - 1)
-        range_within = k * others_within @ z_weight  # any of the k may be the largest
-        beyond[number] = error_weight @ (1 - range_within)
+        beyond[number] = error_weight @ (1 - _range_within(widths, k))
     return np.clip(beyond, 0.0, 1.0)
+
+
+def _range_within(widths: Floats, k: int) -> Floats:
+    """The probability that the range of k standard normal variables is at most each width, the same
+    shape (widths,).
+    """
+    from scipy.special import ndtr
+
+    z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)  # of the largest variable
+    z_weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    # given the largest variable, all others lie within the width below it
+    others_within = (ndtr(z) - ndtr(z - widths[:, None])) ** (k - 1)
+    within: Floats = k * others_within @ z_weight  # any of the k may be the largest
+    return within
 
 
 def _unit_table(values: ArrayLike) -> Floats:

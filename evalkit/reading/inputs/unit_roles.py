@@ -303,7 +303,8 @@ class UnitRoles:
         free = free.without(*ids)
         values = chosen_systems or free.systems
         if not values:
-            refuse_predictions(columns.table.parts[0])
+            part = columns.table.parts[0]
+            refuse_predictions(part, ways(part))
             raise refused(columns.table.name, "no_system", columns=", ".join(columns.names))
         roles = cls(ids, cluster, values, free, chosen).checked()
         if not chosen_systems:
@@ -522,8 +523,9 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     columns: all columns. free: all but those of units.
     """
     part = columns.table.parts[0]
-    refuse_answers(part, [column.name for column in roles.values])
-    refuse_users(roles)
+    possible = ways(part)
+    refuse_answers(part, [column.name for column in roles.values], possible)
+    refuse_users(roles, possible)
     if free.totals:
         labels = [column for column in columns.of_kind("text") if column.distinct]
         if labels:
@@ -539,7 +541,7 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
         if column.distinct:
             raise refused(part.name, "steps", column=column.name)
     if roles.cluster is None:
-        refuse_features(roles)
+        refuse_features(roles, possible)
 
 
 def refuse_words_of_systems(roles: UnitRoles) -> None:
@@ -633,9 +635,11 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     raise UnclearSystems(f"{part.name}: {problem}", possible)
 
 
-def refuse_features(roles: UnitRoles) -> None:
+def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     """Raise UnclearSystems unless columns of numbers are values of systems by their names, or by
     their cells in a table whose rows are units by another column.
+
+    possible: the ways to read the table.
     """
     names = [column.name for column in roles.values]
     part = roles.table.parts[0]
@@ -648,11 +652,11 @@ def refuse_features(roles: UnitRoles) -> None:
         return
     alike = are_alike(roles.values)
     if alike and not is_answered:
-        if models and not ways(part):  # the others are models of the user's own names
+        if models and not possible:  # the others are models of the user's own names
             return
         if any(column.distinct for column in roles.ids) or roles.rest.repeats:
             if models:
-                _refuse_forecasts_of_counts(part)
+                _refuse_forecasts_of_counts(part, possible)
             return  # the rows are units
     systems = names if alike else []  # of other ranges they are hardly of one kind
     if models and (is_answered or not alike):
@@ -665,12 +669,14 @@ def refuse_features(roles: UnitRoles) -> None:
     raise UnclearSystems(f"{part.name}: {problem}", systems)
 
 
-def _refuse_forecasts_of_counts(part: InputPart) -> None:
+def _refuse_forecasts_of_counts(part: InputPart, possible: Sequence[Way]) -> None:
     """Raise InputError for fractions of models beside whole numbers that they could forecast, with
     the report that reads them: values of one metric would all be whole, or none.
+
+    possible: the ways to read the part.
     """
     columns = {column.name: column for column in samples_of(part)}
-    for way in ways(part):
+    for way in possible:
         if way.proposal.report != "rating":
             continue
         actual = columns[way.proposal.answer]
@@ -720,25 +726,26 @@ def value_of_long(free: FreeColumns) -> UnitColumn:
     """The column of the values of a long table. Raises InputError if there are none or several, and
     for an answer and its predictions, with the report that reads them.
     """
+    part = free.table.parts[0]
     try:
         value = free.value()
     except InputError:
-        refuse_predictions(free.table.parts[0], is_long=True)
+        refuse_predictions(part, ways(part), is_long=True)
         raise
     if "value" not in value.uses:
-        part = free.table.parts[0]
-        refuse_predictions(part, is_long=True)
+        refuse_predictions(part, ways(part), is_long=True)
         if answers := [column.name for column in free.used_as("truth") if column.kind == "text"]:
             raise refused(part.name, "long_answers", answer=answers[0], value=value.name)
     return value
 
 
-def refuse_predictions(part: InputPart, *, is_long: bool = False) -> None:
+def refuse_predictions(part: InputPart, possible: Sequence[Way], *, is_long: bool = False) -> None:
     """Raise InputError for predictions beside what they predict, with the report that reads them.
 
-    is_long: True if one column would hold the values of all systems.
+    possible: the ways to read the part. is_long: True if one column would hold the values of all
+    systems.
     """
-    for way in ways(part):
+    for way in possible:
         proposal = way.proposal
         answer = proposal.answer or proposal.columns.get("grade", "")
         is_judged = proposal.report == "ranking" and snake_case(answer) in ANSWERS | GRADES
@@ -765,14 +772,14 @@ def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> Inp
     )
 
 
-def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
+def refuse_answers(part: InputPart, values: Sequence[str], possible: Sequence[Way]) -> None:
     """Raise InputError for predictions beside what they predict: an answer is no value of a system,
     and its predictions are no values per unit. Also for a confusion matrix, whose rows are called
     as its columns.
 
-    values: the columns of values.
+    values: the columns of values. possible: the ways to read the part.
     """
-    refuse_predictions(part)
+    refuse_predictions(part, possible)
     table = SampledTable.of(part, {})
     described = [column for column in table.columns if "aside" not in uses_of(column.name)]
     if any({*values} == {*column.texts} for column in described):
@@ -809,13 +816,15 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
     )
 
 
-def refuse_users(roles: UnitRoles) -> None:
+def refuse_users(roles: UnitRoles, possible: Sequence[Way]) -> None:
     """Raise InputError for users of an A/B test, if the arm would be a system or what users did
     would be that of one system, and for interleaved sessions, with the command of the report that
     reads them.
+
+    possible: the ways to read the table.
     """
     part = roles.table.parts[0]
-    way = next((way for way in ways(part) if way.proposal.report == "interleaving"), None)
+    way = next((way for way in possible if way.proposal.report == "interleaving"), None)
     if way is None or way.needs_choice:
         return
     if "team" in way.proposal.columns:
