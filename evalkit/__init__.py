@@ -68,7 +68,7 @@ def _refuse_shared_folder() -> None:
     would delete this file.
     """
     folder = os.path.dirname(__file__)
-    foreign = [name for name in FOREIGN if os.path.isdir(os.path.join(folder, name))]
+    foreign = [name for name in FOREIGN if os.path.isdir(f"{folder}/{name}")]
     if foreign:
         raise ImportError(
             f"{folder} also holds {' and '.join(foreign)} of the unrelated distribution 'evalkit': "

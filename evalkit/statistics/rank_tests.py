@@ -8,7 +8,6 @@ are compared.
 
 from dataclasses import dataclass
 from math import factorial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,19 +80,23 @@ def ranked(values: ArrayLike) -> MeanRanks:
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])
     """
+    import pandas as pd
     from scipy.special import chdtrc, fdtrc
 
-    ranks = _rank_sums(values)
-    n = ranks.units
-    k = len(ranks.sums)
+    table = _unit_table(values)
+    n, k = table.shape
     if k < 3:
         raise InputError(f"values must have at least 3 systems, got {k}")
-    # Friedman's χ² is 12 / (n k (k + 1)) Σ (rank sum − expected)², divided by 1 − Σ (t³ − t) /
-    # (n (k³ − k)) for ties of t systems; this divisor is 0 if every unit is tied
-    tie_correction = 1 - ranks.ties / (k * (k * k - 1) * n)
-    squares = float(np.sum((ranks.sums - n * (k + 1) / 2) ** 2))
-    uncorrected = 12 / (k * n * (k + 1)) * squares
-    chi_square = uncorrected / tie_correction if tie_correction > 0 else np.nan
+    mean_rank = (k + 1) / 2
+    sums = np.zeros(k)  # of each system's ranks
+    variation = 0.0  # of the ranks within units, as the sum of their squares: ties lower it
+    for start in range(0, n, UNITS_AT_ONCE):
+        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
+        ranks = block.rank(axis=1, ascending=False).to_numpy()  # of tied systems their mean
+        sums += ranks.sum(axis=0)
+        variation += float(np.sum((ranks - mean_rank) ** 2))
+    squares = float(np.sum((sums - n * mean_rank) ** 2))
+    chi_square = (k - 1) * squares / variation if variation > 0 else np.nan
     divisor = n * (k - 1) - chi_square  # of F
     if divisor <= 0:
         # Every unit ranks the systems in the same order: F is infinite. p is the exact probability
@@ -103,42 +106,11 @@ def ranked(values: ArrayLike) -> MeanRanks:
         f = (n - 1) * chi_square / divisor
         iman_davenport = float(fdtrc(k - 1, (k - 1) * (n - 1), f))
     return MeanRanks(
-        means=ranks.sums / n,
+        means=sums / n,
         units=n,
         friedman=float(chdtrc(k - 1, chi_square)),
         iman_davenport=iman_davenport,
     )
-
-
-class RankSums(NamedTuple):
-    """sums: the sum of each system's ranks over units, (systems,). ties: Σ (t³ − t) over the groups
-    of t tied systems in a unit. units: their number.
-    """
-
-    sums: Floats
-    ties: float
-    units: int
-
-
-def _rank_sums(values: ArrayLike) -> RankSums:
-    """The rank sums of systems over units, from (units, systems); the largest value of a unit has
-    rank 1, tied systems the mean of their ranks.
-    """
-    import pandas as pd
-
-    table = _unit_table(values)
-    sums = np.zeros(table.shape[1])
-    ties = 0.0
-    for start in range(0, len(table), UNITS_AT_ONCE):
-        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
-        # the first and the last of the ranks that a group of tied systems has
-        first_rank = block.rank(axis=1, method="min", ascending=False).to_numpy()
-        last_rank = block.rank(axis=1, method="max", ascending=False).to_numpy()
-        sums += (first_rank + last_rank).sum(axis=0) / 2  # each of them has the mean of these ranks
-        # of t tied systems each adds t² − 1, together t³ − t
-        tied = last_rank - first_rank + 1.0
-        ties += float(np.sum(tied**2 - 1))
-    return RankSums(sums, ties, units=len(table))
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
@@ -152,11 +124,10 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
     """
 
     def lies_below(width: float) -> bool:
-        """True if the quantile lies above this width."""
+        """True if a range is at most this width with a probability below `level`."""
         return bool(_range_within(np.array([width]), systems)[0] < level)
 
-    quantile = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside
-    q = quantile / np.sqrt(2)
+    q = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside / np.sqrt(2)
     return float(q * np.sqrt(systems * (systems + 1) / (6 * units)))
 
 

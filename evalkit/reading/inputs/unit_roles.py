@@ -524,7 +524,8 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     """
     part = columns.table.parts[0]
     possible = ways(part)
-    refuse_answers(part, [column.name for column in roles.values], possible)
+    refuse_predictions(part, possible)
+    refuse_answers(part, [column.name for column in roles.values])
     refuse_users(roles, possible)
     if free.totals:
         labels = [column for column in columns.of_kind("text") if column.distinct]
@@ -772,14 +773,13 @@ def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> Inp
     )
 
 
-def refuse_answers(part: InputPart, values: Sequence[str], possible: Sequence[Way]) -> None:
+def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
     """Raise InputError for predictions beside what they predict: an answer is no value of a system,
     and its predictions are no values per unit. Also for a confusion matrix, whose rows are called
     as its columns.
 
-    values: the columns of values. possible: the ways to read the part.
+    values: the columns of values.
     """
-    refuse_predictions(part, possible)
     table = SampledTable.of(part, {})
     described = [column for column in table.columns if "aside" not in uses_of(column.name)]
     if any({*values} == {*column.texts} for column in described):
