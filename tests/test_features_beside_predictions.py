@@ -303,3 +303,14 @@ def test_shares_out_of_fold_are_of_a_flag(tmp_path):
     columns = {**FEATURES, "works": words, "hours": 40 * FLAG, "oof_pred": SCORE}
     closest = readings(tmp_path, {**columns, "fold": np.arange(ROWS) % 5})[0]
     assert (closest.report, closest.inspection.columns["label"]) == ("validation", "works")
+
+
+@pytest.mark.parametrize("names", [("gpt-4-0613", "claude-3-opus"), ("Human-P.0", "Online-A.1")])
+def test_many_columns_on_one_scale_are_values_of_systems(names, tmp_path):
+    others = (f"Team_{letter}" for letter in "ABCDEFGH")
+    difficulty = RNG.random(ROWS)  # so that all are correlated
+    quality = {
+        name: np.clip(difficulty + RNG.normal(0, 0.3, ROWS), 0, 1) for name in (*names, *others)
+    }
+    columns = {"question_id": [f"q{i}" for i in range(ROWS)], **quality}
+    assert [one.report for one in readings(tmp_path, columns)] == ["significance"]

@@ -494,11 +494,22 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     by_name = table.named("actual")
     if by_name and (not is_usual_name(table, by_name[0]) or are_predicted(table, by_name)):
         return [*closer_to_forecasts(table, by_name), *by_name]
+    if are_on_one_scale(table):
+        return by_name
     if by_forecasts := candidates_by_forecasts(table):
         return by_forecasts
     # a usual name that nothing predicts counts less than what models could forecast, and beside x
     # y is a coordinate
     return [] if actual_guesses(table) or has_axis(table) else by_name
+
+
+def are_on_one_scale(table: SampledTable) -> bool:
+    """True for many columns of numbers with the same largest number, such as the 1 of shares: they
+    are rather values of systems per unit than one of them what others forecast.
+    """
+    numbers = [column.finite for column in table.columns if is_measured(column)]
+    largest = [values.max() for values in numbers if len(values)]
+    return len(largest) >= MANY and len({*largest}) == 1
 
 
 def has_axis(table: SampledTable) -> bool:
@@ -589,7 +600,7 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     """
     numbers = [column for column in table.columns if column.numbers is not None]
     forecasts = [column for column in numbers if column.is_model]
-    if not forecasts:
+    if not forecasts or are_on_one_scale(table):
         return []
     others = [column for column in numbers if column not in forecasts and is_measured(column)]
     possible = [
