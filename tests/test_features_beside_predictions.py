@@ -230,3 +230,87 @@ def test_a_learning_rate_called_lr_is_no_system():
     label = np.arange(40) % 2
     frame = pd.DataFrame({"target": label, "score": 0.9 * label, "lr": [0.01, 0.001] * 20})
     assert ek.classification(frame, metrics="roc_auc").systems == ("score",)
+
+
+SEARCHES = {
+    "a score": {"lr": RATIO, "max_depth": AGE, "score": SCORE},
+    "a trial": {"trial": range(ROWS), "lr": RATIO, "n_estimators": AGE, "value": SCORE},
+    "a metric": {"dropout": RATIO, "weight_decay": SCORE / 9, "val_acc": OTHER},
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_parameters_of_a_search_are_no_systems(search, tmp_path):
+    assert not readings(tmp_path, SEARCHES[search])
+
+
+def test_features_beside_a_quantile_are_no_systems(tmp_path):
+    assert not readings(tmp_path, {"income": LEVEL, "food": NEAR, "q50": FAR})
+
+
+def test_a_feature_beside_one_model_without_skill_is_no_system(tmp_path):
+    columns = {"duration": LEVEL, "height": HEIGHT, "ols": RNG.permutation(LEVEL)}
+    assert not any("height" in one.inspection.systems for one in readings(tmp_path, columns))
+
+
+def test_estimates_beside_their_p_values_are_no_scores(tmp_path):
+    bounds = {"lower_confidence_bound": LEVEL - 9, "upper_confidence_bound": LEVEL + 9}
+    tests = {"point_estimate": LEVEL, **bounds, "p_value": RATIO}
+    columns = {"y": FLAG, "treatment": RNG.integers(0, 2, ROWS), **tests}
+    assert {one.report for one in readings(tmp_path, columns)} == {"interleaving"}
+
+
+def test_a_number_of_the_query_is_no_score(tmp_path):
+    query = np.repeat(np.arange(ROWS // 4), 4)
+    columns = {
+        "query_id": [f"q{i}" for i in query],
+        "item_id": [f"i{i}" for i in range(ROWS)],
+        "grade": FLAG,
+        "income": LEVEL[query],
+        "a": SCORE,
+        "b": OTHER,
+    }
+    assert [*readings(tmp_path, columns)[0].inspection.systems] == ["a", "b"]
+
+
+def test_a_class_that_was_never_decided_for_is_one_of_the_label(tmp_path):
+    decided = SPECIES[np.minimum(CLASSES, 1)]
+    columns = {**FEATURES, "kind": SPECIES[CLASSES], "predicted": decided}
+    closest = readings(tmp_path, columns)[0]
+    assert (closest.report, closest.inspection.columns["label"]) == ("classification", "kind")
+
+
+def test_the_flag_whose_share_the_scores_have_as_mean_is_first_the_label(tmp_path):
+    rng = np.random.default_rng(5)
+    score = rng.beta(1, 8, 2000)
+    columns = {
+        "feature": rng.normal(50, 9, 2000),
+        "past": (score > 0.3) * 1,
+        "bought": (rng.random(2000) < score) * 1,
+        "predict_proba": score,
+    }
+    assert readings(tmp_path, columns)[0].inspection.columns["label"] == "bought"
+
+
+def test_a_value_without_skilled_models_is_not_alone_the_actual_one(tmp_path):
+    columns = {"invest": LEVEL, "value": 9 * HEIGHT, "year": AGE, "ols": NEAR, "forest": FAR}
+    found = readings(tmp_path, {**columns, "value": LEVEL.max() * 4 - 5 * AGE})
+    assert found[0].inspection.columns["actual"] == "invest"
+
+
+def test_shares_out_of_fold_are_of_a_flag(tmp_path):
+    words = np.array(["no", "yes"])[FLAG]
+    columns = {**FEATURES, "works": words, "hours": 40 * FLAG, "oof_pred": SCORE}
+    closest = readings(tmp_path, {**columns, "fold": np.arange(ROWS) % 5})[0]
+    assert (closest.report, closest.inspection.columns["label"]) == ("validation", "works")
+
+
+@pytest.mark.parametrize("names", [("gpt-4-0613", "claude-3-opus"), ("Human-P.0", "Online-A.1")])
+def test_many_columns_on_one_scale_are_values_of_systems(names, tmp_path):
+    others = (f"Team_{letter}" for letter in "ABCDEFGH")
+    difficulty = RNG.random(ROWS)  # so that all are correlated
+    quality = {
+        name: np.clip(difficulty + RNG.normal(0, 0.3, ROWS), 0, 1) for name in (*names, *others)
+    }
+    columns = {"question_id": [f"q{i}" for i in range(ROWS)], **quality}
+    assert [one.report for one in readings(tmp_path, columns)] == ["significance"]

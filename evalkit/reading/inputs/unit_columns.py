@@ -100,7 +100,7 @@ def tracked(names: Sequence[str]) -> list[str]:
     """
     if len(names) > 1 and all(ColumnSample(name, ()).is_model for name in names):
         return []
-    patterns = NAMES["tracked"]
+    patterns = [*NAMES["tracked"], *NAMES["parameters"]]
     telling = [
         pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)
     ]

@@ -23,8 +23,9 @@ from evalkit.reading.inputs.unit_columns import (
     UnitTable,
     bookkeeping_among,
     measure_of,
+    tracked,
 )
-from evalkit.reading.matching.column_names import NAMES, USES, uses_of
+from evalkit.reading.matching.column_names import NAMES, USES, is_bookkeeping, uses_of
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
 from evalkit.reading.matching.samples import (
@@ -628,12 +629,25 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     numbered = [column for column in numeric if column.name in bookkeeping.columns]
     if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
         raise refused(part.name, "steps", column=numbered[0].name)
-    systems = [column.name for column in roles.values if column.name not in bookkeeping.columns]
-    possible = systems if len(systems) > 1 else ()
+    others = [column for column in roles.values if column.name not in bookkeeping.columns]
+    possible = [column.name for column in others] if may_be_systems(others) else []
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
     listed = roles_of.listed(bookkeeping.columns, SHOWN)
     problem = sentence("bookkeeping", kind=bookkeeping.kind, columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", possible)
+
+
+def may_be_systems(columns: Sequence[UnitColumn]) -> bool:
+    """True for several columns of one family, or of similar values unless a name says that a column
+    is something else, such as a parameter of a search, a quantile, or one model beside features.
+    """
+    names = [column.name for column in columns]
+    if len(names) < 2 or tracked(names):
+        return False
+    if are_of_one_family(names):
+        return True
+    tells_apart = any(ColumnSample(name, ()).is_model or is_bookkeeping(name) for name in names)
+    return are_alike(columns) and not tells_apart
 
 
 def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
@@ -659,8 +673,8 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
             if models:
                 _refuse_forecasts_of_counts(part, possible)
             return  # the rows are units
-    systems = names if alike else []  # of other ranges they are hardly of one kind
-    if models and (is_answered or not alike):
+    systems = names if may_be_systems(roles.values) else []
+    if models and (is_answered or not alike or possible):
         systems = models
     if len(systems) < 2:  # which cannot be compared
         systems = []

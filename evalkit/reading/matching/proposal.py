@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, InputError, ParameterError, ratio
+from evalkit.arrays import Bools, Floats, InputError, ParameterError, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics.predictive import DEVIATION, MEAN, MEMBER, is_ensemble
 from evalkit.names import control_of
@@ -282,6 +282,8 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
         others = [column for column in candidates if column is not decisions[0]]
         if same_classes := [column for column in others if column.labels == decisions[0].labels]:
             return same_classes
+        if more_classes := [column for column in others if has_more_classes(column, decisions[0])]:
+            return more_classes
     # classes as texts only: whole numbers under the names of models may be anything else
     texts = [column for column in decided_classes(table) if column.numbers is None]
     if same_classes := [column for column in candidates if is_decided(column, texts)]:
@@ -302,7 +304,15 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     labels = labels or of_two_labels
     if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in scores):
         return []  # nothing but its two labels speaks for this column
-    return sorted(labels, key=lambda label: closeness(label, scores[0]), reverse=True)
+    return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
+
+
+def has_more_classes(label: ColumnSample, decision: ColumnSample) -> bool:
+    """True for texts among which all decided classes are, and others, which were never decided
+    for.
+    """
+    is_text = label.numbers is None
+    return is_text and len(decision.labels) > 1 and decision.labels < label.labels
 
 
 def names_class(scores: Sequence[ColumnSample], label: ColumnSample) -> bool:
@@ -316,6 +326,26 @@ def names_class(scores: Sequence[ColumnSample], label: ColumnSample) -> bool:
 def has_skill(score: ColumnSample, label: ColumnSample) -> bool:
     """True if a score has skill as the probability of a label, or tells two labels apart."""
     return skill_of_score(label, score) > 0 or separation(score, label) >= SEPARATED
+
+
+def likelihood_order(label: ColumnSample, score: ColumnSample) -> tuple[bool, float]:
+    """The key by which labels that a score may be of are sorted, the likeliest last: the mean of
+    fitted probabilities is about the share of the positive label; then the closeness.
+    """
+    return has_level_of(label, score), closeness(label, score)
+
+
+def has_level_of(label: ColumnSample, score: ColumnSample) -> bool:
+    """True if the mean of probabilities, which are higher for the positive label, differs from its
+    share by hardly more than chance.
+    """
+    if score.numbers is None or not score.is_share or not label.is_flag:
+        return False
+    if directed_separation(score, label) <= 0.5:  # so too where a label is missing
+        return False
+    outcomes = ~rows_of_first_label(label)
+    gap = abs(float(np.nanmean(score.numbers)) - outcomes.mean())
+    return bool(gap <= CHANCE * outcomes.std() / np.sqrt(len(outcomes)))
 
 
 def closeness(label: ColumnSample, score: ColumnSample) -> float:
@@ -383,7 +413,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
     if scores := table.named("score"):
         possible = flags or texts
-        return sorted(possible, key=lambda label: closeness(label, scores[0]), reverse=True)
+        return sorted(possible, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
     shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
     named_shares = [column for column in shares if tells_of_prediction(column)]
     scores = named_shares or shares
@@ -396,7 +426,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     ]
     # a name that says prediction makes flags possible even if the scores do not tell them apart
     labels = dict.fromkeys([*flags, *separated]) if named_shares else separated
-    return sorted(labels, key=lambda label: closeness(label, scores[0]), reverse=True)
+    return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
 
 
 def agreement(first: ColumnSample, second: ColumnSample) -> float:
@@ -463,12 +493,23 @@ def actual_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold actual values: by name, else by what the forecasts are near to."""
     by_name = table.named("actual")
     if by_name and (not is_usual_name(table, by_name[0]) or are_predicted(table, by_name)):
-        return [*by_name, *closer_to_forecasts(table, by_name)]
+        return [*closer_to_forecasts(table, by_name), *by_name]
+    if are_on_one_scale(table):
+        return by_name
     if by_forecasts := candidates_by_forecasts(table):
         return by_forecasts
     # a usual name that nothing predicts counts less than what models could forecast, and beside x
     # y is a coordinate
     return [] if actual_guesses(table) or has_axis(table) else by_name
+
+
+def are_on_one_scale(table: SampledTable) -> bool:
+    """True for many columns of numbers with the same largest number, such as the 1 of shares: they
+    are rather values of systems per unit than one of them what others forecast.
+    """
+    numbers = [column.finite for column in table.columns if is_measured(column)]
+    largest = [values.max() for values in numbers if len(values)]
+    return len(largest) >= MANY and len({*largest}) == 1
 
 
 def has_axis(table: SampledTable) -> bool:
@@ -502,19 +543,31 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
 def closer_to_forecasts(
     table: SampledTable, candidates: Sequence[ColumnSample]
 ) -> list[ColumnSample]:
-    """The column that the only predictions are much closer to than to the only candidate, whose
-    name, such as rating, may be that of a feature; empty if there is none.
+    """The column that all predictions are closer to than to the only candidate, whose name, such as
+    rating, may be that of a feature; empty if there is none. It is much closer, or predictions
+    have skill for it and none for the candidate.
     """
     forecasts = [column for column in table.numeric if tells_of_prediction(column)]
-    if len(candidates) != 1 or len(forecasts) != 1 or not is_usual_name(table, candidates[0]):
+    if len(candidates) != 1 or not forecasts or not is_usual_name(table, candidates[0]):
         return []
     if candidates[0].words & PLAIN_ANSWERS:
         return []
+
+    def skills(column: ColumnSample) -> Floats:
+        return np.array([skill(column, forecast) for forecast in forecasts])
+
+    of_candidate = skills(candidates[0])
+
+    def is_closer(column: ColumnSample) -> bool:
+        of_column = skills(column)
+        is_much_closer = (RIVAL * (1 - of_column) < 1 - of_candidate).all() and of_column.min() > 0
+        has_only_skill = (of_column > of_candidate).all() and of_column.max() > 0
+        return bool(is_much_closer or (has_only_skill and of_candidate.max() <= 0))
+
     others = [column for column in table.numeric if column not in (*candidates, *forecasts)]
-    error = 1 - skill(candidates[0], forecasts[0])
-    closer = [column for column in others if RIVAL * (1 - skill(column, forecasts[0])) < error]
-    closer.sort(key=lambda column: skill(column, forecasts[0]), reverse=True)
-    return [column for column in closer[:1] if skill(column, forecasts[0]) > 0]
+    closer = [column for column in others if is_closer(column)]
+    closer.sort(key=lambda column: skills(column).min(), reverse=True)
+    return closer[:1]
 
 
 def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
@@ -547,7 +600,7 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     """
     numbers = [column for column in table.columns if column.numbers is not None]
     forecasts = [column for column in numbers if column.is_model]
-    if not forecasts:
+    if not forecasts or are_on_one_scale(table):
         return []
     others = [column for column in numbers if column not in forecasts and is_measured(column)]
     possible = [
@@ -1187,8 +1240,12 @@ def validation(table: SampledTable) -> Proposal:
     outcomes = classification(table_of_outcomes)
     predictions = outcomes.predictions
     if not (outcomes.is_complete and outcomes.kind == "binary"):
-        outcomes = point_rating(table_of_outcomes)
-        forecasts = outcomes.predictions.items()
+        of_numbers = point_rating(table_of_outcomes)
+        # of columns that are all unclear, those of two classes go with shares
+        is_of_classes = bool(outcomes.unclear) and not outcomes.lacking
+        if of_numbers.is_complete or not (is_of_classes and predicts_shares(roles.table)):
+            outcomes = of_numbers
+        forecasts = of_numbers.predictions.items()
         predictions = {system: {"score": columns["forecast"]} for system, columns in forecasts}
     columns = {**roles.columns, **outcomes.columns}
     if "actual" in columns:
@@ -1202,6 +1259,12 @@ def validation(table: SampledTable) -> Proposal:
         unclear={**roles.unclear, **outcomes.unclear},
         lacking=[*roles.lacking, *outcomes.lacking],
     )
+
+
+def predicts_shares(table: SampledTable) -> bool:
+    """True if all numbers that are predictions by their names lie within 0 and 1."""
+    predictions = [column for column in table.numeric if tells_of_prediction(column)]
+    return bool(predictions) and all(column.is_share for column in predictions)
 
 
 def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
@@ -1228,6 +1291,14 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
         ]
         roles.take("grade", roles.table.named("grade") or like_grades)
     roles.table = roles.table.without(rank)
+    # one number for all items of a query orders none of them: it describes the query
+    roles.table = roles.table.without(
+        [
+            column
+            for column in roles.table.numeric
+            if is_constant_within(query, column) and not tells_of_prediction(column)
+        ]
+    )
     scores = [] if rank else roles.table.numeric
     # the query and the item say that this is a ranked list, so that scores need no name
     predictions = predictions_of(roles, "score", scores, any_name=True)
@@ -1235,6 +1306,13 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
         roles.lacking.remove("score")  # the rank alone orders the items
         predictions = {ONLY_SYSTEM: {"rank": rank[0].name}}
     return roles.proposal(predictions)
+
+
+def is_constant_within(query: ColumnSample, column: ColumnSample) -> bool:
+    """True if all items of each query share a value, which differs between queries."""
+    values_of_queries = {*zip(query.cells, column.cells, strict=True)}
+    queries = len(query.labels)
+    return len(values_of_queries) == queries < len(query.cells) and len(column.labels) > 1
 
 
 def judgements(table: SampledTable) -> Proposal:

@@ -10,7 +10,14 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.names import usual
-from evalkit.reading.matching.column_names import METRICS, is_bookkeeping, snake_case, uses_of
+from evalkit.reading.matching.column_names import (
+    METRICS,
+    NAMES,
+    is_bookkeeping,
+    is_like,
+    snake_case,
+    uses_of,
+)
 from evalkit.reading.tables.columns import facts
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import STRETCHES, InputPart
@@ -41,6 +48,8 @@ MODELS = FORECASTERS | {*usual("systems")["models"]}
 QUALITIES = frozenset(usual("systems")["qualities"])  # words beside those of models
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
+P_VALUES = frozenset(usual("tests")["p_values"])
+WORDS_OF_TESTS = frozenset(usual("tests")["words"])  # of what stands beside p-values
 BEFORE = frozenset(usual("bookkeeping")["before"])  # words for values from before a test
 NO_METRICS = {"id", "place", "time_or_weight", "draw", "split", "unit"}  # uses of columns
 
@@ -287,9 +296,14 @@ class SampledTable:
         systems: Sequence[str] = (),
         used: Collection[str] = (),
     ) -> "SampledTable":
-        """The columns of a part without those with another use. used: the latter."""
+        """The columns of a part without those with another use, and without results of tests and
+        settings of a search that the user does not name. used: those with another use.
+        """
         columns = [column for column in samples_of(part) if column.name not in used]
-        return cls(part, columns, chosen, systems)
+        named = {*chosen.values(), *systems}
+        aside = [*results_of_tests(columns), *settings_of_searches(columns)]
+        unnamed = [column for column in aside if column.name not in named]
+        return cls(part, columns, chosen, systems).without(unnamed)
 
     def without(self, columns: Sequence[ColumnSample]) -> "SampledTable":
         """The table without some columns."""
@@ -355,6 +369,24 @@ def without_copies(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
     """
     first, *rest = columns
     return [first, *(column for column in rest if not column.is_like(first))]
+
+
+def results_of_tests(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
+    """The columns of p-values, and the estimates and bounds beside them; empty without p-values."""
+    p_values = [column for column in columns if column.snake_case_name in P_VALUES]
+    if not p_values:
+        return []
+    return p_values + [column for column in columns if column.words & WORDS_OF_TESTS]
+
+
+def settings_of_searches(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
+    """The columns of parameters of a search, and of the learning rate beside them, which has the
+    name of a model, lr.
+    """
+    parameters = [c for c in columns if is_like(c.snake_case_name, NAMES["parameters"])]
+    if not parameters:
+        return []
+    return parameters + [column for column in columns if column.snake_case_name == "lr"]
 
 
 SEPARATOR = re.compile(r"([_\-. :/]+)")
