@@ -38,9 +38,9 @@ FIRST_COMMANDS = [
         "rating -p columns actual=Sales",
     ),
     (
-        "a rating that forecasts of another column are near is asked for",
+        "a column that forecasts are near to comes before a feature called rating",
         {"Balance": ACTUAL, "Rating": 2 * ACTUAL - 60 + 40 * SHARE, "est": NEAR},
-        "rating -p columns actual=Rating",
+        "rating -p columns actual=Balance",
     ),
     (
         "forecasts of a number are no scores of a flag",
