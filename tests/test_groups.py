@@ -14,6 +14,8 @@ from evalkit import __main__ as command
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
+from evalkit.statistics.area_gaps import AreaScale, GroupAreas
+from evalkit.statistics.closed_forms import auc_newcombe, hanley_mcneil_factor
 from evalkit.statistics.groups import GroupEstimates, GroupShares, level_of_each
 from evalkit.statistics.intervals import Estimate, mean_t, normal_quantile
 from evalkit.statistics.largest_gap import NormalGroups, largest_gap
@@ -455,3 +457,57 @@ def test_groups_that_share_a_single_unit_are_not_shown_to_differ(seed: int) -> N
     row = row_of(study.gaps("group"), "ks", "b")
     assert row["gap_low"] < -0.5
     assert row["gap_high"] > 0.5
+
+
+# Areas under the ROC curve of small groups --------------------------------------------------------
+
+
+def groups_of_areas(areas: list[float], rows_of_a_class: int, slope: float = 1.0) -> GroupAreas:
+    """Groups with these areas under the ROC curve and as many positive as negative rows."""
+    classes = [rows_of_a_class] * len(areas)
+
+    def estimate(group: int, level: float) -> Estimate:
+        """The area of a group with Newcombe's interval."""
+        return auc_newcombe(areas[group], rows_of_a_class, rows_of_a_class, level=level)
+
+    no_correlation = np.eye(len(areas))
+    return GroupAreas(estimate, no_correlation, areas, classes, classes, slope)
+
+
+def test_areas_of_an_area_scale_have_a_standard_error_of_one():
+    scale = AreaScale(positives=20, negatives=30)
+    step = 1e-4
+    slope = (scale.from_area(0.8 + step) - scale.from_area(0.8 - step)) / (2 * step)
+    variance = 0.8 * 0.2 * hanley_mcneil_factor(0.8, 20, 30)
+    assert slope * np.sqrt(variance) == pytest.approx(1, rel=1e-3)  # of the steps of the integral
+
+
+def test_limits_of_small_groups_are_narrower_than_by_mover():
+    groups = groups_of_areas([0.98, 0.8], rows_of_a_class=15)
+    by_mover = GroupEstimates.differences(groups, 0.95)
+    limits = groups.differences(0.95)
+    assert by_mover.low[0, 1] < limits.low[0, 1] < limits.high[0, 1] < by_mover.high[0, 1]
+
+
+def test_groups_with_fifty_rows_of_each_class_have_limits_by_mover():
+    groups = groups_of_areas([0.98, 0.8], rows_of_a_class=50)
+    np.testing.assert_array_equal(
+        groups.differences(0.95).low, GroupEstimates.differences(groups, 0.95).low
+    )
+
+
+def test_limits_of_two_groups_change_sign_with_their_order():
+    limits = groups_of_areas([0.9, 0.7], rows_of_a_class=12).differences(0.9)
+    assert limits.high[0, 1] == pytest.approx(-limits.low[1, 0], abs=1e-12)
+
+
+def test_a_group_of_one_class_has_no_limits():
+    groups = groups_of_areas([0.9, np.nan], rows_of_a_class=12)
+    groups.negatives[1] = 0
+    assert np.isnan(groups.differences(0.95).low[0, 1])
+
+
+def test_gaps_of_gini_are_twice_those_of_the_area():
+    group = np.tile(np.repeat(["a", "b", "c", "d", "e"], 2), 40)  # 80 rows each, 40 of a class
+    limits = gaps_of(group, metrics="roc_auc,gini").set_index("metric")[["gap_low", "gap_high"]]
+    np.testing.assert_allclose(limits.loc["gini"], 2 * limits.loc["roc_auc"], rtol=1e-12)

@@ -431,14 +431,24 @@ def auc_interval(
     )
 
 
+def hanley_mcneil_factor(area: float | Floats, positives: int, negatives: int) -> float | Floats:
+    """Hanley and McNeil's variance of the area A under the ROC curve, divided by A (1 − A), with
+    the N* of Newcombe's method 5: (1 + N* ((1 − A) / (2 − A) + A / (1 + A))) / (m n) with
+    m positives, n negatives and N* = (m + n) / 2 − 1. One per area. doi:10.1002/sim.2324.
+    """
+    inflation = 1 + ((positives + negatives) / 2 - 1) * (
+        (1 - area) / (2 - area) + area / (1 + area)
+    )
+    return inflation / (positives * negatives)
+
+
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
     """The area A under the ROC curve with Newcombe's method 5, a score interval: every true area θ
     with |A − θ| ≤ z σ(θ).
 
-    σ² is Hanley and McNeil's variance at θ itself, θ (1 − θ) (1 + N* ((1 − θ) / (2 − θ) +
-    θ / (1 + θ))) / (m n) with m positives, n negatives and N* = (m + n) / 2 − 1. The interval has a
-    width even at A = 1. NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in
-    Medicine 2006, doi:10.1002/sim.2324.
+    σ² is the variance of Hanley and McNeil at θ itself, θ (1 − θ) times `hanley_mcneil_factor`. The
+    interval has a width even at A = 1. NaN if a class is empty. Raises InputError unless
+    0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
 
     >>> e = auc_newcombe(1.0, 10, 10)
     >>> round(e.low, 4), e.high
@@ -453,9 +463,8 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
 
     def not_rejected(theta: float) -> bool:
         """True if the true area may be θ: (A − θ)² ≤ z² σ²(θ)."""
-        inflation = 1 + (n / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        largest_square = z**2 * theta * (1 - theta) * inflation / (positives * negatives)
-        return (area - theta) ** 2 <= largest_square
+        variance = theta * (1 - theta) * hanley_mcneil_factor(theta, positives, negatives)
+        return bool((area - theta) ** 2 <= z**2 * variance)
 
     low = bisect(not_rejected, inside=area, outside=0.0, steps=80).inside
     high = bisect(not_rejected, inside=area, outside=1.0, steps=80).inside

@@ -14,14 +14,16 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError, codes, ratio
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import MetricAtK, Transformed
+from evalkit.catalogue.score_kinds import Area
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import groups, inference
+from evalkit.statistics.area_gaps import GroupAreas
 from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.largest_gap import LargestGap, largest_gap
 from evalkit.statistics.significance import equivalence_level
-from evalkit.statistics.statistic import Layout, RowStatistic, Statistic
+from evalkit.statistics.statistic import Layout, RowStatistic, ScoreStatistic, Statistic
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Row, Study
@@ -74,7 +76,17 @@ class GroupedMetric:
         known = [share for share in shares if share is not None]
         if len(known) == len(shares):
             return GroupShares(*np.array(known, float).reshape(-1, 2).T)
-        return GroupEstimates(self.estimate, self._correlation)
+        areas = [area for area in map(_area, self.statistics) if area is not None]
+        if len(areas) < len(self.statistics):
+            return GroupEstimates(self.estimate, self._correlation)
+        return GroupAreas(
+            self.estimate,
+            self._correlation,
+            areas=[area.value for area in areas],
+            positives=[area.positives for area in areas],
+            negatives=[area.negatives for area in areas],
+            slope=areas[0].slope,
+        )
 
     @property
     def _correlation(self) -> Floats:
@@ -210,6 +222,33 @@ def _share(statistic: Statistic) -> _ShareCounts | None:
         return _ShareCounts(counts.hits, counts.n)
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
     return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
+
+
+class _Area(NamedTuple):
+    """An area under the ROC curve, its rows by class, and the slope of the metric, which is a
+    linear function of the area.
+    """
+
+    value: float
+    positives: int
+    negatives: int
+    slope: float
+
+
+def _area(statistic: Statistic) -> _Area | None:
+    """The area under the ROC curve of independent rows, also where the metric is Gini; None for any
+    other metric.
+    """
+    if not isinstance(statistic, ScoreStatistic) or statistic.layout is not Layout.PLAIN:
+        return None
+    original = statistic.base()
+    if not isinstance(original.kind, Area):
+        return None
+    slope = 1.0
+    if isinstance(statistic.kind, Transformed):
+        slope = statistic.kind.slope(original.value)
+    table = original.tables.counts
+    return _Area(original.value, int(table.positives), int(table.negatives), slope)
 
 
 def _verdict(
