@@ -14,6 +14,7 @@ from evalkit import __main__ as command
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
+from evalkit.reading.tables.table import slices
 from evalkit.statistics.area_gaps import AreaScale, GroupAreas
 from evalkit.statistics.closed_forms import auc_newcombe, hanley_mcneil_factor
 from evalkit.statistics.groups import GroupEstimates, GroupShares, level_of_each
@@ -511,3 +512,25 @@ def test_gaps_of_gini_are_twice_those_of_the_area():
     group = np.tile(np.repeat(["a", "b", "c", "d", "e"], 2), 40)  # 80 rows each, 40 of a class
     limits = gaps_of(group, metrics="roc_auc,gini").set_index("metric")[["gap_low", "gap_high"]]
     np.testing.assert_allclose(limits.loc["gini"], 2 * limits.loc["roc_auc"], rtol=1e-12)
+
+
+# Labels of groups ---------------------------------------------------------------------------------
+
+
+def test_quartiles_of_measured_numbers_have_short_bounds():
+    income = np.round(np.random.default_rng(0).lognormal(7, 0.5, 400), 6)
+    labels = [part.label for part in slices("income", income.astype(str))]
+    assert max(map(len, labels)) <= len("(1000.22, 1000.55]")
+
+
+def test_short_bounds_are_true_of_the_numbers_of_their_quartile():
+    income = np.random.default_rng(0).normal(0, 1, 300)
+    for part in slices("income", income.astype(str)):
+        low, high = map(float, part.label[1:-1].split(","))
+        assert low <= income[part.member].min()
+        assert income[part.member].max() <= high
+
+
+def test_the_reference_is_no_group_of_rare_values():
+    towns = np.concatenate([np.repeat("Basel", 20), [f"town {i}" for i in range(380)]])
+    assert set(gaps_of(towns, metrics="roc_auc")["reference"]) == {"Basel"}

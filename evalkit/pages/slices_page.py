@@ -1,4 +1,4 @@
-"""Weak slices, as every page shows them: what was found, the effects on rows that did not find it,
+"""Weak slices, as every page shows them: what was found, the effects on rows that were not searched,
 and what would have been found.
 """
 

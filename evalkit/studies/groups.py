@@ -293,14 +293,15 @@ def not_stored(column: str) -> ParameterError:
 
 def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
     """The number of the group with which the others are compared: the one that the parameter
-    `reference` names, else the one with most units, also in a slice that lacks the named one.
+    `reference` names, else the one value with most units, also in a slice that lacks the named one.
     Raises ParameterError for an unknown group.
     """
     reference = study.settings.groups.references.get(column)
     labels = [part.label for part in parts]
     is_left_out = bool(study.p.segment) and reference not in labels
     if reference is None or is_left_out:
-        return int(np.argmax([np.count_nonzero(part.member) for part in parts]))
+        units = [0 if part.is_remainder else np.count_nonzero(part.member) for part in parts]
+        return int(np.argmax(units))
     if reference not in labels:
         near = did_you_mean(reference, labels)
         raise ParameterError(

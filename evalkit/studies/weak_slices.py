@@ -152,7 +152,7 @@ class WeakSlices:
         return search(self._responses, self._attributes, level=level, rng=self.study.rng(12))
 
     def rows(self) -> Iterator[Row]:
-        """A row for each find, with its effect on the rows that did not find it."""
+        """A row for each find, with its effect on the rows that were not searched."""
         for find in merge(self.search, self._responses, self._attributes):
             yield self._row(find)
 

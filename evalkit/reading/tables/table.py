@@ -6,6 +6,7 @@ a value of a column; a numeric column with many values is cut into quartiles.
 """
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -416,6 +417,7 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
 
 
 MOST = 12  # slices of a column
+MOST_DECIMALS = 16  # of the bounds of quartiles
 BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
 
@@ -424,13 +426,15 @@ class Slice:
     """A slice: the units that share a value, or a range of values, of a column.
 
     label: the value or range. member: True for each unit in it; if the rows are not in memory, the
-    number of the slice, from 1. texts: the values of the column in it.
+    number of the slice, from 1. texts: the values of the column in it. is_remainder: True for the
+    slice that all rare values share.
     """
 
     column: str
     label: str
     member: Any
     texts: Sequence[str] = ()
+    is_remainder: bool = False
 
     @property
     def name(self) -> str:
@@ -456,7 +460,13 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
     grouped = groups(names, np.bincount(code, minlength=len(names)), most)
     group_of_unit = grouped.of[code]
     return [
-        Slice(column, label, group_of_unit == i, names[grouped.of == i].tolist())
+        Slice(
+            column,
+            label,
+            group_of_unit == i,
+            names[grouped.of == i].tolist(),
+            is_remainder=i == grouped.remainder,
+        )
         for i, label in enumerate(grouped.labels)
     ]
 
@@ -465,11 +475,13 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
 class Groups:
     """The groups of the distinct values of a column.
 
-    labels: of each group. of: for each distinct value the number of its group.
+    labels: of each group. of: for each distinct value the number of its group. remainder: the
+    number of the group that all rare values share; None if each value has a group.
     """
 
     labels: list[str]
     of: Ints
+    remainder: int | None = None
 
 
 def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
@@ -554,11 +566,44 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
     """
     quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf")
     edges = np.unique(quartiles)
-    labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(edges)]
-    labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"  # the least number is in the first group
-    interval = np.maximum(np.searchsorted(edges, values), 1) - 1
+    interval = _interval_of(values, edges)
+    bounds = _short_bounds(values, edges)
+    labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(bounds)]
+    labels[0] = f"[{bounds[0]:.15g}, {bounds[1]:.15g}]"  # the least number is in the first group
     filled, of = np.unique(interval, return_inverse=True)
     return Groups([labels[i] for i in filled], of)
+
+
+def _interval_of(values: Floats, edges: Floats) -> Ints:
+    """The number of the interval (edge, next edge] that holds each value; the least edge belongs to
+    the first.
+    """
+    return np.maximum(np.searchsorted(edges, values), 1) - 1
+
+
+def _short_bounds(values: Floats, edges: Floats) -> Floats:
+    """The edges of intervals with as few decimals as leave each value in its interval: rounded up,
+    the first one down. Such decimals tell two neighbouring edges apart by ten units or more.
+    """
+    interval = _interval_of(values, edges)
+    narrowest = float(np.diff(edges).min())
+    fewest = max(1 - math.floor(math.log10(narrowest)), 0)
+    for decimals in range(fewest, MOST_DECIMALS):
+        bounds = np.array([_round_up(edge, decimals) for edge in edges])
+        bounds[0] = -_round_up(-edges[0], decimals)
+        if np.array_equal(_interval_of(values, bounds), interval):
+            return bounds
+    return edges
+
+
+def _round_up(value: float, decimals: int) -> float:
+    """The smallest number with so many decimals that is not below a value.
+
+    >>> _round_up(0.6693, 2), _round_up(-0.6693, 2), _round_up(0.67, 2)
+    (0.67, -0.66, 0.67)
+    """
+    nearest = round(value, decimals)
+    return nearest if nearest >= value else round(nearest + 10.0**-decimals, decimals)
 
 
 def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
@@ -571,4 +616,5 @@ def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
     others = len(names) - len(frequent)
     of = np.full(len(names), len(frequent), dtype=np.int64)  # the last group has the others
     of[frequent] = np.arange(len(frequent))
-    return Groups([*(str(names[i]) for i in frequent), f"({others} other values)"], of)
+    labels = [*(str(names[i]) for i in frequent), f"({others} other values)"]
+    return Groups(labels, of, remainder=len(frequent))
