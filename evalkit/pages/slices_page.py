@@ -52,8 +52,8 @@ def weak_slice_plot(study: Study) -> Figure:
     level = percent(study.settings.level)
     systems = listed(dict.fromkeys(frame["system"]))
     caption = (
-        f"{metric} of {systems}: slice − other rows, {level} intervals, on rows that did not find "
-        f"the slice"
+        f"{metric} of {systems}: slice − other rows, {level} intervals, on rows that were not "
+        f"searched"
     )
     label = f"difference in {metric}, slice − rest"
     height = figures.tall(len(drawn), each=ROW_HEIGHT)

@@ -783,7 +783,7 @@ class Study(ABC):
         slices that were tested.
 
         The columns of `slices` are searched. value, rest, difference, low, high: on the units that
-        did not find the slice. Raises ParameterError without columns, or if no metric is a mean of
+        were not searched. Raises ParameterError without columns, or if no metric is a mean of
         rows or units.
         """
         rows = weak_slices.of_study(self).rows()
