@@ -1,5 +1,5 @@
-"""Weak slices, as every page shows them: what was found, the effects on rows that were not searched,
-and what would have been found.
+"""Weak slices, as every page shows them: what was found, the effects on rows that were not
+searched, and what would have been found.
 """
 
 from collections.abc import Iterator

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
 from evalkit.statistics.closed_forms import FEW_ROWS, hanley_mcneil_factor
 from evalkit.statistics.groups import GroupEstimates
 from evalkit.statistics.intervals import normal_quantile
@@ -61,6 +62,33 @@ class GroupAreas(GroupEstimates):
     negatives: Sequence[int]
     slope: float = 1.0
 
+    @cached_property
+    def errors_if_equal(self) -> Floats:
+        """The standard errors if all true areas are equal: of small groups those by Hanley and
+        McNeil at the mean of the observed areas. Their own are smallest where an area happens to be
+        highest, so that equal areas would hardly ever look different enough.
+        """
+        rows = np.array([self._rows_of_a_class(group) for group in range(len(self.areas))])
+        known = ~np.isnan(self.areas)
+        mean_area = float(np.average(np.array(self.areas)[known], weights=rows[known]))
+        errors = self.errors.copy()
+        for group in self._small_groups:
+            factor = hanley_mcneil_factor(mean_area, self.positives[group], self.negatives[group])
+            errors[group] = self.slope * np.sqrt(mean_area * (1 - mean_area) * factor)
+        return errors
+
+    @property
+    def _small_groups(self) -> Ints:
+        """The numbers of the groups with rows of both classes, of one fewer than `FEW_ROWS`."""
+        rarer_class = np.minimum(self.positives, self.negatives)
+        return np.flatnonzero((rarer_class > 0) & (rarer_class < FEW_ROWS))
+
+    def _rows_of_a_class(self, group: int) -> float:
+        """The rows of each class in a group with equal classes that has about the same error."""
+        positives = self.positives[group]
+        negatives = self.negatives[group]
+        return 2 * positives * negatives / (positives + negatives)
+
     def differences(self, level: float) -> LimitArrays:
         """The limits of each pair's difference, row less column.
 
@@ -78,9 +106,7 @@ class GroupAreas(GroupEstimates):
         [0.0135, 0.3704]
         """
         by_mover = GroupEstimates.differences(self, level)
-        rarer_class = np.minimum(self.positives, self.negatives)
-        is_small = (rarer_class > 0) & (rarer_class < FEW_ROWS)
-        small_groups = np.flatnonzero(is_small)
+        small_groups = self._small_groups
         z = normal_quantile(level)
         # points of the circle of radius z around the groups' scaled areas: (small groups, angles)
         of_row = self._areas_at(small_groups, z * np.cos(ANGLES))
@@ -93,16 +119,14 @@ class GroupAreas(GroupEstimates):
         high[small_pairs] = differences.max(axis=2)
         return LimitArrays(low, high)
 
-    def _areas_at(self, groups: Sequence[int] | np.ndarray, distances: Floats) -> Floats:
+    def _areas_at(self, groups: Ints, distances: Floats) -> Floats:
         """The areas of some groups at distances from their scaled observed areas, in standard
         errors: (groups, distances).
         """
         areas = np.empty((len(groups), len(distances)))
         for place, group in enumerate(groups):
-            positives = self.positives[group]
-            negatives = self.negatives[group]
-            scale = AreaScale(positives, negatives)
-            rows = 2 * positives * negatives / (positives + negatives)  # of each class, if equal
+            scale = AreaScale(self.positives[group], self.negatives[group])
+            rows = self._rows_of_a_class(group)
             shrunk = (self.areas[group] * rows + ADDED_ROWS / 2) / (rows + ADDED_ROWS)
             areas[place] = scale.to_area(scale.from_area(shrunk) + distances)
         return areas

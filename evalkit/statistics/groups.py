@@ -39,6 +39,10 @@ class GroupValues(Protocol):
         """The standard error of each value, more than 0 unless nothing varies, (groups,)."""
 
     @property
+    def errors_if_equal(self) -> Floats:
+        """The standard error of each value if all groups have the same true value, (groups,)."""
+
+    @property
     def correlation(self) -> Floats:
         """The correlation of the errors, (groups, groups)."""
 
@@ -67,6 +71,11 @@ class GroupShares:
         rows = self.rows + 4
         share = (self.hits + 2) / rows
         return np.asarray(np.sqrt(share * (1 - share) / rows))
+
+    @property
+    def errors_if_equal(self) -> Floats:
+        """The same errors: the added rows keep those of groups with like shares alike."""
+        return self.errors
 
     @property
     def correlation(self) -> Floats:
@@ -113,6 +122,11 @@ class GroupEstimates:
         """The errors that the width of the intervals states."""
         arrays = self._arrays(0.95)
         return (arrays.high - arrays.low) / (2 * normal_quantile(0.95))
+
+    @property
+    def errors_if_equal(self) -> Floats:
+        """The same errors: how they depend on the true value is not known of any metric."""
+        return self.errors
 
     @cached
     def _arrays(self, level: float) -> _EstimateArrays:

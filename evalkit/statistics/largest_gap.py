@@ -12,7 +12,7 @@ tests reject.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -60,13 +60,15 @@ class NormalGroups:
     """Values of at least two groups with normal errors.
 
     value, variance: (groups,) each. noise: drawn errors, (draws, groups). pair_error: the standard
-    errors of differences, (groups, groups).
+    errors of differences, (groups, groups). if_equal: the same groups with the errors that they
+    have if all true values are equal; None if these are no others.
     """
 
     value: Floats
     variance: Floats
     noise: Floats
     pair_error: Floats
+    if_equal: NormalGroups | None = None
 
     @classmethod
     def from_errors(
@@ -110,10 +112,12 @@ class NormalGroups:
         low = self._lower_limit_of_gap(2 * half_error)
         if low >= widest:
             low = max(self._lower_limit_of_gap(half_error), widest)
+        groups_if_equal = self.if_equal or self
+        may_be_equal = groups_if_equal._p_above(0.0) >= 2 * half_error
         # T(θ) is the largest of (difference − θ) / standard error: limits so many standard errors
         # below the differences of all pairs have θ as the largest, and −T as many above them
         below = np.inf  # for a lower limit of 0: then no pair may have one above 0
-        if low > 0:
+        if not may_be_equal:
             below = self._test_statistic(low)
         return LimitDistances(below, above=-self._test_statistic(high))
 
@@ -254,12 +258,7 @@ def largest_gap(
     if np.isnan(groups.errors[defined_groups]).any():
         unknown = Estimate(gap, low=0.0, high=np.nan, level=level, n=count, method=METHOD)
         return LargestGap(highest, lowest, unknown, quotient, equivalence=unknown)
-    normal = NormalGroups.from_errors(
-        values[defined_groups],
-        groups.errors[defined_groups],
-        groups.correlation[np.ix_(defined_groups, defined_groups)],
-        rng,
-    )
+    normal = _normal_groups(groups, defined_groups, rng)
     is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)  # row, column
 
     def estimate_at(level_of_limits: float) -> Estimate:
@@ -278,6 +277,23 @@ def largest_gap(
     estimate = estimate_at(level)
     equivalence = estimate_at(equivalence_level(level))
     return LargestGap(highest, lowest, estimate, quotient, equivalence)
+
+
+def _normal_groups(
+    groups: GroupValues, defined_groups: Ints, rng: np.random.Generator
+) -> NormalGroups:
+    """The groups that have a value, with normal errors; also with those that they have if all true
+    values are equal, where these are others.
+    """
+    values = groups.values[defined_groups]
+    errors = groups.errors[defined_groups]
+    errors_if_equal = groups.errors_if_equal[defined_groups]
+    correlation = groups.correlation[np.ix_(defined_groups, defined_groups)]
+    normal = NormalGroups.from_errors(values, errors, correlation, rng)
+    if np.array_equal(errors, errors_if_equal):
+        return normal
+    if_equal = NormalGroups.from_errors(values, errors_if_equal, correlation, rng)
+    return replace(normal, if_equal=if_equal)
 
 
 def _level_of(errors: float) -> float:
