@@ -300,7 +300,7 @@ def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
     labels = [part.label for part in parts]
     is_left_out = bool(study.p.segment) and reference not in labels
     if reference is None or is_left_out:
-        units = [0 if part.is_remainder else np.count_nonzero(part.member) for part in parts]
+        units = [0 if part.is_remainder else int(np.sum(part.member)) for part in parts]
         return int(np.argmax(units))
     if reference not in labels:
         near = did_you_mean(reference, labels)
