@@ -30,13 +30,12 @@ import cells
 import numpy as np
 import pyarrow as pa
 import trust_page
-from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
 from of_distributions import DISTRIBUTIONS
 from of_series import SERIES
 from own_worlds import FILE as OWN_METRICS, OWN_WORLDS
 from world import World
-from worlds import WORLDS
+from worlds import FRESH, WORLDS
 
 from evalkit.reading.tables import duck
 
@@ -135,9 +134,8 @@ def _state() -> str:
         for path in here.glob("*.py")
         if path.stem in ("run", "world", "worlds") or "_" in path.stem
     ]
-    own = [
-        path for path in own if not path.stem.startswith("fresh")
-    ]  # a further round changes none of the others
+    # a further round changes none of the others
+    own = [path for path in own if not path.stem.startswith("fresh")]
     places = [package / name for name in COMPUTING]
     modules = [
         module
@@ -155,7 +153,7 @@ def _file(words: str) -> str:
 
 BY_NAME = {
     _file(f"{world.report} {world.name} {world.n}"): world
-    for world in (*WORLDS, *OWN_WORLDS, *(world for worlds in ROUNDS.values() for world in worlds))
+    for world in (*WORLDS, *OWN_WORLDS, *FRESH)
 }
 
 
@@ -320,7 +318,10 @@ def main() -> int:
     )
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument(
-        "--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by"
+        "--fresh",
+        type=int,
+        choices=sorted({world.round for world in FRESH}),
+        help="a round of worlds that no method was chosen by",
     )
     parser.add_argument(
         "--so-far", type=Path, help="a folder of .trust/: only the batches that are done there"
@@ -329,7 +330,9 @@ def main() -> int:
         "--earlier", type=Path, help="a folder of .trust/: batches of an earlier state"
     )
     options = parser.parse_args()
-    asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
+    asked = (*WORLDS, *OWN_WORLDS)
+    if options.fresh:
+        asked = tuple(world for world in FRESH if world.round == options.fresh)
     if options.series:
         asked = OF_FORECASTS
     names = {name: world for name, world in BY_NAME.items() if world in asked}

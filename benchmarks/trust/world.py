@@ -26,7 +26,9 @@ class World:
     report. frames: what is read of its study, of `numbers_of.VALUES` and `numbers_of.TESTS`. many,
     large: units of each of the large samples from which the true values are taken, and how many
     samples. own: the true values are those of samples of this very size. limits: of the study,
-    small for tables that are as good as large. of: the report of both days of a diff.
+    small for tables that are as good as large. of: the report of both days of a diff. round: of the
+    worlds by which no method was chosen; each round was written down before it was drawn, and drawn
+    when methods were fixed. 0 for all others.
     """
 
     name: str
@@ -40,6 +42,7 @@ class World:
     own: bool = False
     limits: Limits = USUAL
     of: str = ""
+    round: int = 0
 
     @property
     def kind(self) -> str:
@@ -47,6 +50,19 @@ class World:
         values of their own.
         """
         return f"{self.report} {self.name}" + (f" {self.n}" if self.own else "")
+
+
+def fresh_world(
+    report: str,
+    number: int,
+    name: str,
+    n: int,
+    draw: Draw,
+    parameters: Mapping[str, Any] | None = None,
+    many: int = 20_000,
+) -> World:
+    """A world of the round with this number, by which no method was chosen."""
+    return World(f"fresh: {name}", report, n, draw, parameters or {}, many=many, round=number)
 
 
 def ids(n: int) -> np.ndarray:

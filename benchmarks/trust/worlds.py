@@ -1,8 +1,17 @@
-"""The worlds in which every interval and every test is tried."""
+"""The one list of worlds in which every interval and every test is tried: `WORLDS`, by which
+methods were chosen, and `FRESH`, by which none was.
+"""
 
 from dataclasses import replace
 
 from found_cells import FOUND
+from fresh_binary import FRESH_BINARY
+from fresh_classes import FRESH_CLASSES
+from fresh_experiments import FRESH_EXPERIMENTS
+from fresh_folds import FRESH_FOLDS
+from fresh_forecasts import FRESH_FORECASTS
+from fresh_lists import FRESH_LISTS
+from fresh_values import FRESH_VALUES
 from large_worlds import LARGE
 from of_days import DAYS
 from of_distributions import DISTRIBUTIONS
@@ -522,4 +531,14 @@ WORLDS = (
     *EXPERIMENTS,
     *DISTRIBUTIONS,
     *SERIES,
+)
+# worlds that no method was chosen by; `run.py --fresh ROUND` simulates those of a round
+FRESH = (
+    *FRESH_BINARY,
+    *FRESH_CLASSES,
+    *FRESH_FORECASTS,
+    *FRESH_LISTS,
+    *FRESH_VALUES,
+    *FRESH_EXPERIMENTS,
+    *FRESH_FOLDS,
 )
