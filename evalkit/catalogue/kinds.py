@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
@@ -298,7 +298,7 @@ class RowTerms(RatioOfSums, TableKind, TermsKind):
     def of_terms(self, totals: Floats) -> float:
         """The ratio, from the sums of the two terms."""
         numerator, denominator = totals
-        return float(ratio(numerator, denominator))
+        return quotient(numerator, denominator)
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ class Loss(RowTerms):
         loss = self.per_row(rows, no_k)
         # a class may have no row with a score: its loss there is not used, even if it is undefined
         loss = np.where(rows.weights > 0, loss, 0.0)
-        return float(ratio(np.dot(rows.weights, loss), c.total))
+        return quotient(np.dot(rows.weights, loss), c.total)
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ class RatioOfRows(RowTerms):
         # a class may have no row with a score: its terms there are not used
         exists = rows.weights > 0
         weight = rows.weights[exists]
-        return float(ratio(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists])))
+        return quotient(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists]))
 
 
 def table_as_rows(c: Counts, threshold: float) -> Rows:
@@ -471,7 +471,7 @@ class Share(RatioOfSums, TableKind):
     def value_at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""
         counts = self.hit_counts(influence.decision(c, threshold))
-        return float(ratio(counts.hits, counts.eligible))
+        return quotient(counts.hits, counts.eligible)
 
 
 @dataclass(frozen=True)
@@ -496,7 +496,7 @@ class OwnShare(Share):
         a = self.hits(first)  # masks: the rows that the first system selects, and the hits
         b = self.hits(second)
         sizes = np.array([weight @ a.eligible, weight @ b.eligible])  # n and m
-        common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))  # p
+        common_share = quotient(weight @ a.hit + weight @ b.hit, sizes.sum())  # p
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)

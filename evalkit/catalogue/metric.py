@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.catalogue.kinds import Effects, Kind, RatioOfSums, TableKind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
@@ -525,7 +525,7 @@ class Harmonic(Kind):
 
     def mean(self, first: float, second: float) -> float:
         """2 a b / (a + b), the harmonic mean of two values."""
-        return float(ratio(2 * first * second, first + second))
+        return quotient(2 * first * second, first + second)
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The harmonic mean of the two metrics."""

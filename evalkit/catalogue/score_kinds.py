@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, quotient, ratio
 from evalkit.catalogue.kinds import Centre, Effects, Kind, TableKind, TermsKind
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, curves, influence
@@ -284,7 +284,7 @@ class LeaveOneOut(Overlap):
         """
         loss = self._loss_without_row(c)
         mean_loss = ratio(np.sum(loss * self._rows_by_cell(c)), c.total)
-        return np.asarray((loss - mean_loss) * ratio(c.total - 1, c.total))
+        return (loss - mean_loss) * ratio(c.total - 1, c.total)
 
     def upward_bias(self, rows: Rows) -> float:
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
@@ -319,7 +319,7 @@ class Lift(Decision):
         # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
         rows = hits + c.fp[0]
-        return SelectedRows(hits, rows, share_near_cut_off=float(ratio(hits, rows)))
+        return SelectedRows(hits, rows, share_near_cut_off=quotient(hits, rows))
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ class Depth(ScoreKind):
 
     def share(self, c: Counts) -> float:
         """The share of the top rows in all rows."""
-        return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
+        return self.depth if self.depth < 1 else quotient(self.depth, c.total)
 
     def selected_rows(self, c: Counts) -> SelectedRows:
         """The rows with the highest scores: their hits (positives), their number, and the share of
@@ -347,7 +347,7 @@ class Depth(ScoreKind):
         tp_at_start, hits, tp_at_end = curves.at_depth(c, depths).tp
         share_near_cut_off = 0.0
         if half_width:
-            share_near_cut_off = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
+            share_near_cut_off = quotient(tp_at_end - tp_at_start, 2 * half_width)
         return SelectedRows(float(hits), float(rows), share_near_cut_off)
 
     def influence_table(self, c: Counts) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, quotient, ratio
 from evalkit.catalogue import score_kinds as scores
 from evalkit.catalogue.kinds import (
     Agreement,
@@ -433,7 +433,7 @@ def _precision_from_rates(recall: float, false_positive_rate: float, base_rate: 
     """TP / (TP + FP), both as shares of all rows at a base rate."""
     true_positives = base_rate * recall
     false_positives = (1 - base_rate) * false_positive_rate
-    return float(ratio(true_positives, true_positives + false_positives))
+    return quotient(true_positives, true_positives + false_positives)
 
 
 def _f1_at(rate: float) -> Metric:
@@ -446,7 +446,7 @@ def _f1_from_rates(recall: float, false_positive_rate: float, base_rate: float) 
     # P + TP is base rate · (1 + recall); FP makes it actual + predicted positives
     positives_and_hits = base_rate * (1 + recall)
     false_positives = (1 - base_rate) * false_positive_rate
-    return float(ratio(2 * base_rate * recall, positives_and_hits + false_positives))
+    return quotient(2 * base_rate * recall, positives_and_hits + false_positives)
 
 
 def _average_precision_at(rate: float) -> Metric:
@@ -484,7 +484,7 @@ def _reweighted_average_precision_influence(c: Counts, base_rate: float) -> Floa
 
 def _less_mean(values: Floats, rows: Weights) -> Floats:
     """The values less their mean. rows: the number of rows that have each value."""
-    return np.asarray(values - ratio(np.dot(rows, values), rows.sum()))
+    return values - ratio(np.dot(rows, values), rows.sum())
 
 
 class BaseRateMetric(NamedTuple):
@@ -587,7 +587,7 @@ def _root(x: float) -> float:
 
 def _slope_of_root(x: float) -> float:
     """The derivative of the square root, 1 / (2 √x); NaN at 0."""
-    return float(ratio(1, 2 * np.sqrt(x)))
+    return quotient(1, 2 * np.sqrt(x))
 
 
 def _absolute_error(f: Rows) -> Floats:

@@ -121,7 +121,7 @@ class LabelsInMemory(ProblemsInMemory):
     def shares(self) -> Floats:
         """The share of rows, by weight, on which each label is true."""
         rows = self._first_rows
-        return np.asarray(np.average(rows.actual, axis=0, weights=rows.weight))
+        return np.average(rows.actual, axis=0, weights=rows.weight)
 
     @property
     def per_row(self) -> LabelsPerRow:
@@ -170,7 +170,7 @@ class LabelsInMemory(ProblemsInMemory):
         if distinct.size <= STEPS:
             return distinct
         levels = np.linspace(0, 1, STEPS)
-        return np.asarray(np.quantile(scores, levels, method="inverted_cdf"))
+        return np.quantile(scores, levels, method="inverted_cdf")
 
     def at_common_threshold(
         self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
@@ -652,7 +652,7 @@ def _joint_influence(
         _decision_differences(of_first, of_second)
         for of_first, of_second in zip(first, second, strict=True)
     ]
-    return np.asarray(shares[:, None] * np.array(differences))
+    return shares[:, None] * np.array(differences)
 
 
 def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTable:

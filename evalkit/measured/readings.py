@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.catalogue.kinds import RowMasks
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import ScoreKind
@@ -579,7 +579,7 @@ class RowSums:
     @property
     def loss_change(self) -> float:
         """The relative change of the log loss when each row is scaled to the sum 1."""
-        return float(ratio(self.scaled_loss - self.unscaled_loss, self.unscaled_loss))
+        return quotient(self.scaled_loss - self.unscaled_loss, self.unscaled_loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -878,7 +878,7 @@ class MeanInfluence:
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
             on_mean += columns[on_problems:]
-        return np.asarray(on_mean)
+        return on_mean
 
     def _strata_of(self, block: Block) -> Ints:
         """The number of each row's stratum (the variance of a difference is the sum over strata):

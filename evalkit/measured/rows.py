@@ -341,7 +341,7 @@ class TermAdder:
         shape (terms, rows).
         """
         terms = np.array(self._terms(self.rows(block, key.system), key))
-        return np.asarray((terms - self.offsets[key][:, None]) * block.weights)
+        return (terms - self.offsets[key][:, None]) * block.weights
 
 
 @dataclass(frozen=True, eq=False)

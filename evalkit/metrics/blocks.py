@@ -192,4 +192,4 @@ def _combined_by_name(
 def _taken(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
     """Some rows of a column of a single block, for `Block._combined`."""
     (column,) = columns
-    return np.asarray(column[..., rows])
+    return column[..., rows]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
 from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts, Weights, base_rate, run_ends
 from evalkit.metrics.losses import EPSILON
@@ -24,7 +24,7 @@ def brier(c: Counts) -> float:
     0.085
     """
     p, n = c.positive, c.negative
-    return float(ratio(np.dot(p, (1 - c.threshold) ** 2) + np.dot(n, c.threshold**2), c.total))
+    return quotient(np.dot(p, (1 - c.threshold) ** 2) + np.dot(n, c.threshold**2), c.total)
 
 
 def brier_skill(c: Counts) -> float:
@@ -79,12 +79,12 @@ def unforeseen(c: Counts, chance: float) -> float:
     loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
     probability_of_outcome = np.array([c.threshold, 1 - c.threshold])
     is_unforeseen = (probability_of_outcome >= EPSILON) & (probability_of_outcome < chance)
-    return float(ratio(loss[is_unforeseen].sum(), loss.sum()))
+    return quotient(loss[is_unforeseen].sum(), loss.sum())
 
 
 def mean_score(c: Counts) -> float:
     """Mean of the scores over all rows."""
-    return float(ratio(np.dot(c.positive + c.negative, c.threshold), c.total))
+    return quotient(np.dot(c.positive + c.negative, c.threshold), c.total)
 
 
 # Isotonic calibration -----------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def ece(b: Bins) -> float:
     >>> [round(ece(b), 4) for b in (bins_uniform(c), bins_quantile(c, 5))]
     [0.45, 0.33]
     """
-    return float(ratio(np.dot(b.gap, b.rows), b.rows.sum()))
+    return quotient(np.dot(b.gap, b.rows), b.rows.sum())
 
 
 def ece_debiased(b: Bins) -> float:
@@ -261,7 +261,7 @@ def ece_debiased(b: Bins) -> float:
     expected_gap = np.where(error > 0, folded, b.gap)
     # gap - (expected gap - gap): what noise adds to the gap is taken off
     debiased = 2 * b.gap - expected_gap
-    return max(float(ratio(np.dot(debiased, b.rows), b.rows.sum())), 0.0)
+    return max(quotient(np.dot(debiased, b.rows), b.rows.sum()), 0.0)
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
@@ -474,7 +474,7 @@ class LogisticModel:
         """The inverse information times the gradient of the log likelihood."""
         probability = self.probability(coefficients)
         gradient = self.columns @ (self.positive - self.rows * probability)
-        return np.asarray(self.inverse_information(probability) @ gradient)
+        return self.inverse_information(probability) @ gradient
 
     def inverse_information(self, probability: Floats) -> Floats:
         """The inverse of the Fisher information, Σ p (1 - p) x xᵀ over the rows. probability: p, by
@@ -598,4 +598,4 @@ def _squared_error(table: Means, prediction: Floats) -> float:
     mean of the actual values with this forecast.
     """
     square = (table.mean - prediction) ** 2
-    return float(ratio(np.dot(table.weight, square), table.weight.sum()))
+    return quotient(np.dot(table.weight, square), table.weight.sum())

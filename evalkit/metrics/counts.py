@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit import numbers
-from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, InputError, Ints, codes, finite, quotient, ratio, same_length
 
 Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 
@@ -302,12 +302,12 @@ def majority(c: Counts) -> float:
     """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every
     accuracy.
     """
-    return float(ratio(max(c.positives, c.negatives), c.total))
+    return quotient(max(c.positives, c.negatives), c.total)
 
 
 def base_rate(c: Counts) -> float:
     """P / all; also prevalence. The precision and the average precision of a no-skill score."""
-    return float(ratio(c.positives, c.total))
+    return quotient(c.positives, c.total)
 
 
 def predicted_rate(c: Counts) -> Floats:
@@ -460,7 +460,7 @@ def auc(c: Counts) -> float:
     >>> print(f"{auc(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
     """
-    return float(ratio(twice_u(c), 2 * c.positives * c.negatives))
+    return quotient(twice_u(c), 2 * c.positives * c.negatives)
 
 
 def average_precision(c: Counts) -> float:
@@ -477,7 +477,7 @@ def average_precision(c: Counts) -> float:
     for step in steps(c):
         precision = step.tp / (step.tp + step.fp)
         total += np.dot(step.p, precision).item()
-    return float(ratio(total, c.positives))
+    return quotient(total, c.positives)
 
 
 def ks(c: Counts) -> float:
@@ -485,7 +485,7 @@ def ks(c: Counts) -> float:
     the classes.
     """
     widest = max((rate_gap(c, run) for run in blocks(c)), default=0)  # times P N
-    return float(ratio(widest, c.positives * c.negatives))
+    return quotient(widest, c.positives * c.negatives)
 
 
 def rate_gap(c: Counts, step: Step | Counts) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit import numbers
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.metrics import counts
 from evalkit.metrics.counts import (
     Counts,
@@ -218,7 +218,7 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
     0.833333 0.583333
     """
     # the solution of P / (P + weight N) = rate
-    weight = float(ratio(c.positives * (1 - rate), rate * c.negatives))
+    weight = quotient(c.positives * (1 - rate), rate * c.negatives)
     return replace(c, fp=c.fp * weight, negatives=c.negatives * weight)
 
 
@@ -279,7 +279,7 @@ def average_precision_interpolated(c: Counts) -> float:
     # a running maximum from the lowest threshold, which has the highest recall
     lowest_first = precision(c)[::-1]
     best_from_here = np.maximum.accumulate(lowest_first)[::-1]
-    return float(ratio(np.dot(c.positive, best_from_here), c.positives))
+    return quotient(np.dot(c.positive, best_from_here), c.positives)
 
 
 def pr_auc_davis_goadrich(c: Counts) -> float:
@@ -301,7 +301,7 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     log_term = np.where(rows_before > 0, offset * np.log(ratio(rows, rows_before)) / slope**2, 0)
     # between thresholds without new positives recall stands still: no area
     area_in_tp = np.sum(np.where(p > 0, p / slope - log_term, 0))
-    return float(ratio(area_in_tp, c.positives))
+    return quotient(area_in_tp, c.positives)
 
 
 def pr_auc_trapezoid(c: Counts) -> float:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, quotient, ratio
 from evalkit.metrics.rankings import Listed
 
 
@@ -369,7 +369,7 @@ def share_exposed(exposed: ArrayLike) -> float:
     >>> share_exposed([2, 0, 1, 0])
     0.5
     """
-    return float(ratio(np.count_nonzero(exposed), np.size(exposed)))
+    return quotient(np.count_nonzero(exposed), np.size(exposed))
 
 
 def gini(values: ArrayLike) -> float:
@@ -384,7 +384,7 @@ def gini(values: ArrayLike) -> float:
     x = np.sort(np.asarray(values, float))
     n = len(x)
     coefficient = 2 * np.arange(1, n + 1) - n - 1
-    return float(ratio(coefficient @ x, n * x.sum()))
+    return quotient(coefficient @ x, n * x.sum())
 
 
 def exposure_gini(lists: Items, k: int | None = None) -> float:

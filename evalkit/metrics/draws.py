@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, quotient, ratio
 
 # quantiles that stand for the distribution of a probability
 QUANTILES = (np.arange(64)[:, None] + 0.5) / 64  # one row each
@@ -55,7 +55,7 @@ class Draws:
         several draws.
         """
         freedom = np.maximum(self.count - 1, 0)
-        return float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))
+        return quotient(freedom @ np.nan_to_num(self.variance), freedom.sum())
 
     @property
     def noise(self) -> Floats:

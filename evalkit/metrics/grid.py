@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_label
 
@@ -444,7 +444,7 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         positives_in_pools = np.where(pooled_here, step.p, 0.0)
         pairs += np.dot(positives_in_pools, step.n)
-    return float(ratio(pairs, 2.0 * c.positives * c.negatives))
+    return quotient(pairs, 2.0 * c.positives * c.negatives)
 
 
 class Range(NamedTuple):
@@ -481,7 +481,7 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
         best = np.where(step.p > 0, best, 0)  # in a bin without positives it may be NaN
         lowest_sum = lowest_sum + np.dot(step.p, worst)
         highest_sum = highest_sum + np.dot(step.p, best)
-    return Range(float(ratio(lowest_sum, c.positives)), float(ratio(highest_sum, c.positives)))
+    return Range(quotient(lowest_sum, c.positives), quotient(highest_sum, c.positives))
 
 
 # Weights as whole numbers -------------------------------------------------------------------------

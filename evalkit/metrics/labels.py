@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
 from evalkit.metrics.counts import Counts, Weights, auc_by_group, count, f_score, precision
 
 Metric = Callable[[Counts], Floats]
@@ -60,7 +60,7 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     """
     occurring = c.positives > 0  # the metric of a class without positives may be undefined
     weight = c.positives[occurring]
-    return float(ratio(np.dot(metric(c)[occurring], weight), c.positives.sum()))
+    return quotient(np.dot(metric(c)[occurring], weight), c.positives.sum())
 
 
 def occurs(c: Counts) -> Bools:
@@ -86,7 +86,7 @@ def mcc(m: Confusion) -> float:
     variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
     variance_predicted = max(predicted.sum() ** 2 - predicted @ predicted, 0.0)
     # one root, which is exact where both variances are equal: an MCC of 1 is no rounded one
-    return float(ratio(covariance, np.sqrt(variance_actual * variance_predicted)))
+    return quotient(covariance, np.sqrt(variance_actual * variance_predicted))
 
 
 def kappa(m: Confusion) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes
 
@@ -225,7 +225,7 @@ class Moments:
         """Kish's effective number of units, (Σ x)² / Σ x², of the column of this number."""
         total = self.totals[column]
         sum_of_squares = self.second[column, column] + total**2 / self.n
-        kish = float(ratio(total**2, sum_of_squares))
+        kish = quotient(total**2, sum_of_squares)
         return 1.0 if kish - 1 < ALL_ON_ONE else kish
 
 

@@ -116,7 +116,7 @@ class Ensemble(Predictive):
         place = round(level * (len(self.values) + 1), EXACT)
         if not 1 <= place <= len(self.values):
             raise MissingLevel(level)
-        return np.asarray(np.quantile(self.values, level, axis=0, method="weibull"))
+        return np.quantile(self.values, level, axis=0, method="weibull")
 
 
 class Normal(Predictive):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, minus, quotient, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts, RechosenCounts, count
 from evalkit.metrics.influence import threshold_index
@@ -204,7 +204,7 @@ def _row_sums(marks: Bools) -> Floats:
     as fast as sums of short rows.
     """
     ones = np.ones(marks.shape[1], np.float32)  # exact for whole numbers, in half of the memory
-    return np.asarray((marks.astype(np.float32) @ ones).astype(np.float64))
+    return (marks.astype(np.float32) @ ones).astype(np.float64)
 
 
 def _taken(column: np.ndarray | None, member: Bools | Ints | slice) -> np.ndarray | None:
@@ -257,7 +257,7 @@ class Sums:
     def value(self) -> float:
         """The ratio of the sums over the units that have a value; NaN if none has."""
         defined = self.summed_by_unit(self.defined, None)
-        return float(ratio(defined.numerator.sum(), defined.size.sum()))
+        return quotient(defined.numerator.sum(), defined.size.sum())
 
     def take(self, member: Bools | slice) -> "Sums":
         """The units that a mask or a slice selects."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import GOLDEN, mixed
 
@@ -156,7 +156,7 @@ class Sample:
         """The rows of the table / the rows that the sample has, equal ones included: the factor
         from sums over the sample to sums over the table.
         """
-        return float(ratio(self.table_rows, self.times.sum()))
+        return quotient(self.table_rows, self.times.sum())
 
     @property
     def is_complete(self) -> bool:
@@ -179,7 +179,7 @@ class Sample:
             times = np.ones(len(square))
         total = d * float(times @ square)
         error = np.sqrt(d * (d - 1) * float(times**2 @ square**2))
-        relative_error_of_root = float(ratio(error, 2 * total))  # half that of the sum
+        relative_error_of_root = quotient(error, 2 * total)  # half that of the sum
         return SquareSum(total, relative_error_of_root)
 
     @cached_property
