@@ -68,6 +68,12 @@ class Counts:
         return _differences(self.fp, 0)
 
     @property
+    def rows(self) -> Weights:
+        """The rows with exactly this score, by threshold; `total` is their total."""
+        rows: Weights = self.positive + self.negative
+        return rows
+
+    @property
     def fn(self) -> Weights:
         """The positives below each threshold."""
         fn: Weights = self.positives - self.tp
@@ -83,6 +89,11 @@ class Counts:
     def total(self) -> Any:
         """The number of positives and negatives together."""
         return self.positives + self.negatives
+
+    @property
+    def pairs(self) -> Any:
+        """The number of pairs of a positive and a negative."""
+        return self.positives * self.negatives
 
 
 # Making a table -----------------------------------------------------------------------------------
@@ -200,10 +211,11 @@ def _weights(name: str, values: ArrayLike) -> Weights:
     weight = finite(name, values)
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
-        raise InputError(
-            f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})"
-        )
-    return weight.astype(np.int64) if np.all(weight == np.rint(weight)) else weight
+        row = wrong[0]
+        raise InputError(f"{name} must hold weights of 0 or more, got {weight[row]} (row {row})")
+    if np.all(weight == np.rint(weight)):
+        return weight.astype(np.int64)
+    return weight
 
 
 # Scores as whole numbers of 63 bits, of which one plain sort orders the rows ----------------------
@@ -262,6 +274,17 @@ def run_ends(values: NDArray[Any]) -> Ints:
     end = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=end[:-1])
     return np.flatnonzero(end)
+
+
+def run_starts(values: NDArray[Any]) -> Ints:
+    """The first index of each run of equal values.
+
+    >>> run_starts(np.array([7, 7, 5]))
+    array([0, 2])
+    """
+    start = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=start[1:])
+    return np.flatnonzero(start)
 
 
 def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
@@ -344,7 +367,8 @@ def f_score(c: Counts, beta: float = 1.0) -> Floats:
     nothing is positive and nothing predicted positive. van Rijsbergen, Information Retrieval
     (1979), ch. 7.
     """
-    return ratio((1 + beta**2) * c.tp, c.tp + c.fp + beta**2 * c.positives)
+    miss_weight = beta**2
+    return ratio((1 + miss_weight) * c.tp, c.tp + c.fp + miss_weight * c.positives)
 
 
 def jaccard(c: Counts) -> Floats:
@@ -377,9 +401,10 @@ def kappa(c: Counts) -> Floats:
 
     Undefined if all labels and predictions are the same class. doi:10.1177/001316446002000104.
     """
-    return ratio(
-        2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn)
-    )
+    predicted_positive = c.tp + c.fp
+    predicted_negative = c.fn + c.tn
+    margins = predicted_positive * c.negatives + c.positives * predicted_negative
+    return ratio(2 * (c.tp * c.tn - c.fp * c.fn), margins)
 
 
 # Metrics of the whole order -----------------------------------------------------------------------
@@ -460,7 +485,7 @@ def auc(c: Counts) -> float:
     >>> print(f"{auc(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
     """
-    return quotient(twice_u(c), 2 * c.positives * c.negatives)
+    return quotient(twice_u(c), 2 * c.pairs)
 
 
 def average_precision(c: Counts) -> float:
@@ -485,12 +510,13 @@ def ks(c: Counts) -> float:
     the classes.
     """
     widest = max((rate_gap(c, run) for run in blocks(c)), default=0)  # times P N
-    return quotient(widest, c.positives * c.negatives)
+    return quotient(widest, c.pairs)
 
 
 def rate_gap(c: Counts, step: Step | Counts) -> float:
     """max |TPR - FPR| P N within a run of thresholds: an exact whole number if the weights are."""
-    widest: float = np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()
+    gap = step.tp * c.negatives - step.fp * c.positives
+    widest: float = np.abs(gap).max().item()
     return widest
 
 
@@ -556,7 +582,8 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     # are the negatives before it among the sorted rows, less those of the groups before. The i-th
     # positive, in sorted row r, has r - i negatives before it. They are added up over the positives
     # of a group as the difference of a running sum.
-    running_sum = np.append(0, np.cumsum(positive_row - np.arange(len(positive_row))))
+    negatives_before_row = positive_row - np.arange(len(positive_row))
+    running_sum = np.append(0, np.cumsum(negatives_before_row))
     negatives_before = running_sum[end] - running_sum[first]
     negatives_of_groups_before = group_start - first
     wins_and_ties = negatives_before - positives * negatives_of_groups_before
@@ -580,8 +607,9 @@ def weighted_auc_by_group(
     group_code, names = codes(group)
     score_code, distinct_scores = codes(score)
     # a cell: the rows of one group with one score; cells ascend by group, then by score
-    cell_of_row, cell_code = codes(group_code * len(distinct_scores) + score_code)
-    group_of_cell = cell_code // len(distinct_scores)
+    n_scores = len(distinct_scores)
+    cell_of_row, cell_code = codes(group_code * n_scores + score_code)
+    group_of_cell = cell_code // n_scores
     # the weight of the positives and of the negatives, by cell and by group
     positive = np.bincount(cell_of_row, weight * label, len(cell_code))
     negative = np.bincount(cell_of_row, weight * (1 - label), len(cell_code))
@@ -592,7 +620,8 @@ def weighted_auc_by_group(
     in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
     below = np.cumsum(negative) - negative - in_groups_before
     # for each positive a lower negative counts 2, a tied one 1
-    twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
+    below_and_tied = 2 * below + negative
+    twice_u = np.bincount(group_of_cell, positive * below_and_tied, len(names))
     return GroupedCounts(names, twice_u, positives, negatives)
 
 
@@ -604,7 +633,9 @@ def _tied_pairs(key: Ints, positive_row: Ints, bits: int, groups: int) -> Ints:
     how many of the last bits are those of score and label.
     """
     # the first positive of each tie: the key before it is less by 1, so that only the label differs
-    first = positive_row[key[positive_row - 1] == key[positive_row] - 1]
+    key_before = key[positive_row - 1]
+    is_first = key_before == key[positive_row] - 1
+    first = positive_row[is_first]
     positive_key = key[first]
     negative_key = positive_key - 1  # the same group and score with label 0
     negatives = first - np.searchsorted(key, negative_key)
