@@ -57,6 +57,11 @@ class RowMasks(NamedTuple):
     hit: Bools
 
 
+def all_eligible(hit: Bools) -> RowMasks:
+    """The masks of a share of all rows, with these hits."""
+    return RowMasks(np.ones(len(hit), dtype=bool), hit)
+
+
 class HitCounts(NamedTuple):
     """The numerator and the denominator of a share: numbers, or weights, of rows."""
 
@@ -336,11 +341,15 @@ class Loss(RowTerms):
         weight = structure.weight
         if weight is None:
             return Sums(loss)  # each row weighs 1
-        return Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
+        weight_of_counted = np.where(np.isnan(loss), np.nan, weight)
+        return Sums(loss * weight, weight_of_counted)
 
     def rows_without_value(self, rows: Rows, k: int | None) -> int:
         """The number of rows that are left out of the mean."""
-        return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
+        if not self.partial:
+            return 0
+        undefined = np.isnan(self.per_row(rows, k))
+        return int(undefined.sum())
 
     def value_at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table; NaN if the loss of any of them is undefined: then
@@ -381,7 +390,8 @@ class RatioOfRows(RowTerms):
         # a class may have no row with a score: its terms there are not used
         exists = rows.weights > 0
         weight = rows.weights[exists]
-        return quotient(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists]))
+        total = np.dot(weight, numerator[exists])
+        return quotient(total, np.dot(weight, denominator[exists]))
 
 
 def table_as_rows(c: Counts, threshold: float) -> Rows:
@@ -408,16 +418,16 @@ class Share(RatioOfSums, TableKind):
     @staticmethod
     def from_rule(rule: HitRule) -> Share:
         """The share of a rule: an `OwnShare` if the predictions decide which rows are eligible."""
-        eligible = Share(rule).cells().eligible
-        depends_on_prediction = eligible[PREDICTED] != eligible[NOT_PREDICTED]
-        return OwnShare(rule) if depends_on_prediction.any() else Share(rule)
+        share = Share(rule)
+        selects_rows = _depends_on_prediction(share.cells().eligible)
+        return OwnShare(rule) if selects_rows else share
 
     @property
     def moves_with_threshold(self) -> bool:
         """True if another threshold can change it: if predictions decide which rows are eligible,
         or which of them are hits.
         """
-        return any((mask[PREDICTED] != mask[NOT_PREDICTED]).any() for mask in self.cells())
+        return any(map(_depends_on_prediction, self.cells()))
 
     def hits(self, rows: Rows) -> RowMasks:
         """The eligible rows, and the hits among them."""
@@ -450,8 +460,9 @@ class Share(RatioOfSums, TableKind):
         counts = self.hit_counts(decided)
         share = ratio(counts.hits, counts.eligible)
         eligible, hit = self.cells()
+        residual = eligible * (hit - share)
         # `CELLS` has the order of this table, row by row
-        return ratio(eligible * (hit - share), counts.eligible).reshape(2, 2)
+        return ratio(residual, counts.eligible).reshape(2, 2)
 
     def hit_counts(self, decided: Counts) -> HitCounts:
         """The numbers of hits and of eligible rows. decided: the table of decisions, whose scores
@@ -472,6 +483,12 @@ class Share(RatioOfSums, TableKind):
         """The share at the threshold."""
         counts = self.hit_counts(influence.decision(c, threshold))
         return quotient(counts.hits, counts.eligible)
+
+
+def _depends_on_prediction(mask: Bools) -> bool:
+    """True if a mask of the four kinds of rows in `CELLS` differs for rows with the same label."""
+    differs = mask[PREDICTED] != mask[NOT_PREDICTED]
+    return bool(differs.any())
 
 
 @dataclass(frozen=True)
@@ -505,10 +522,12 @@ class OwnShare(Share):
         # eligible in both systems. Rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
-        variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())
+        inverse_sizes = float(ratio(1.0, sizes).sum())  # 1/n + 1/m
+        variance = max(row_variance, 0.0) * inverse_sizes
         # first-order influences, scaled so that their weighted squares add up to this variance
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
-        factor = ratio(variance, float((weight * influence) @ influence))
+        unscaled_variance = (weight * influence) @ influence
+        factor = ratio(variance, unscaled_variance)
         return weight * influence * np.sqrt(np.nan_to_num(factor))
 
 
@@ -558,4 +577,4 @@ class ClassCoverage(Kind):
 
 def _predicted_as(actual: np.ndarray, predicted: np.ndarray, classes: Bools) -> RowMasks:
     """All rows are eligible; hits are those predicted as one of the classes. classes: a mask."""
-    return RowMasks(np.ones(len(actual), bool), classes[predicted])
+    return all_eligible(classes[predicted])

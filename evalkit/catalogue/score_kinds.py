@@ -153,7 +153,8 @@ class AtBaseRate(Order):
         """The number of positives that the negatives of a table would have at the base rate: P from
         P / (P + N) = rate.
         """
-        return float(c.negatives * ratio(self.rate, 1 - self.rate))
+        odds = quotient(self.rate, 1 - self.rate)
+        return float(c.negatives * odds)
 
 
 class Skill(ScoreKind):
@@ -194,8 +195,8 @@ class Decision(ScoreKind):
     def values_of_counts(self, c: Counts) -> Floats:
         """The metric of each of many samples. c: counts at a threshold, arrays over the samples."""
         # the fields of `Counts` in their order, for one sample at a time
-        samples = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
-        return np.array([float(self.function(Counts(*sample))) for sample in samples])
+        samples = map(Counts, c.threshold, c.tp, c.fp, c.positives, c.negatives)
+        return np.array([float(self.function(sample)) for sample in samples])
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""
@@ -278,12 +279,13 @@ class LeaveOneOut(Overlap):
         less the mean loss over all rows.
 
         >>> from evalkit.catalogue.tables import F1
-        >>> c = Counts.of(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
+        >>> c = Counts.from_columns(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
         >>> F1.kind.leave_one_out.influence_table(c).round(4).tolist()
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
         loss = self._loss_without_row(c)
-        mean_loss = ratio(np.sum(loss * self._rows_by_cell(c)), c.total)
+        sum_of_losses = np.sum(loss * self._rows_by_cell(c))
+        mean_loss = ratio(sum_of_losses, c.total)
         return (loss - mean_loss) * ratio(c.total - 1, c.total)
 
     def upward_bias(self, rows: Rows) -> float:
@@ -293,7 +295,7 @@ class LeaveOneOut(Overlap):
         """
         c = rows.decision_counts
         sum_of_losses = np.sum(self._loss_without_row(c) * self._rows_by_cell(c))
-        return float(-ratio((c.total - 1) * sum_of_losses, c.total))
+        return -quotient((c.total - 1) * sum_of_losses, c.total)
 
 
 class SelectedRows(NamedTuple):
@@ -360,10 +362,11 @@ class Depth(ScoreKind):
         the cut-off, `share_near_cut_off` are hits.
         """
         top = self.selected_rows(c)
-        rows_at_score = c.positive + c.negative
+        rows_at_score = c.rows
         rows_above = c.tp + c.fp - rows_at_score
         # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
-        selected_share = np.clip(ratio(top.rows - rows_above, rows_at_score), 0, 1)
+        rows_to_cut_off = ratio(top.rows - rows_above, rows_at_score)
+        selected_share = np.clip(rows_to_cut_off, 0, 1)
         rows_that_drop_out = selected_share - self.share(c)
         lost_hits = top.share_near_cut_off * rows_that_drop_out
         # how many hits a positive adds, itself included, and a negative
@@ -395,7 +398,8 @@ class TopPrecision(Depth):
         `share` to the rows.
         """
         precision = ratio(selected_rows.hits, selected_rows.rows)
-        return ratio(hits - self.share(c) * precision, selected_rows.rows)
+        lost_by_more_rows = self.share(c) * precision
+        return ratio(hits - lost_by_more_rows, selected_rows.rows)
 
 
 @dataclass(frozen=True)
@@ -415,11 +419,10 @@ class RecallAtRate(ScoreKind):
         false_positive_rate = ratio(c.fp, c.negatives)
         rate_before = ratio(c.fp - c.negative, c.negatives)
         # 1 above the cut-off, 0 below it; of the negatives at the cut-off the part above it
-        selected = np.where(
-            c.negative > 0,
-            np.clip(ratio(self.rate - rate_before, false_positive_rate - rate_before), 0, 1),
-            false_positive_rate <= self.rate,
-        )
+        rate_at_score = false_positive_rate - rate_before
+        share_of_negatives = np.clip(ratio(self.rate - rate_before, rate_at_score), 0, 1)
+        is_above = false_positive_rate <= self.rate
+        selected = np.where(c.negative > 0, share_of_negatives, is_above)
         half_width = min(self.rate, 1 - self.rate) / 2
         around = [self.rate - half_width, self.rate, self.rate + half_width]
         lower, recall, higher = curves.recall_at_rate(c, around)
@@ -553,7 +556,8 @@ class Median(Kind):
         share = rows.shares
         if not len(numbers):
             return Effects(float("nan"), share)
-        slope = _slope_at_median(numbers, share, float(np.sum(share**2)))
+        squared_shares = float(np.sum(share**2))
+        slope = _slope_at_median(numbers, share, squared_shares)
         if rows.weight is None:
             median = float(np.median(numbers))
         else:
@@ -561,8 +565,9 @@ class Median(Kind):
         up_to_median = numbers <= median
         # The rows up to the median may have more than half of the weight: what they have above it
         # is added, so that the influences still add up to 0.
-        above_half = float(share[up_to_median].sum() - 0.5)
-        return Effects(median, share * (0.5 - up_to_median + above_half) * slope)
+        above_half = share[up_to_median].sum() - 0.5
+        pull = 0.5 - up_to_median + above_half  # up for a row above the median, else down
+        return Effects(median, share * pull * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
@@ -587,7 +592,8 @@ class Median(Kind):
         a sample of.
         """
         up_to_median = (self.numbers(rows) <= estimate.value).astype(np.float64)
-        return (0.5 - up_to_median + estimate.above_half) * (estimate.slope / estimate.weight)
+        pull = 0.5 - up_to_median + estimate.above_half  # up for a row above the median, else down
+        return pull * (estimate.slope / estimate.weight)
 
 
 HALF = 1e-11  # a sum of shares within this distance of one half is one half, up to rounding
@@ -601,10 +607,11 @@ def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> f
     """
     # Hall and Sheather's width falls with the cube root of n; 1 / squared_shares is Kish's
     # effective number of rows
-    width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))
+    cube_root = float(squared_shares ** (1 / 3))
+    width = min(0.25, 0.54 * cube_root)
     low = _quantile(numbers, share, 0.5 - width)
     high = _quantile(numbers, share, 0.5 + width)
-    return float((high - low) / (2 * width))
+    return (high - low) / (2 * width)
 
 
 def _weighted_median(numbers: Floats, share: Floats) -> float:
@@ -620,5 +627,8 @@ def _weighted_median(numbers: Floats, share: Floats) -> float:
 def _quantile(numbers: Floats, share: Floats, level: float) -> float:
     """The smallest number up to which the shares add up to at least the level."""
     order = np.argsort(numbers, kind="stable")
-    position = int(np.searchsorted(np.cumsum(share[order]), level))
-    return float(numbers[order[min(position, len(numbers) - 1)]])
+    share_up_to = np.cumsum(share[order])
+    position = int(np.searchsorted(share_up_to, level))
+    last = len(numbers) - 1  # rounding may leave the shares below the level
+    index = order[min(position, last)]
+    return float(numbers[index])

@@ -26,6 +26,7 @@ from evalkit.catalogue.kinds import (
     RatioOfRows,
     RowMasks,
     Share,
+    all_eligible,
 )
 from evalkit.catalogue.metric import (
     Combined,
@@ -187,14 +188,9 @@ def _rule_of_classes(
     return rule(actual == 1, predicted == 1)
 
 
-def _all_of(hit: Bools) -> RowMasks:
-    """The masks of a share of all rows, with these hits."""
-    return RowMasks(np.ones(len(hit), dtype=bool), hit)
-
-
 def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows those that are predicted right."""
-    return _all_of(actual == predicted)
+    return all_eligible(actual == predicted)
 
 
 def _recall(label: Bools, decision: Bools) -> RowMasks:
@@ -219,7 +215,7 @@ def _negative_predictive_value(label: Bools, decision: Bools) -> RowMasks:
 
 def _predicted_rate(label: Bools, decision: Bools) -> RowMasks:
     """Of all rows those predicted positive."""
-    return _all_of(decision)
+    return all_eligible(decision)
 
 
 def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
@@ -404,7 +400,7 @@ def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> 
 
 def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows the positive ones."""
-    return _all_of(actual == 1)
+    return all_eligible(actual == 1)
 
 
 BASE_RATE = _undescribed("base_rate", Share(_is_positive))
@@ -510,7 +506,8 @@ def lift_at(depth: float) -> Metric:
 
 def _lift_of_top(c: Counts, depth: float) -> float:
     """The lift of this share of the rows."""
-    return float(curves.lift(curves.at_depth(c, depth * c.total)))
+    top = curves.at_depth(c, depth * c.total)
+    return float(curves.lift(top))
 
 
 def _coefficient(
@@ -543,11 +540,11 @@ def _r2(means: Floats) -> scores.ValueAndSlopes:
     """
     mse, mean, mean_square = means
     variance = mean_square - mean**2
-    quotient = ratio(mse, variance)
-    # the derivatives of 1 − mse / (mean_square − mean²) are −1, −2 mean q and q, each / variance,
-    # with q the quotient
-    slopes = np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient])
-    return scores.ValueAndSlopes(1 - quotient, ratio(slopes, variance))
+    unexplained = ratio(mse, variance)
+    # the derivatives of 1 − mse / (mean_square − mean²) are −1, −2 mean u and u, each / variance,
+    # with u the unexplained share, mse / variance
+    slopes = np.array([-np.ones_like(unexplained), -2 * mean * unexplained, unexplained])
+    return scores.ValueAndSlopes(1 - unexplained, ratio(slopes, variance))
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
@@ -610,7 +607,8 @@ def _scaled_square(f: Rows, k: int | None) -> Floats:
     naive_mse is a column.
     """
     scale = f.columns["naive_mse"]
-    return ratio(losses.squared(f.actual, f.scores), np.where(scale > 0, scale, 0.0))
+    positive_scale = np.where(scale > 0, scale, 0.0)
+    return ratio(losses.squared(f.actual, f.scores), positive_scale)
 
 
 def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
@@ -779,8 +777,8 @@ def against_rest(rows: Rows, c: int) -> Rows:
     decision that c is predicted.
     """
     score = None if rows.score is None else rows.score[:, c]  # one column per class
-    decision = rows.predicted == c
-    return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
+    actual = (rows.actual == c).astype(np.int64)
+    return replace(rows, actual=actual, score=score, decision=rows.predicted == c)
 
 
 def _parts_of_classes(rows: Rows, classes: Ints) -> Iterator[Part]:
@@ -932,7 +930,7 @@ def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
 
 def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows those whose labels are all right."""
-    return _all_of(labels.exact_match(actual, predicted) == 1)
+    return all_eligible(labels.exact_match(actual, predicted) == 1)
 
 
 MICRO_RECALL = RatioOfRows(_micro_recall)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind
+from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind, all_eligible
 from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
@@ -90,7 +90,7 @@ def top_hits(rows: Rows) -> RowMasks:
     """The masks of the share of all rows whose highest-scored label is true."""
     top_label = rows.scores.argmax(axis=1)
     hit = rows.actual[np.arange(len(top_label)), top_label]
-    return RowMasks(np.ones(len(top_label), dtype=bool), hit)
+    return all_eligible(hit)
 
 
 # Rows in memory -----------------------------------------------------------------------------------
@@ -129,7 +129,8 @@ class LabelsInMemory(ProblemsInMemory):
         rows = self._first_rows
         labels = rows.actual.sum(axis=1)
         mean = np.average(labels, weights=rows.weight)
-        return LabelsPerRow(float(mean), float(np.average(labels == 0, weights=rows.weight)))
+        share_of_none = np.average(labels == 0, weights=rows.weight)
+        return LabelsPerRow(float(mean), float(share_of_none))
 
     def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
@@ -141,14 +142,9 @@ class LabelsInMemory(ProblemsInMemory):
         label, by number.
         """
         rows = self.rows[system]
-        is_true = rows.actual[:, label]
-        is_predicted = rows.predicted[:, label]
-        return DecisionOutcomes(
-            tp=int((is_true & is_predicted).sum()),
-            fp=int((~is_true & is_predicted).sum()),
-            fn=int((is_true & ~is_predicted).sum()),
-            tn=int((~is_true & ~is_predicted).sum()),
-        )
+        cell = 2 * rows.actual[:, label] + rows.predicted[:, label]
+        tn, fp, fn, tp = np.bincount(cell, minlength=4).tolist()
+        return DecisionOutcomes(tp, fp, fn, tn)
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
@@ -348,16 +344,16 @@ class SummedLabels(BlockMetrics[LabelSums]):
         weights = []
         for j in self.problems:
             cells = self.cells(group, j).by_system[0]
-            weights.append(cells.weight[cells.actual == 1].sum())
+            weight_of_true = cells.weight[cells.actual == 1]
+            weights.append(weight_of_true.sum())
         return np.array(weights, float)
 
     # Metrics of labels
 
     def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
-        return self.decision_statistic(
-            MetricAtK(replace(SHARE, name=TOP)), ALL_ROWS_GROUP, self.systems.index(system)
-        )
+        share = MetricAtK(replace(SHARE, name=TOP))
+        return self.decision_statistic(share, ALL_ROWS_GROUP, self.systems.index(system))
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it, of the
@@ -418,7 +414,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def _total_weight(self) -> float:
         """The weight of all rows."""
         # the cells of any label and system have all rows
-        return float(self.cells(ALL_ROWS_GROUP, 0).by_system[0].weight.sum())
+        cells = self.cells(ALL_ROWS_GROUP, 0).by_system[0]
+        return float(cells.weight.sum())
 
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
@@ -441,7 +438,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def per_row(self) -> LabelsPerRow:
         """The mean number of labels of a row, and the share of rows that have none, by weight."""
         without_label = float(self.summary.specific.without_label) * (self.scale or 1.0)
-        return LabelsPerRow(float(self.shares.sum()), without_label / self._total_weight)
+        share_of_none = without_label / self._total_weight
+        return LabelsPerRow(float(self.shares.sum()), share_of_none)
 
     def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
@@ -449,7 +447,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         bins = [self.scores(ALL_ROWS_GROUP, i, j).bins for j in self.problems]
         lowest = np.array([table.low[0] for table in bins])
         highest = np.array([table.high[-1] for table in bins])
-        return grid.Range(float(grid.scores(lowest).min()), float(grid.scores(highest).max()))
+        low = grid.scores(lowest).min()
+        high = grid.scores(highest).max()
+        return grid.Range(float(low), float(high))
 
     def outcomes(self, system: str, label: int) -> DecisionOutcomes:
         """The outcomes of a system's decisions on a label."""
@@ -488,8 +488,10 @@ class SummedLabels(BlockMetrics[LabelSums]):
         # the quantiles as np.quantile has them with method="inverted_cdf": of n sorted rows that
         # with the index ⌈level · n⌉ − 1
         rows_up_to_bin = np.cumsum(rows_in_bin)
+        n = rows_up_to_bin[-1]
         levels = np.linspace(0, 1, STEPS)
-        row_index = np.maximum(np.ceil(levels * rows_up_to_bin[-1] - 1), 0)
+        row_index = np.ceil(levels * n - 1)
+        row_index = np.maximum(row_index, 0)
         bin_of_quantile = np.searchsorted(rows_up_to_bin, row_index, side="right")
         return np.asarray(score[bin_of_quantile])
 
@@ -545,7 +547,7 @@ def second_reading(
             if isinstance(base.metric.kind, Loss) and _leaves_out(labels, metric_at_k, group):
                 partial_losses[GroupMetric(group, base.label)] = base
     if not labels.plain:
-        means |= _areas_of_labels(labels, known=means)
+        means |= _areas_of_labels(labels, means)
     leader_number = labels.systems.index(leader)
     leader_adders = [*_adders_by_threshold(labels, leader)]
     if probabilities:
@@ -569,15 +571,15 @@ def second_reading(
 
 
 def _areas_of_labels(
-    labels: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
+    labels: SummedLabels, means: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
     """The influence of the rows on AUC and average precision of each label, for the standard errors
-    that the page shows if rows are weighted or clustered; without those that are `known`.
+    that the page shows if rows are weighted or clustered; without those that are in `means`.
     """
     areas = {}
     for metric in (ROC_AUC, AVERAGE_PRECISION):
         key = GroupMetric(ALL_ROWS_GROUP, metric.name)
-        if key not in known:
+        if key not in means:
             # `_mean_influence` takes a mean over the labels; of this one only the influence on the
             # metric of each label is used, so that it needs no parts
             mean = Combined(metric, lambda rows: [])
@@ -728,7 +730,8 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     """
     (scores,) = block.predictions
     cell = 2 * block.truth.view(np.int8) + (scores >= threshold)
-    return np.array([influence.take(cell[j]) for j, influence in enumerate(by_cell)])
+    influences = [influence.take(cell[j]) for j, influence in enumerate(by_cell)]
+    return np.array(influences)
 
 
 def thresholds_of(labels: LabelsInMemory | SummedLabels, system: str) -> Floats:

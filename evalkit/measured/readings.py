@@ -127,7 +127,8 @@ class Binned:
             orders = grid.extreme_orders(self.bins)
             tables = [replace(self, bins=bins).midpoint_counts for bins in orders]
             extremes = [metric_at_k.value_at(table) for table in tables]
-        return max(abs(extreme - value) for extreme in extremes)
+        changes = [abs(extreme - value) for extreme in extremes]
+        return max(changes)
 
 
 class InfluenceTable(Protocol):
@@ -167,7 +168,7 @@ class ScoreInfluence:
         # shape (2, bins): first the positives. Thresholds descend: reversed, the lowest come first
         by_class_and_bin = kind.influence_table(table.midpoint_counts)[:, ::-1]
         low = grid.codes(table.counts.threshold[::-1])
-        return ScoreInfluence(low, np.nan_to_num(np.ascontiguousarray(by_class_and_bin)).ravel())
+        return ScoreInfluence(low, np.nan_to_num(by_class_and_bin.ravel()))
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
         """The index in `influence` of each row, by its class and the bin of its score. actual: True
@@ -304,7 +305,8 @@ class FirstReading(ABC, Generic[SpecificSums]):
         if self.has_two_classes:
             return limit
         systems = len(self.loss_adder.centres)  # each system has one
-        return min(limit, max(limit // (self.problems * systems), MIN_BINS))
+        share = limit // (self.problems * systems)
+        return min(limit, max(share, MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[SpecificSums]:
         """The sums of the first reading over a block of rows: for all rows and for each slice the
@@ -452,10 +454,11 @@ class BinaryFirstReading(FirstReading[BinarySums]):
         """
         (is_positive,) = block.truth  # two classes are one problem
         odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
+        outside, certain_errors = np.array(odd).T  # one number for each system
         return BinarySums(
             positives=int(is_positive.sum()),
-            outside=Total(np.array([system.outside for system in odd])),
-            certain_errors=Total(np.array([system.certain_errors for system in odd])),
+            outside=Total(outside),
+            certain_errors=Total(certain_errors),
             within={},  # added by `__call__`
         )
 
@@ -518,9 +521,12 @@ def class_rows(block: Block, system: int) -> Rows:
     )
 
 
-def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
-    """The score of the predicted class of each row, shape (rows,). score: shape (rows, classes)."""
-    return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
+def count_not_highest(score: Floats, predicted_score: Floats) -> int:
+    """The number of rows whose predicted class does not have the highest score. score: shape (rows,
+    classes). predicted_score: that of the predicted class of each row.
+    """
+    is_lower = predicted_score < score.max(axis=1)
+    return int(is_lower.sum())
 
 
 @dataclass(frozen=True)
@@ -554,10 +560,11 @@ class RowSums:
         scores = rows.scores[is_filled]
         weights = weights[is_filled]
         sums = scores.sum(axis=1)
+        is_not_one = np.abs(sums - 1) > SUM_TOLERANCE
         return RowSums(
             low=float(sums.min(initial=np.inf)),
             high=float(sums.max(initial=-np.inf)),
-            rows_not_one=int(np.count_nonzero(np.abs(sums - 1) > SUM_TOLERANCE)),
+            rows_not_one=int(np.count_nonzero(is_not_one)),
             rows_of_zeros=len(rows) - len(sums),
             scaled_loss=float(losses.log_classes(actual, scores) @ weights),
             unscaled_loss=float(losses.log_unscaled(actual, scores) @ weights),
@@ -646,9 +653,9 @@ class ClassFirstReading(FirstReading[ClassSums]):
         row_sums = []
         for system in range(systems):
             rows = class_rows(block, system)
-            score = score_of_predicted(rows.scores, rows.predicted)
+            score = losses.score_of_class(rows.scores, rows.predicted)
             is_right = rows.predicted == rows.actual
-            not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
+            not_highest.append(count_not_highest(rows.scores, score))
             top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
             row_sums.append(RowSums.from_rows(rows, weight))
         return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))

@@ -13,6 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics import predictive
+from evalkit.metrics.counts import run_starts
 from evalkit.metrics.hashes import Hashes
 from evalkit.metrics.rows import Rows
 
@@ -79,8 +80,7 @@ class Block:
         """The index of the first row of each unit, if units are not split over blocks, so that
         their rows are neighbours.
         """
-        differs_from_last = np.append(True, self.key[1:] != self.key[:-1])
-        return np.flatnonzero(differs_from_last[: len(self)])  # an empty block has no unit
+        return run_starts(self.key)
 
     @cached_property
     def key_index(self) -> KeyIndex:
@@ -121,7 +121,7 @@ class Block:
 
     def take(self, rows: Ints | slice) -> Block:
         """The rows with these indices, without their names."""
-        return self._combined([self], partial(_taken, rows=rows))
+        return self._combined([self], partial(_select, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
         """The number and the rows of each group: all rows, then each slice that has any. `slices`
@@ -131,7 +131,7 @@ class Block:
         for slice_of_row in self.slices:
             # sort the rows by the number of their slice, and cut where the number changes
             order = np.argsort(slice_of_row, kind="stable")
-            starts = np.flatnonzero(np.diff(slice_of_row[order], prepend=-1))
+            starts = run_starts(slice_of_row[order])
             for rows in np.split(order, starts[1:]):
                 number = int(slice_of_row[rows[0]])  # that of all these rows
                 yield BlockSlice(number, self.take(rows))
@@ -189,7 +189,7 @@ def _combined_by_name(
     return {name: combine([table[name] for table in tables]) for name in tables[0]}
 
 
-def _taken(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
+def _select(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
     """Some rows of a column of a single block, for `Block._combined`."""
     (column,) = columns
     return column[..., rows]

@@ -34,7 +34,7 @@ class Counts:
     negatives: Any
 
     @staticmethod
-    def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
+    def from_columns(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
         """The table with these columns; its totals are the counts at the last threshold, which all
         rows reach, or 0 without thresholds.
         """
@@ -186,7 +186,7 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if power:
         threshold = threshold * 2.0**power
     rows = last + 1  # at or above each score
-    return Counts.of(threshold, tp, fp=rows - tp)
+    return Counts.from_columns(threshold, tp, fp=rows - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
@@ -201,7 +201,7 @@ def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Count
     last = run_ends(score)  # the last row of each distinct score
     tp = np.cumsum(positive[order])[last]
     fp = np.cumsum(negative[order])[last]
-    return Counts.of(score[last], tp, fp)
+    return Counts.from_columns(score[last], tp, fp)
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, quotient, ratio
-from evalkit.metrics.rankings import Listed
+from evalkit.metrics.rankings import Listed, offsets, totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,11 @@ class Items(Listed):
 
     @cached_property
     def rank(self) -> Ints:
-        """The place of each row in its list, from 1."""
-        return np.arange(1, len(self.item) + 1) - self.offset[self.owner]
+        """The rank of each row in its list, from 1."""
+        return self.place
 
     @cached_property
-    def known(self) -> Bools:
+    def in_catalogue(self) -> Bools:
         """True for each row with an item of the catalogue."""
         return self.item >= 0
 
@@ -108,14 +108,14 @@ def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
             f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
             f"rows"
         )
-    known_rows = np.flatnonzero(lists.known)
+    known_rows = np.flatnonzero(lists.in_catalogue)
     # one whole number for each list and item; lists.size is the number of items of the catalogue
     key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
     # equal keys are neighbours once sorted; the sort keeps the first row of them first
     order = np.argsort(key, kind="stable")
     sorted_key = key[order]
-    equals_last_key = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
-    repeats = order[equals_last_key]
+    equals_key_before = sorted_key[1:] == sorted_key[:-1]
+    repeats = order[1:][equals_key_before]
     if repeats.size:
         row = known_rows[repeats.min()]
         where = f"list {lists.owner[row]}, row {row}"
@@ -131,7 +131,7 @@ def top(lists: Items, k: int | None) -> Items:
     if k is None:
         return lists
     length = np.minimum(lists.length, k)
-    return Items(lists.item[lists.rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
+    return Items(lists.item[lists.rank <= k], offsets(length), lists.size)
 
 
 def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
@@ -159,7 +159,8 @@ def _rows_with(lists: Items, has: Bools) -> Bools:
             f"{has.shape}"
         )
     # the index -1, of an unknown item, takes the False that is added at the end
-    return np.asarray(lists.known & np.append(has, False)[lists.item])
+    has_or_unknown = np.append(has, False)
+    return np.asarray(has_or_unknown[lists.item])
 
 
 # Similar to each other ----------------------------------------------------------------------------
@@ -190,8 +191,10 @@ def _directions(features: ArrayLike) -> Floats:
             f"one"
         )
     # scaled by the largest feature first, so that squares cannot overflow
-    vector = ratio(vector, np.abs(vector).max(axis=1, keepdims=True, initial=0))
-    return ratio(vector, np.sqrt((vector**2).sum(axis=1, keepdims=True)))
+    largest = np.abs(vector).max(axis=1, keepdims=True, initial=0)
+    vector = ratio(vector, largest)
+    length = np.sqrt((vector**2).sum(axis=1, keepdims=True))
+    return ratio(vector, length)
 
 
 def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -216,7 +219,8 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     square_of_sum = np.zeros(len(lists))
     for feature in np.ascontiguousarray(vector.T):
         square_of_sum += lists.total(rows, feature[item]) ** 2
-    return np.clip(ratio(square_of_sum - n, n * (n - 1)), -1, 1)  # rounding may lie outside
+    similarity = ratio(square_of_sum - n, n * (n - 1))
+    return np.clip(similarity, -1, 1)  # rounding may lie outside
 
 
 def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -245,7 +249,8 @@ def intra_list_similarity_category(
     category = np.asarray(category)
     rows = _rows_with(lists, category >= 0)
     n = lists.total(rows)
-    equal = _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists))
+    category_of_row = category[lists.item[rows]]
+    equal = _equal_pairs(lists.owner[rows], category_of_row, len(lists))
     return ratio(2 * equal, n * (n - 1))
 
 
@@ -269,8 +274,9 @@ def _equal_pairs(owner: Ints, code: Ints, lists: int) -> Ints:
     codes_of_list = int(code.max(initial=0)) + 1
     # one number for each list and code, and how many rows have it
     key, count = np.unique(owner * codes_of_list + code, return_counts=True)
+    pairs_of_key = count * (count - 1) // 2
     pairs = np.zeros(lists, np.int64)
-    np.add.at(pairs, key // codes_of_list, count * (count - 1) // 2)
+    np.add.at(pairs, key // codes_of_list, pairs_of_key)  # a list may have several keys
     return pairs
 
 
@@ -315,7 +321,8 @@ def _counts(count: ArrayLike) -> Floats:
     count = finite("count", count)
     wrong = np.flatnonzero(count < 0)
     if wrong.size:
-        raise InputError(f"count must be at least 0, got {count[wrong[0]]:g} (row {wrong[0]})")
+        row = wrong[0]
+        raise InputError(f"count must be at least 0, got {count[row]:g} (row {row})")
     return count
 
 
@@ -334,7 +341,8 @@ def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     lists = top(lists, k)
     share = np.asarray(share, float)
     rows = _rows_with(lists, share > 0)
-    return ratio(lists.total(rows, -np.log2(share[lists.item[rows]])), lists.total(rows))
+    information = -np.log2(share[lists.item[rows]])
+    return ratio(lists.total(rows, information), lists.total(rows))
 
 
 # Spread over the catalogue: one number for all lists ----------------------------------------------
@@ -347,7 +355,7 @@ def exposure(lists: Items, k: int | None = None) -> Ints:
     array([2, 1, 0])
     """
     lists = top(lists, k)
-    return np.bincount(lists.item[lists.known], minlength=lists.size)
+    return np.bincount(lists.item[lists.in_catalogue], minlength=lists.size)
 
 
 def catalogue_coverage(lists: Items, k: int | None = None) -> float:
@@ -383,7 +391,7 @@ def gini(values: ArrayLike) -> float:
     """
     x = np.sort(np.asarray(values, float))
     n = len(x)
-    coefficient = 2 * np.arange(1, n + 1) - n - 1
+    coefficient = np.arange(1 - n, n, 2)  # 2i - n - 1 for i from 1 to n
     return quotient(coefficient @ x, n * x.sum())
 
 
@@ -416,7 +424,8 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     lists = top(lists, k)
     exposed = exposure(lists)
     only_here = lists.total(_rows_with(lists, exposed == 1))
-    without_list = ratio((exposed > 0).sum() - only_here, lists.size)
+    exposed_elsewhere = np.count_nonzero(exposed) - only_here
+    without_list = ratio(exposed_elsewhere, lists.size)
     return _pseudo_values(catalogue_coverage(lists), without_list)
 
 
@@ -435,20 +444,20 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     lists = top(lists, k)
     exposed = exposure(lists)  # x: how many lists show each item
     items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
-    known_item = lists.item[lists.known]
-    known_owner = lists.owner[lists.known]
+    known_item = lists.item[lists.in_catalogue]
+    known_owner = lists.owner[lists.in_catalogue]
     # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. For
     # one item the sum changes by + 1 for each other item at or above it, - 1 for each below:
     # n - 1 - 2 (items below).
     change_by_item = lists.size - 1 - 2 * items_below[known_item]
-    change = lists.total(lists.known, change_by_item.astype(float))
+    change = lists.total(lists.in_catalogue, change_by_item.astype(float))
     # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
     # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
     change -= 2 * _equal_pairs(known_owner, exposed[known_item], len(lists))
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
     distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
-    total_without_list = total - lists.total(lists.known)
+    total_without_list = total - lists.total(lists.in_catalogue)
     gini_without_list = ratio(distances + change, lists.size * total_without_list)
     return _pseudo_values(gini_of_all, gini_without_list)
 
@@ -470,10 +479,10 @@ def jackknife_by_unit(
     exposed = exposure(lists)
     unit_of_list, names = codes(np.asarray(unit))  # units by number, and their names
     # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
-    unit_of_row = unit_of_list[lists.owner[lists.known]]
+    unit_of_row = unit_of_list[lists.owner[lists.in_catalogue]]
     order = np.argsort(unit_of_row, kind="stable")
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
-    items_of_units = np.split(lists.item[lists.known][order], starts_after_first)
+    items_of_units = np.split(lists.item[lists.in_catalogue][order], starts_after_first)
     without_unit = []
     for item in items_of_units:
         exposed_by_unit = np.bincount(item, minlength=lists.size)
@@ -490,7 +499,8 @@ def _pseudo_values(value: float, without_unit: Floats) -> Floats:
     n = len(without_unit)
     # less the first one: small numbers keep digits, and exactly 0 if all are equal
     change = without_unit - without_unit[:1]
-    return np.asarray(value + (n - 1) * (change.sum() / max(n, 1) - change))
+    mean_change = change.sum() / max(n, 1)
+    return np.asarray(value + (n - 1) * (mean_change - change))
 
 
 # Overlap of two lists -----------------------------------------------------------------------------
@@ -512,7 +522,7 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     a = top(first, k)
     b = top(second, k)
     common = _common(a, b)
-    return ratio(_total(common.owner, len(a)), np.maximum(a.length, b.length))
+    return ratio(totals(common.owner, len(a)), np.maximum(a.length, b.length))
 
 
 def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
@@ -535,23 +545,28 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
         raise InputError(
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
+    lists = len(first)
     owner, depth = _common(first, second)  # of each common item
     short = np.minimum(first.length, second.length)  # s of each list
     long = np.maximum(first.length, second.length)  # l
     d = np.arange(1, int(long.max(initial=0)) + 1)
     # running sums over depths, from depth 0: of p^d and of p^d / d
-    power_sums = np.concatenate([[0.0], np.cumsum(p**d)])
-    share_sums = np.concatenate([[0.0], np.cumsum(p**d / d)])
+    power = p**d
+    power_sums = np.append(0.0, np.cumsum(power))
+    share_sums = np.append(0.0, np.cumsum(power / d))
     # Σ_{d≤l} p^d X_d/d: a common item counts in X_d from its depth on
-    agreed = _total(owner, len(first), share_sums[long[owner]] - share_sums[depth - 1])
-    x_short = _total(owner[depth <= short[owner]], len(first))  # X_s
-    x_long = _total(owner, len(first))  # X_l
+    shares_from_depth = share_sums[long[owner]] - share_sums[depth - 1]
+    agreed = totals(owner, lists, shares_from_depth)
+    is_in_short = depth <= short[owner]
+    x_short = totals(owner[is_in_short], lists)  # X_s
+    x_long = totals(owner, lists)  # X_l
     agreement_at_short = ratio(x_short, short)  # X_s/s
     # Σ_{s<d≤l} p^d X_s (d - s)/(s d) = X_s/s Σ p^d - X_s Σ p^d/d
     powers_between = power_sums[long] - power_sums[short]
     shares_between = share_sums[long] - share_sums[short]
     between = agreement_at_short * powers_between - x_short * shares_between
-    beyond = p**long * (ratio(x_long - x_short, long) + agreement_at_short)
+    agreement_at_long = ratio(x_long - x_short, long) + agreement_at_short
+    beyond = p**long * agreement_at_long
     overlap = (1 - p) / p * (agreed + between) + beyond
     return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
@@ -577,10 +592,3 @@ def _common(first: Items, second: Items) -> CommonItems:
     )
     depth = np.maximum(first.rank[row], second.rank[row_of_second])
     return CommonItems(first.owner[row], depth)
-
-
-def _total(owner: Ints, lists: int, weights: Floats | None = None) -> Floats:
-    """The number of items of each list, or the sum of their weights; shape (lists,). owner: the
-    list of each item.
-    """
-    return np.bincount(owner, weights, minlength=lists).astype(float)

@@ -36,9 +36,14 @@ class Draws:
         return bool((self.count > 1).any())
 
     @property
+    def _freedom(self) -> Floats:
+        """The degrees of freedom of the variance of each unit."""
+        return np.maximum(self.count - 1, 0)
+
+    @property
     def passes(self) -> bool:
         """True if all draws are 0 or 1: then the sum of their squares equals their sum."""
-        around_mean = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance)
+        around_mean = self._freedom * np.nan_to_num(self.variance)
         squares = around_mean + self.count * self.mean**2
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
@@ -47,15 +52,16 @@ class Draws:
         """True if most units have several draws and all draws are 0 or 1: means then have few
         distinct values, which often tie.
         """
-        return bool(2 * np.count_nonzero(self.count > 1) > len(self)) and self.passes
+        several = int(np.count_nonzero(self.count > 1))
+        return 2 * several > len(self) and self.passes
 
     @property
     def pooled(self) -> float:
         """The variance of a draw around the mean of its unit, from all units; NaN if no unit has
         several draws.
         """
-        freedom = np.maximum(self.count - 1, 0)
-        return quotient(freedom @ np.nan_to_num(self.variance), freedom.sum())
+        around_mean = self._freedom @ np.nan_to_num(self.variance)
+        return quotient(around_mean, self._freedom.sum())
 
     @property
     def noise(self) -> Floats:
@@ -101,11 +107,14 @@ class Draws:
         One draw with the variance of all units together is added, because units may be alike by
         chance; s is at most `MAX_PRIOR`.
         """
-        freedom = np.maximum(self.count - 1, 0).sum()
-        share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
+        successes = np.nansum(self.successes) + 0.5  # the added draw is half a success
+        share = successes / (self.count.sum() + 1)
         variance = share * (1 - share)  # of a draw of any unit
-        within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)
-        strength = within_unit / max(variance - within_unit, variance / MAX_PRIOR)  # s
+        freedom = self._freedom.sum()
+        around_mean = freedom * np.nan_to_num(self.pooled) + variance
+        within_unit = around_mean / (freedom + 1)
+        between_units = max(variance - within_unit, variance / MAX_PRIOR)
+        strength = within_unit / between_units  # s
         return Beta(strength * share, strength * (1 - share))
 
     @property

@@ -345,7 +345,7 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     if scale != 1:
         tp = tp * scale
         fp = fp * scale
-    return Counts.of(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
+    return Counts.from_columns(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
 
 
 def _filled_bins(g: Grid) -> Ints | slice:
@@ -444,7 +444,7 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         positives_in_pools = np.where(pooled_here, step.p, 0.0)
         pairs += np.dot(positives_in_pools, step.n)
-    return quotient(pairs, 2.0 * c.positives * c.negatives)
+    return quotient(pairs, 2.0 * c.pairs)
 
 
 class Range(NamedTuple):
@@ -499,7 +499,9 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
     """
     if integers:
         return 1.0
-    bits = np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1)))  # of the largest sum
+    bits_of_weight = np.ceil(np.log2(largest))
+    bits_of_rows = np.ceil(np.log2(max(rows, 1)))
+    bits = bits_of_weight + bits_of_rows  # of the largest sum
     return float(2.0 ** (bits - 62))
 
 

@@ -50,7 +50,8 @@ def of_texts(column: Any) -> Hashes:
     # Arrow has all texts as bytes one after another, and the offset of each among them.
     _, offsets, data = texts.buffers()
     # where each text begins, and where the last one ends; the array may be a slice of a longer one
-    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    end = texts.offset + len(texts) + 1
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset : end]
     data_start = bounds[0]
     data_end = bounds[-1]
     sum_of_hashes = np.zeros(len(column), np.uint64)

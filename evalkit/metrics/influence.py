@@ -18,7 +18,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, rate_gap, steps
+from evalkit.metrics.counts import (
+    Counts,
+    Step,
+    auc,
+    average_precision,
+    blocks,
+    rate_gap,
+    run_ends,
+    steps,
+)
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
@@ -78,9 +87,11 @@ def auc_influence(c: Counts) -> Floats:
     """
     # a negative below counts 2, a tied one 1: c.negative are those with exactly this score,
     # c.negatives all of them
-    of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
+    twice_below = 2 * (c.negatives - c.fp) + c.negative
     # a positive above counts 2, a tied one 1
-    of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
+    twice_above = 2 * c.tp - c.positive
+    of_positives = ratio(twice_below, 2 * c.negatives)
+    of_negatives = ratio(twice_above, 2 * c.positives)
     placement = np.array([of_positives, of_negatives])
     class_size = np.array([[c.positives], [c.negatives]])
     return ratio(placement - auc(c), class_size)
@@ -166,7 +177,8 @@ def average_precision_bias(c: Counts) -> float:
     sum_of_values = c.positive @ without_a_negative / positives
     sum_of_values += c.positive @ without_a_positive / (positives - 1)
     n = positives + negatives
-    return float((n - 1) * (sum_of_values / n - average_precision(c)))
+    mean_value = sum_of_values / n
+    return float((n - 1) * (mean_value - average_precision(c)))
 
 
 def ks_influence(c: Counts) -> Floats:
@@ -213,7 +225,8 @@ def widest_gap(c: Counts) -> WidestGap:
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
-    widest_run = int(np.argmax([rate_gap(c, run) for run in runs]))
+    widest_of_runs = [rate_gap(c, run) for run in runs]
+    widest_run = int(np.argmax(widest_of_runs))
     run = runs[widest_run]
     gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
@@ -255,7 +268,8 @@ def cells(c: Counts, max_cells: int = CELLS) -> Ints:
     array([0, 0, 1, 2, 2, 3])
     """
     starts = _cell_starts(c, max_cells)
-    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
+    size = np.diff(starts, append=len(c.threshold))  # thresholds of each cell
+    return np.repeat(np.arange(len(starts)), size)
 
 
 def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
@@ -268,7 +282,8 @@ def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
     last = np.empty(0, np.int64)
     if len(c.threshold):
         # a cell ends just before the next one starts, the last one at the end of the table
-        last = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold)) - 1
+        next_starts = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold))
+        last = next_starts - 1
     return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
@@ -289,7 +304,8 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     has_weights = c.tp.dtype.kind == "f"
     if has_weights:  # rounding may let the progress fall: no bisection, all thresholds are read
         cell = by_progress.cells_at(np.arange(len(c.threshold)))
-        return np.flatnonzero(np.append(True, np.diff(cell) > 0))
+        rises = np.diff(cell) > 0
+        return np.flatnonzero(np.append(True, rises))
     return by_progress.first_of_each_cell()
 
 
@@ -317,7 +333,8 @@ class CellsByProgress:
 
     def cells_at(self, index: Ints) -> Ints:
         """The cells, from 0 to max_cells - 1, of thresholds by index."""
-        cell = (self.progress(index) / self._progress_at_end * self.max_cells).astype(np.int64)
+        share = self.progress(index) / self._progress_at_end
+        cell = (share * self.max_cells).astype(np.int64)
         return np.minimum(cell, self.max_cells - 1)
 
     def first_of_each_cell(self) -> Ints:
@@ -348,9 +365,9 @@ def pool(c: Counts, cell: Ints) -> Counts:
     >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
     array([3.5, 1.5])
     """
-    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))  # the last threshold of each cell
-    rows = c.positive + c.negative
-    mean_score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
+    last = run_ends(cell)  # the last threshold of each cell
+    sum_of_scores = np.bincount(cell, c.rows * c.threshold)
+    mean_score = ratio(sum_of_scores, np.bincount(cell, c.rows))
     # exactly the score of a cell with a single one: n score / n may differ from it by rounding
     has_one_threshold = np.bincount(cell) == 1
     mean_score[has_one_threshold] = c.threshold[last[has_one_threshold]]
@@ -435,4 +452,4 @@ def decision(c: Counts, threshold: float) -> Counts:
     fp = c.fp[reached - 1] if reached else 0
     scores = np.array([1.0, 0.0])
     # at or above score 0 are all rows
-    return Counts.of(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))
+    return Counts.from_columns(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
+from evalkit.metrics import losses
 from evalkit.metrics.counts import Counts, Weights, auc_by_group, count, f_score, precision
 
 Metric = Callable[[Counts], Floats]
@@ -60,7 +61,8 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     """
     occurring = c.positives > 0  # the metric of a class without positives may be undefined
     weight = c.positives[occurring]
-    return quotient(np.dot(metric(c)[occurring], weight), c.positives.sum())
+    weighted_sum = np.dot(metric(c)[occurring], weight)
+    return quotient(weighted_sum, c.positives.sum())
 
 
 def occurs(c: Counts) -> Bools:
@@ -82,11 +84,18 @@ def mcc(m: Confusion) -> float:
     actual, predicted, total = _margins(m)  # rows by actual class, by predicted class, and all
     # each times n²: Σ over the classes of cov(is actual, is predicted), and of both variances
     covariance = total * np.trace(m.table) - actual @ predicted
-    # not below 0, which rounding may leave where there is one class
-    variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
-    variance_predicted = max(predicted.sum() ** 2 - predicted @ predicted, 0.0)
     # one root, which is exact where both variances are equal: an MCC of 1 is no rounded one
-    return quotient(covariance, np.sqrt(variance_actual * variance_predicted))
+    root = np.sqrt(_class_variance(actual) * _class_variance(predicted))
+    return quotient(covariance, root)
+
+
+def _class_variance(rows: Floats) -> float:
+    """n² times Σ over the classes of the variance of "a row is of the class". rows: of each class,
+    n in all.
+    """
+    n = rows.sum()
+    variance: float = n**2 - rows @ rows
+    return max(variance, 0.0)  # rounding may leave less where there is one class
 
 
 def kappa(m: Confusion) -> float:
@@ -111,8 +120,10 @@ def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
     independent. penalty: of each cell of the matrix, 0 on the diagonal.
     """
     actual, predicted, total = _margins(m)
+    observed = np.sum(penalty * m.table)
     # under independence a cell has actual · predicted / total rows
-    return float(1 - ratio(np.sum(penalty * m.table) * total, actual @ penalty @ predicted))
+    expected_times_total = actual @ penalty @ predicted
+    return 1 - quotient(observed * total, expected_times_total)
 
 
 class Margins(NamedTuple):
@@ -135,8 +146,9 @@ def coverage_by_class(m: Confusion, target: float) -> Floats:
 
     It is the work saved if only these predictions need no review; `coverage` is their sum.
     """
-    enough = precision(one_vs_rest(m)) >= target
-    return ratio(np.where(enough, m.table.sum(axis=0), 0), m.total)
+    is_precise = precision(one_vs_rest(m)) >= target
+    predicted = m.table.sum(axis=0)
+    return ratio(predicted * is_precise, m.total)
 
 
 def coverage(m: Confusion, target: float) -> float:
@@ -158,7 +170,7 @@ def top_label(actual: Ints, score: Floats) -> Counts:
     AUC finds errors.
     """
     best = score.argmax(axis=1)  # the predicted class of each row
-    return count(score[np.arange(len(score)), best], best == actual)
+    return count(losses.score_of_class(score, best), best == actual)
 
 
 def in_top(actual: Ints, score: Floats, k: int) -> Floats:
@@ -171,10 +183,11 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
     """
-    score_of_actual = score[np.arange(len(score)), actual][:, None]
+    score_of_actual = losses.score_of_class(score, actual)[:, None]
     higher = (score > score_of_actual).sum(axis=1)
     tied = (score == score_of_actual).sum(axis=1)  # with the actual class itself
-    return np.asarray(np.clip((k - higher) / tied, 0, 1), np.float64)
+    share_of_tie = (k - higher) / tied
+    return np.asarray(np.clip(share_of_tie, 0, 1), np.float64)
 
 
 # Several labels per row ---------------------------------------------------------------------------
@@ -191,7 +204,8 @@ def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
     >>> f1_by_row(np.array([[1, 1, 0], [0, 0, 0]]) == 1, np.array([[1, 0, 1], [0, 0, 0]]) == 1)
     array([0.5, nan])
     """
-    return ratio(2.0 * (actual & predicted).sum(axis=1), actual.sum(axis=1) + predicted.sum(axis=1))
+    both = (actual & predicted).sum(axis=1)
+    return ratio(2.0 * both, actual.sum(axis=1) + predicted.sum(axis=1))
 
 
 def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -225,7 +239,8 @@ def coverage_error(actual: Bools, score: Floats) -> Floats:
     label is true.
     """
     lowest_of_true = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
-    return np.where(actual.any(axis=1), (score >= lowest_of_true).sum(axis=1), np.nan)
+    labels = (score >= lowest_of_true).sum(axis=1)
+    return np.where(actual.any(axis=1), labels, np.nan)
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:

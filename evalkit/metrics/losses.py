@@ -79,10 +79,11 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
     array([2., 0.])
     """
-    quotient = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
-    log_quotient = np.log(np.where(actual > 0, quotient, 1))
-    # 0 · quotient makes the sum NaN where the quotient is, also for an actual value of 0
-    return 2 * (actual * log_quotient - actual + forecast + 0 * quotient)
+    multiple = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
+    log_multiple = np.log(np.where(actual > 0, multiple, 1))
+    half_deviance = actual * log_multiple - actual + forecast
+    # 0 · multiple makes the sum NaN where the multiple is, also for an actual value of 0
+    return 2 * (half_deviance + 0 * multiple)
 
 
 # Per row: labels and probabilities ----------------------------------------------------------------
@@ -114,20 +115,22 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
     probability: shape (n, classes). Equals scikit-learn's log_loss with several classes, of
     probabilities as float64; that of float32 ones clips at the eps of float32.
     """
-    scaled_probability = ratio(_of_actual(actual, probability), probability.sum(axis=1))
+    scaled_probability = ratio(score_of_class(probability, actual), probability.sum(axis=1))
     return -np.log(np.clip(scaled_probability, EPSILON, 1))
 
 
-def _of_actual(actual: Ints, probability: Floats) -> Floats:
-    """The probability of each row's actual class."""
-    return probability[np.arange(len(actual)), actual]
+def score_of_class(score: Floats, number: Ints) -> Floats:
+    """The score of one class of each row; shape (rows,). score: shape (rows, classes). number: that
+    of the class, of each row.
+    """
+    return score[np.arange(len(score)), number]
 
 
 def log_unscaled(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped, of rows as they are, which may not sum to 1.
     probability: shape (n, classes).
     """
-    return -np.log(np.clip(_of_actual(actual, probability), EPSILON, 1))
+    return -np.log(np.clip(score_of_class(probability, actual), EPSILON, 1))
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
@@ -138,4 +141,5 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
     array([0.18])
     """
     is_actual = actual[:, None] == np.arange(probability.shape[1])
-    return np.asarray(np.sum((probability - is_actual) ** 2, axis=1))
+    squares = (probability - is_actual) ** 2
+    return np.asarray(squares.sum(axis=1))

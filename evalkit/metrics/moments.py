@@ -150,15 +150,18 @@ class Moments:
         d = other.mean - self.mean
         squares = np.diag(self.second)
         other_squares = np.diag(other.second)
-        third = self.third + other.third + d**3 * (a * b * (a - b) / n**2)
+        shift_of_cubes = d**3 * (a * b * (a - b) / n**2)
+        third = self.third + other.third + shift_of_cubes
         third = third + 3 * d / n * (a * other_squares - b * squares)
-        second = self.second + other.second + np.outer(d, d) * (a * b / n)
+        shift_of_products = np.outer(d, d) * (a * b / n)
+        second = self.second + other.second + shift_of_products
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
             unit_columns = (*self.unit_columns, *other.unit_columns)  # pieces, joined by `units`
+        mean = self.mean + d * (b / n)
         return Moments(
             n,
-            mean=self.mean + d * (b / n),
+            mean,
             second=second,
             third=third,
             max_units=self.max_units,
@@ -200,7 +203,7 @@ class Moments:
         value = float(coefficients @ self.second @ coefficients)
         # the sum of the absolute terms, of which rounding errors are a share
         sizes = np.abs(coefficients)
-        size_of_terms = float(sizes @ np.abs(self.second) @ sizes)
+        size_of_terms = sizes @ np.abs(self.second) @ sizes
         if value > ROUNDING * size_of_terms:
             return value
         return 0.0
@@ -269,7 +272,8 @@ class UnitSums:
     @cached_property
     def moments(self) -> Moments:
         """The moments over the units."""
-        return Moments.from_columns(self.key, self.sums, max(self.max_units, len(self.key)))
+        max_units = max(self.max_units, len(self.key))
+        return Moments.from_columns(self.key, self.sums, max_units)
 
 
 def _sums_by_unit(columns: Floats, unit: Ints, units: int) -> Floats:

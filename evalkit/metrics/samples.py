@@ -12,6 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
+from evalkit.metrics.counts import run_starts
 from evalkit.metrics.hashes import GOLDEN, mixed
 
 
@@ -48,7 +49,8 @@ def part_sums(
     """
     parts, candidates = shape
     is_negative = ~actual
-    cell = (part * 2 + is_negative) * candidates + candidate
+    part_and_class = part * 2 + is_negative
+    cell = part_and_class * candidates + candidate
     sums = np.bincount(cell, weight, parts * 2 * candidates).astype(np.float64)
     return sums.reshape(parts, 2 * candidates)
 
@@ -127,7 +129,7 @@ class Sample:
         if block.key_hashes_row and len(rows):
             # equal rows have the same key: in the order of keys they are neighbours
             rows = rows[np.argsort(block.key[rows], kind="stable")]
-            first_of_equals = np.flatnonzero(np.append(True, np.diff(block.key[rows]) != 0))
+            first_of_equals = run_starts(block.key[rows])
             multiplicity = np.add.reduceat(multiplicity[rows], first_of_equals)
             rows = rows[first_of_equals]
         else:
@@ -178,7 +180,8 @@ class Sample:
             square = np.bincount(self._units, influence).astype(np.float64) ** 2
             times = np.ones(len(square))
         total = d * float(times @ square)
-        error = np.sqrt(d * (d - 1) * float(times**2 @ square**2))
+        fourth_powers = float(times**2 @ square**2)
+        error = np.sqrt(d * (d - 1) * fourth_powers)
         relative_error_of_root = quotient(error, 2 * total)  # half that of the sum
         return SquareSum(total, relative_error_of_root)
 
@@ -191,4 +194,6 @@ class Sample:
 
 def _below(block: Block, border: np.uint64 | None) -> Ints | slice:
     """The rows of a block whose hash is below a border; all if there is none."""
-    return slice(None) if border is None else np.flatnonzero(block.key < border)
+    if border is None:
+        return slice(None)
+    return np.flatnonzero(block.key < border)

@@ -72,7 +72,8 @@ class TimeOrder:
         """The last rows of the first series at the shortest horizon, in time order, by number."""
         is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
         rows = np.flatnonzero(is_shown)
-        return rows[np.argsort(self.step[rows], kind="stable")][-count:]
+        order = np.argsort(self.step[rows], kind="stable")
+        return rows[order][-count:]
 
     @cached_property
     def first_of_equals(self) -> Ints:
@@ -83,7 +84,8 @@ class TimeOrder:
 
     def _keys(self, step: Ints) -> Ints:
         """A number for each series and step, which grows by series and then by step."""
-        return self.series * (int(self.step.max(initial=0)) + 1) + step
+        steps = int(self.step.max(initial=0)) + 1
+        return self.series * steps + step
 
     def values_before(self, actual: Floats, season: int = 1) -> Floats:
         """The last actual value of each row's series that was known when it was forecast, or with a
@@ -137,4 +139,5 @@ def mean_of_series(actual: Floats, weight: Floats, series: Ints) -> Floats:
     array([2., 2., 5.])
     """
     total = np.bincount(series, weight * actual)
-    return ratio(total, np.bincount(series, weight))[series]
+    mean = ratio(total, np.bincount(series, weight))
+    return mean[series]
