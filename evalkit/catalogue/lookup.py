@@ -251,7 +251,8 @@ def _unknown_metric(name: str, structure: str) -> str:
     message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{with_k}"
     # sentences on numbers that the page has elsewhere than among the metrics
     places_on_page = TEXTS["beside"].get(structure, {})
-    where_on_page = places_on_page.get(_letters(name.split("@")[0]))
+    base, *_ = name.split("@")
+    where_on_page = places_on_page.get(_letters(base))
     if where_on_page:
         return f"{message}; {where_on_page}"
     letters = {spelling.letters for spelling in _spellings(name)}

@@ -339,9 +339,9 @@ class Combined(Kind):
         mean of many parts the skewness averages out; the bias stays, and the interval is narrow.
         """
         parts = len(positives)
-        few_positives = 2 * parts**2  # 2 · parts in each part
+        has_few_positives = bool(positives.sum() < 2 * parts**2)  # below 2 · parts in a part
         has_form = self.parts_have_all_rows and self.metric.kind.leave_one_out is not None
-        return has_form and parts >= MANY_PARTS and bool(positives.sum() < few_positives)
+        return has_form and parts >= MANY_PARTS and has_few_positives
 
     @property
     def leave_one_out(self) -> "Combined":

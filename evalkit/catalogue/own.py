@@ -282,7 +282,7 @@ class Input:
         numbers, or two, of numerators and of denominators.
         """
         values = self.values(structure, function)
-        n = len(next(iter(values.values())))  # the arguments all have one element per unit
+        n = max(map(len, values.values()))  # the arguments all have one element per unit
         return function.call_for_all(values, n, arrays, self.unit)
 
     def mean(self, function: Function) -> Kind:

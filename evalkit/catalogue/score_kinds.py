@@ -196,7 +196,8 @@ class Decision(ScoreKind):
         """The metric of each of many samples. c: counts at a threshold, arrays over the samples."""
         # the fields of `Counts` in their order, for one sample at a time
         samples = map(Counts, c.threshold, c.tp, c.fp, c.positives, c.negatives)
-        return np.array([float(self.function(sample)) for sample in samples])
+        values = [float(self.function(sample)) for sample in samples]
+        return np.array(values)
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""

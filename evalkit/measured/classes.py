@@ -279,7 +279,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         problems = len(self.problems)
         columns = [i * problems + c for c in present]
         if isinstance(kind, Weighted):
-            columns.append(len(self.systems) * problems + i)
+            on_problems = len(self.systems) * problems
+            columns.append(on_problems + i)
         metric = self.metric_of_problem(kind, group)
         parts = []
         for c in present:

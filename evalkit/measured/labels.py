@@ -148,7 +148,8 @@ class LabelsInMemory(ProblemsInMemory):
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
-        return RowStatistic(MetricAtK(metric), change(of_label(self.rows[system], label)))
+        rows = of_label(self.rows[system], label)
+        return RowStatistic(MetricAtK(metric), change(rows))
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
@@ -259,7 +260,8 @@ class SharedRowsStatistic(MomentStatistic):
         slopes = np.array([-lower_less_higher, 1.0]) / totals.weight
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
-        squared_influence = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
+        variance = float(slopes @ products @ slopes)
+        squared_influence = max(variance, 0.0)  # rounding may leave less
         effective_units: float = n  # by Kish
         if not self.plain:
             effective_units = self.freedom + 1  # as `freedom` is this number less 1
@@ -512,7 +514,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
         label_sets = tally.merged  # counted like scores: the codes of the combinations
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
-        actual = (code[:, None] >> np.array(self.problems)) & 1 == 1
+        shifted = code[:, None] >> np.array(self.problems)  # shape (label sets, labels)
+        actual = shifted & 1 == 1
         weight: Floats = label_sets.negative * np.float64(self.scale or 1.0)
         score = np.tile(self.shares, (len(actual), 1))
         thresholds = self.first.thresholds[self.systems.index(system)]

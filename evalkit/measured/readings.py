@@ -841,7 +841,8 @@ class MeanInfluence:
             for problem, table in enumerate(tables):
                 cell_of_row = block.predictions[system, problem]
                 influence_of_row = table.influence.take(cell_of_row)
-                np.multiply(influence_of_row, weight, out=columns[system * problems + problem])
+                column = columns[system * problems + problem]
+                np.multiply(influence_of_row, weight, out=column)
         for system, influence_of_label in enumerate(self.share_influence):
             influence_of_row = influence_of_label @ block.truth  # the sum over the row's labels
             np.multiply(influence_of_row, weight, out=columns[on_problems + system])

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics import predictive
-from evalkit.metrics.counts import run_starts
+from evalkit.metrics.counts import run_numbers, run_starts
 from evalkit.metrics.hashes import Hashes
 from evalkit.metrics.rows import Rows
 
@@ -87,8 +87,7 @@ class Block:
         """The distinct keys, and for each row the index of its key among them."""
         if self.clustered and not self.units_split:  # equal keys are neighbours: no sort is needed
             unit_sizes = np.diff(self.unit_starts, append=len(self))
-            position = np.repeat(np.arange(len(self.unit_starts)), unit_sizes)
-            return KeyIndex(self.key[self.unit_starts], position)
+            return KeyIndex(self.key[self.unit_starts], run_numbers(unit_sizes))
         keys, position = np.unique(self.key, return_inverse=True)
         return KeyIndex(keys, position)
 

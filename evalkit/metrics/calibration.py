@@ -170,9 +170,10 @@ def block_ends(share: Floats) -> Bools:
     [True, False, True, True]
     """
     changes = np.diff(share) != 0  # between each value and the next
-    begins = np.append(True, changes)
-    is_end = np.append(changes, True)
-    return np.asarray((begins | is_end)[: len(share)])  # none of an empty fit
+    begins_block = np.append(True, changes)
+    ends_block = np.append(changes, True)
+    is_point: Bools = begins_block | ends_block
+    return is_point[: len(share)]  # none of an empty fit
 
 
 # Bins ---------------------------------------------------------------------------------------------
@@ -268,7 +269,9 @@ def ece_debiased(b: Bins) -> float:
     error = np.sqrt(ratio(variance, b.rows))
     z = ratio(b.gap, error)
     # E|x| of a normal x with the mean `gap` and the standard deviation `error` (folded normal)
-    folded = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
+    from_noise = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)
+    from_gap = b.gap * erf(z / np.sqrt(2))
+    folded = from_noise + from_gap
     expected_gap = np.where(error > 0, folded, b.gap)
     # gap - (expected gap - gap): what noise adds to the gap is taken off
     debiased = 2 * b.gap - expected_gap
@@ -339,14 +342,16 @@ def slope(c: Counts) -> float:
     >>> print(f"{slope(count([0.2, 0.8], positive=[4, 6], negative=[6, 4])):.4f}")
     0.2925
     """
-    return float(_slope_fit(c).coefficients[1])
+    _, slope = _slope_fit(c).coefficients
+    return float(slope)
 
 
 def slope_influence(c: Counts) -> Floats:
     """The influence on the slope of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_slope_fit(c).influence[1])
+    _, on_slope = _slope_fit(c).influence
+    return np.asarray(on_slope)
 
 
 def intercept(c: Counts) -> float:
@@ -359,14 +364,16 @@ def intercept(c: Counts) -> float:
     >>> print(f"{intercept(count([0.5], positive=[3], negative=[1])):.4f}")
     1.0986
     """
-    return float(_intercept_fit(c).coefficients[0])
+    (intercept,) = _intercept_fit(c).coefficients
+    return float(intercept)
 
 
 def intercept_influence(c: Counts) -> Floats:
     """The influence on the intercept of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_intercept_fit(c).influence[0])
+    (on_intercept,) = _intercept_fit(c).influence
+    return np.asarray(on_intercept)
 
 
 def _slope_fit(c: Counts) -> LogisticFit:
@@ -572,7 +579,8 @@ def isotonic(table: Means) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(isotonic_regression(table.mean, weights=table.weight).x)
+    fitted = isotonic_regression(table.mean, weights=table.weight)
+    return np.asarray(fitted.x)
 
 
 def means_curve(table: Means) -> tuple[Floats, Floats]:

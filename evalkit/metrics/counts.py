@@ -287,6 +287,20 @@ def run_starts(values: NDArray[Any]) -> Ints:
     return np.flatnonzero(start)
 
 
+def run_numbers(size: Ints) -> Ints:
+    """The number of each element's run, from the sizes of the runs, which may be 0.
+
+    >>> run_numbers(np.array([2, 0, 1]))
+    array([0, 0, 2])
+    """
+    return np.repeat(np.arange(len(size)), size)
+
+
+def total_before(totals: Weights, index: int) -> Any:
+    """The running total before an index; 0 at the first."""
+    return totals[index - 1] if index else 0
+
+
 def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     """Labels as int8. Raises InputError for a label that is neither 0 nor 1. name: of the argument,
     for the error.
@@ -433,10 +447,8 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     for start in reversed(starts) if backwards else starts:
         tp = c.tp[start : start + STEP]
         fp = c.fp[start : start + STEP]
-        tp_before = c.tp[start - 1] if start else 0
-        fp_before = c.fp[start - 1] if start else 0
-        positives_at_score = _differences(tp, tp_before)
-        negatives_at_score = _differences(fp, fp_before)
+        positives_at_score = _differences(tp, total_before(c.tp, start))
+        negatives_at_score = _differences(fp, total_before(c.fp, start))
         yield Step(positives_at_score, negatives_at_score, tp, fp)
 
 
@@ -545,7 +557,8 @@ class GroupedCounts:
     @property
     def auc(self) -> Floats:
         """AUC of each group, NaN if it has only one class."""
-        return ratio(self.twice_u, 2 * self.positives * self.negatives)
+        pairs = self.positives * self.negatives
+        return ratio(self.twice_u, 2 * pairs)
 
 
 def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> GroupedCounts:

@@ -110,7 +110,8 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     leaves_cell = leaves_row | leaves_column
     is_first_in_cell = np.append(True, leaves_cell)
     is_last_in_cell = np.append(leaves_cell, True)
-    return np.asarray(is_first_in_cell | is_last_in_cell)
+    is_needed: Bools = is_first_in_cell | is_last_in_cell
+    return is_needed
 
 
 def _cell(values: Floats, cells: int) -> Floats:
@@ -206,9 +207,11 @@ def recall_at_rate(c: Counts, rate: ArrayLike) -> Floats:
     after = np.minimum(before + 1, len(roc.x) - 1)
     rate_before = roc.x[before]
     recall_before = roc.y[before]
+    distance = roc.x[after] - rate_before
     # how much of the way to the next point the rate lies; 0 after the last one
-    share = np.nan_to_num(ratio(rate - rate_before, roc.x[after] - rate_before))
-    recalls: Floats = recall_before + share * (roc.y[after] - recall_before)
+    share = np.nan_to_num(ratio(rate - rate_before, distance))
+    rise = roc.y[after] - recall_before
+    recalls: Floats = recall_before + share * rise
     return recalls
 
 
@@ -258,7 +261,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     after = before + 1
     share = difference[before] / (difference[before] - difference[after])
     distance = x[after] - x[before]
-    return np.asarray(x[before] + share * distance)
+    crossing: Floats = x[before] + share * distance
+    return crossing
 
 
 # Areas --------------------------------------------------------------------------------------------

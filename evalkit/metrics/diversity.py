@@ -299,7 +299,8 @@ def user_share(count: ArrayLike, users: float) -> Floats:
         raise InputError(
             f"count must be at most the {users:g} users, got {count.max():g} (row {count.argmax()})"
         )
-    return ratio(np.where(count > 0, count, np.nan), users)
+    positive_count = np.where(count > 0, count, np.nan)
+    return ratio(positive_count, users)
 
 
 def interaction_share(count: ArrayLike) -> Floats:
@@ -313,7 +314,8 @@ def interaction_share(count: ArrayLike) -> Floats:
     array([0.75, 0.25,  nan])
     """
     count = _counts(count)
-    return ratio(np.where(count > 0, count, np.nan), count.sum())
+    positive_count = np.where(count > 0, count, np.nan)
+    return ratio(positive_count, count.sum())
 
 
 def _counts(count: ArrayLike) -> Floats:
@@ -481,8 +483,9 @@ def jackknife_by_unit(
     # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
     unit_of_row = unit_of_list[lists.owner[lists.in_catalogue]]
     order = np.argsort(unit_of_row, kind="stable")
+    sorted_item = lists.item[lists.in_catalogue][order]
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
-    items_of_units = np.split(lists.item[lists.in_catalogue][order], starts_after_first)
+    items_of_units = np.split(sorted_item, starts_after_first)
     without_unit = []
     for item in items_of_units:
         exposed_by_unit = np.bincount(item, minlength=lists.size)
@@ -500,7 +503,8 @@ def _pseudo_values(value: float, without_unit: Floats) -> Floats:
     # less the first one: small numbers keep digits, and exactly 0 if all are equal
     change = without_unit - without_unit[:1]
     mean_change = change.sum() / max(n, 1)
-    return np.asarray(value + (n - 1) * (mean_change - change))
+    pseudo_values: Floats = value + (n - 1) * (mean_change - change)
+    return pseudo_values
 
 
 # Overlap of two lists -----------------------------------------------------------------------------
@@ -549,7 +553,8 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     owner, depth = _common(first, second)  # of each common item
     short = np.minimum(first.length, second.length)  # s of each list
     long = np.maximum(first.length, second.length)  # l
-    d = np.arange(1, int(long.max(initial=0)) + 1)
+    longest = int(long.max(initial=0))
+    d = np.arange(1, longest + 1)
     # running sums over depths, from depth 0: of p^d and of p^d / d
     power = p**d
     power_sums = np.append(0.0, np.cumsum(power))
@@ -567,7 +572,8 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     between = agreement_at_short * powers_between - x_short * shares_between
     agreement_at_long = ratio(x_long - x_short, long) + agreement_at_short
     beyond = p**long * agreement_at_long
-    overlap = (1 - p) / p * (agreed + between) + beyond
+    within = agreed + between
+    overlap = (1 - p) / p * within + beyond
     return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
 

@@ -31,7 +31,7 @@ class Draws:
         return len(self.count)
 
     @property
-    def several(self) -> bool:
+    def has_several_draws(self) -> bool:
         """True if any unit has more than one draw."""
         return bool((self.count > 1).any())
 
@@ -52,8 +52,8 @@ class Draws:
         """True if most units have several draws and all draws are 0 or 1: means then have few
         distinct values, which often tie.
         """
-        several = int(np.count_nonzero(self.count > 1))
-        return 2 * several > len(self) and self.passes
+        units_with_several = int(np.count_nonzero(self.count > 1))
+        return 2 * units_with_several > len(self) and self.passes
 
     @property
     def pooled(self) -> float:
@@ -162,6 +162,7 @@ def _all_among(marked: Floats, count: Floats, k: int) -> Floats:
     probability = np.where(count >= k, 1.0, np.nan)
     for taken in range(k):
         # the next draw is a marked one
-        left = np.where(count > taken, count - taken, np.nan)
-        probability = probability * np.maximum(marked - taken, 0) / left
+        remaining = np.where(count > taken, count - taken, np.nan)
+        remaining_marked = np.maximum(marked - taken, 0)
+        probability = probability * remaining_marked / remaining
     return probability

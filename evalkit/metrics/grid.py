@@ -54,7 +54,8 @@ class Grid:
     @property
     def exact(self) -> Bools:
         """True for each bin whose scores are all equal."""
-        return np.asarray(self.low == self.high)
+        is_exact: Bools = self.low == self.high
+        return is_exact
 
 
 def codes(score: Floats) -> Ints:
@@ -69,7 +70,8 @@ def codes(score: Floats) -> Ints:
 
 def code_of(score: float) -> int:
     """The code of one score."""
-    return int(codes(np.array([score]))[0])
+    (code,) = codes(np.array([score]))
+    return int(code)
 
 
 def scores(code: Ints) -> Floats:
@@ -200,7 +202,8 @@ def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
     # the grids are sorted already: a stable sort merges them
     order = np.argsort(low, kind="stable")
     columns = zip(*(table.sums for table in grids), strict=True)
-    sums = tuple(np.concatenate(column)[order] for column in columns)
+    all_sums = map(np.concatenate, columns)
+    sums = tuple(column[order] for column in all_sums)
     # the shift is how many last bits the codes of a bin may differ in
     widest_shift = max(table.shift for table in grids)
     # all bins one after another: `pooled` puts those together that share a bin at the new shift
@@ -345,7 +348,8 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     if scale != 1:
         tp = tp * scale
         fp = fp * scale
-    return Counts.from_columns(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
+    threshold = np.ascontiguousarray(scores(g.low[filled]))
+    return Counts.from_columns(threshold, tp, fp)
 
 
 def _filled_bins(g: Grid) -> Ints | slice:
@@ -476,8 +480,10 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
         precision = step.tp / rows
         # If all rows so far are positives of this bin, their precision is 1, which `precision` has.
         has_other_rows = is_pooled & (rows > step.p)
-        worst = np.where(has_other_rows, ratio(step.tp - step.p, rows - step.p), precision)
-        best = np.where(is_pooled, ratio(step.tp, rows - step.n), precision)
+        lowest = ratio(step.tp - step.p, rows - step.p)
+        highest = ratio(step.tp, rows - step.n)
+        worst = np.where(has_other_rows, lowest, precision)
+        best = np.where(is_pooled, highest, precision)
         best = np.where(step.p > 0, best, 0)  # in a bin without positives it may be NaN
         lowest_sum = lowest_sum + np.dot(step.p, worst)
         highest_sum = highest_sum + np.dot(step.p, best)

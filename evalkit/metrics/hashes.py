@@ -129,5 +129,6 @@ def _is_to_be_merged(arrays: tuple[Hashes, ...], max_keys: int) -> bool:
     """
     if len(arrays) < 2:
         return False
-    similar_length = len(arrays[-1]) * 2 > len(arrays[-2])
-    return similar_length or sum(map(len, arrays)) > max_keys
+    *_, second_last, last = map(len, arrays)
+    has_similar_length = last * 2 > second_last
+    return has_similar_length or sum(map(len, arrays)) > max_keys

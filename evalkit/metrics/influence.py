@@ -26,7 +26,9 @@ from evalkit.metrics.counts import (
     blocks,
     rate_gap,
     run_ends,
+    run_numbers,
     steps,
+    total_before,
 )
 
 
@@ -49,7 +51,8 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
         squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
     # squares / (size - 1) is the sample variance of a class; its mean varies by that / size
-    return float(ratio(squares, size * (size - 1)).sum())
+    variance_of_mean = ratio(squares, size * (size - 1))
+    return float(variance_of_mean.sum())
 
 
 def placement_squares(c: Counts, step: Step, area: float) -> Floats:
@@ -141,7 +144,8 @@ def average_precision_by_step(
         np.divide(step.p, rows, out=terms.real)  # 1/M of each of the positives of a score
         np.multiply(terms.real, precision, out=terms.imag)  # T/M² of each
         # from the lowest threshold of the step upwards
-        sums = np.cumsum(terms[::-1])[::-1] + sums_of_steps_below
+        sums_within_step = np.cumsum(terms[::-1])[::-1]
+        sums = sums_within_step + sums_of_steps_below
         sums_of_steps_below = sums[0]
         of_positives = precision + sums.real - sums.imag - value
         of_negatives = -sums.imag
@@ -171,7 +175,8 @@ def average_precision_bias(c: Counts) -> float:
     without_a_negative = c.fp * c.tp / other_rows + (negatives - c.fp) * precision
     # The same over the tables without one other positive each: (TP - 1) / (rows - 1) in the TP - 1
     # tables where that is at or above it, else unchanged.
-    without_a_positive = (c.tp - 1.0) ** 2 / other_rows + (positives - c.tp) * precision
+    other_positives = c.tp - 1.0
+    without_a_positive = other_positives**2 / other_rows + (positives - c.tp) * precision
     # The average precisions of the tables without one row each, added up. c.positive has the
     # positives of each score; a table with a positive less divides by P - 1.
     sum_of_values = c.positive @ without_a_negative / positives
@@ -269,7 +274,7 @@ def cells(c: Counts, max_cells: int = CELLS) -> Ints:
     """
     starts = _cell_starts(c, max_cells)
     size = np.diff(starts, append=len(c.threshold))  # thresholds of each cell
-    return np.repeat(np.arange(len(starts)), size)
+    return run_numbers(size)
 
 
 def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
@@ -324,7 +329,8 @@ class CellsByProgress:
         tp = c.tp[index]
         fp = c.fp[index]
         depth = np.log1p(tp + fp) / np.log1p(c.total)
-        return np.asarray(ratio(tp, c.positives) + ratio(fp, c.negatives) + depth)
+        progress: Floats = ratio(tp, c.positives) + ratio(fp, c.negatives) + depth
+        return progress
 
     @cached_property
     def _progress_at_end(self) -> Floats:
@@ -448,8 +454,8 @@ def decision(c: Counts, threshold: float) -> Counts:
     # The number of scores at or above the threshold. Scores descend, and bisect with a key, unlike
     # searchsorted, needs no ascending copy of them.
     reached = bisect_right(c.threshold, -threshold, key=operator.neg)
-    tp = c.tp[reached - 1] if reached else 0
-    fp = c.fp[reached - 1] if reached else 0
+    tp = total_before(c.tp, reached)
+    fp = total_before(c.fp, reached)
     scores = np.array([1.0, 0.0])
     # at or above score 0 are all rows
     return Counts.from_columns(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))

@@ -69,7 +69,8 @@ def occurs(c: Counts) -> Bools:
     """True for each class that occurs or is predicted at least once. c: from `one_vs_rest`, so that
     fp are the rows that are predicted as the class and are not of it.
     """
-    return np.asarray(c.positives + c.fp > 0)
+    occurs: Bools = c.positives + c.fp > 0
+    return occurs
 
 
 # Metrics of the confusion table -------------------------------------------------------------------
@@ -104,7 +105,8 @@ def kappa(m: Confusion) -> float:
 
     doi:10.1177/001316446002000104.
     """
-    return _kappa(m, 1 - np.eye(len(m.table)))
+    is_wrong = 1 - np.eye(len(m.table))
+    return _kappa(m, penalty=is_wrong)
 
 
 def kappa_quadratic(m: Confusion) -> float:
@@ -112,7 +114,8 @@ def kappa_quadratic(m: Confusion) -> float:
     of the two classes, which are in order.
     """
     number = np.arange(len(m.table))
-    return _kappa(m, (number[:, None] - number) ** 2.0)
+    distance = number[:, None] - number  # of each two classes
+    return _kappa(m, penalty=distance**2.0)
 
 
 def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
@@ -204,8 +207,8 @@ def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
     >>> f1_by_row(np.array([[1, 1, 0], [0, 0, 0]]) == 1, np.array([[1, 0, 1], [0, 0, 0]]) == 1)
     array([0.5, nan])
     """
-    both = (actual & predicted).sum(axis=1)
-    return ratio(2.0 * both, actual.sum(axis=1) + predicted.sum(axis=1))
+    in_both = (actual & predicted).sum(axis=1)
+    return ratio(2.0 * in_both, actual.sum(axis=1) + predicted.sum(axis=1))
 
 
 def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -214,12 +217,15 @@ def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
     >>> jaccard_by_row(np.array([[1, 1, 0]]) == 1, np.array([[1, 0, 1]]) == 1).round(4)
     array([0.3333])
     """
-    return ratio((actual & predicted).sum(axis=1), (actual | predicted).sum(axis=1))
+    in_both = (actual & predicted).sum(axis=1)
+    in_either = (actual | predicted).sum(axis=1)
+    return ratio(in_both, in_either)
 
 
 def hamming(actual: Bools, predicted: Bools) -> Floats:
     """Share of wrong labels per row; the mean is the Hamming loss."""
-    return ratio((actual != predicted).sum(axis=1), actual.shape[1])
+    wrong_labels = (actual != predicted).sum(axis=1)
+    return ratio(wrong_labels, actual.shape[1])
 
 
 def ranking_loss(actual: Bools, score: Floats) -> Floats:
@@ -231,7 +237,8 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
     array([0.583333])
     """
     row = np.repeat(np.arange(len(actual)), actual.shape[1])  # of each label: rows are the groups
-    return 1 - auc_by_group(actual.ravel(), score.ravel(), row).auc
+    groups = auc_by_group(actual.ravel(), score.ravel(), row)
+    return 1 - groups.auc
 
 
 def coverage_error(actual: Bools, score: Floats) -> Floats:
@@ -260,4 +267,5 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     rank = np.minimum.accumulate(last_rank_of_tie[:, ::-1], axis=1)[:, ::-1]
     true_up_to_rank = np.take_along_axis(is_true.cumsum(axis=1), rank - 1, axis=1)
     precision = true_up_to_rank / rank
-    return ratio(np.sum(is_true * precision, axis=1), is_true.sum(axis=1))
+    sum_of_precisions = np.sum(is_true * precision, axis=1)
+    return ratio(sum_of_precisions, is_true.sum(axis=1))

@@ -142,4 +142,5 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
     """
     is_actual = actual[:, None] == np.arange(probability.shape[1])
     squares = (probability - is_actual) ** 2
-    return np.asarray(squares.sum(axis=1))
+    loss: Floats = squares.sum(axis=1)
+    return loss

@@ -32,7 +32,8 @@ def products(x: Floats) -> Floats:
     threads, which would only wait for each other. With many columns a piece has at least a few
     rows, because adding the pieces would otherwise take longer than making them.
     """
-    step = max(MIN_PIECE, MAX_MULTIPLICATIONS // len(x) ** 2)
+    n_products = len(x) ** 2
+    step = max(MIN_PIECE, MAX_MULTIPLICATIONS // n_products)
     total = np.zeros((len(x), len(x)))
     for start in range(0, x.shape[1], step):
         piece = x[:, start : start + step]
@@ -152,7 +153,8 @@ class Moments:
         other_squares = np.diag(other.second)
         shift_of_cubes = d**3 * (a * b * (a - b) / n**2)
         third = self.third + other.third + shift_of_cubes
-        third = third + 3 * d / n * (a * other_squares - b * squares)
+        cross_terms = a * other_squares - b * squares
+        third = third + 3 * d / n * cross_terms
         shift_of_products = np.outer(d, d) * (a * b / n)
         second = self.second + other.second + shift_of_products
         unit_columns = None

@@ -101,7 +101,8 @@ class Quantiles(Predictive):
         array([0., 2.])
         """
         largest_so_far = np.maximum.accumulate(self.values)
-        return np.asarray(np.max(largest_so_far - self.values, axis=0))
+        drops: Floats = np.max(largest_so_far - self.values, axis=0)
+        return drops
 
 
 class Ensemble(Predictive):
@@ -131,7 +132,8 @@ class Normal(Predictive):
         from scipy.special import ndtri
 
         mean, deviation = self.values
-        return np.asarray(mean + deviation * ndtri(level))
+        quantile: Floats = mean + deviation * ndtri(level)
+        return quantile
 
 
 def are_same(first: Predictive | None, second: Predictive | None) -> bool:
@@ -223,8 +225,9 @@ def weighted_interval_score(actual: Floats, quantiles: Quantiles) -> Floats:
     array([1.8667])
     """
     pairs = zip(quantiles.levels, quantiles.values, strict=True)
-    loss = [2 * losses.quantile(actual, values, level) for level, values in pairs]
-    return np.asarray(np.mean(loss, axis=0))
+    loss_of_levels = [2 * losses.quantile(actual, values, level) for level, values in pairs]
+    loss: Floats = np.mean(loss_of_levels, axis=0)
+    return loss
 
 
 def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
@@ -318,4 +321,5 @@ def _ensemble_crps(actual: Floats, members: Floats, pairs: int) -> Floats:
     coefficient = np.arange(1 - n, n, 2)
     distances = 2 * coefficient @ np.sort(members, axis=0)
     mean_error = np.abs(members - actual).mean(axis=0)
-    return np.asarray(mean_error - distances / (2 * pairs))
+    crps: Floats = mean_error - distances / (2 * pairs)
+    return crps

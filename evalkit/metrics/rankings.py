@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
-from evalkit.metrics.counts import GroupedCounts, auc_by_group
+from evalkit.metrics.counts import GroupedCounts, auc_by_group, run_numbers
 from evalkit.metrics.rows import Sums
 
 
@@ -86,13 +86,14 @@ class Listed:
     @cached_property
     def owner(self) -> Ints:
         """The list that each row belongs to."""
-        return np.repeat(np.arange(len(self)), self.length)
+        return run_numbers(self.length)
 
     @property
     def place(self) -> Ints:
         """The place of each row in its list, from 1."""
         start_of_list = np.repeat(self.offset[:-1], self.length)
-        return np.arange(1, len(start_of_list) + 1) - start_of_list
+        row = np.arange(len(start_of_list))
+        return row - start_of_list + 1
 
     def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
         """The number of selected rows of each list, or the sum of their weights; shape (lists,).
@@ -168,8 +169,9 @@ class Lists(Listed):
         """The rows with these indices, ascending, as hits."""
         # how many of them are before the start of each list, and before the end of the last
         hits_before = np.searchsorted(row, self.offset)
-        owner = np.repeat(np.arange(len(self)), np.diff(hits_before))
-        nth = np.arange(1, len(row) + 1) - hits_before[owner]
+        owner = run_numbers(np.diff(hits_before))
+        number = np.arange(len(row))  # of each hit
+        nth = number - hits_before[owner] + 1
         start_of_list = self.offset[owner]
         rank = row - start_of_list + 1 if self.position is None else self.position[row]
         return Hits(row, owner, rank, nth, len(self))
@@ -448,7 +450,7 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     above = non_relevant[hit.row] - in_lists_before[hit.owner]
     counted = np.minimum(above, total_relevant[hit.owner])  # min(n, R)
     bound_of_hit = bound[hit.owner]
-    share = np.divide(counted, bound_of_hit, out=np.zeros(len(counted)), where=bound_of_hit > 0)
+    share = np.nan_to_num(ratio(counted, bound_of_hit))  # 0 without non-relevant ones
     return ratio(hit.total(1 - share), total_relevant)
 
 
@@ -504,7 +506,8 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     last_rank = np.inf if k is None else k
     is_first = r.retrieved.rank <= last_rank
     has_judgement = ~np.isnan(r.retrieved.grade)
-    return ratio(r.retrieved.total(is_first & has_judgement), r.retrieved.total(is_first))
+    judged_items = r.retrieved.total(is_first & has_judgement)
+    return ratio(judged_items, r.retrieved.total(is_first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:
@@ -640,7 +643,7 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
     # of each value its index in its list, and the number of the list among those with values
     index = np.arange(len(owner)) - np.repeat(start, size)
-    list_number = np.repeat(np.arange(len(size)), size)
+    list_number = run_numbers(size)
     # the width of the table that a list is in: its length, rounded up to a power of two
     exponent = np.ceil(np.log2(size))
     width_of_list = 1 << exponent.astype(np.int64)

@@ -34,7 +34,8 @@ def parts_of(block: Block, parts: int) -> Ints:
         key = np.empty_like(block.key)
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
-    return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
+    part = mixed(key + GOLDEN) % np.uint64(parts)
+    return part.astype(np.int64)
 
 
 def part_sums(
@@ -51,8 +52,8 @@ def part_sums(
     is_negative = ~actual
     part_and_class = part * 2 + is_negative
     cell = part_and_class * candidates + candidate
-    sums = np.bincount(cell, weight, parts * 2 * candidates).astype(np.float64)
-    return sums.reshape(parts, 2 * candidates)
+    sums = np.bincount(cell, weight, minlength=parts * 2 * candidates)
+    return sums.astype(np.float64).reshape(parts, 2 * candidates)
 
 
 class SquareSum(NamedTuple):
