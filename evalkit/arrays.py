@@ -119,6 +119,11 @@ def quotient(numerator: SupportsFloat, denominator: SupportsFloat) -> float:
     return float(numerator) / divisor if divisor else np.nan
 
 
+def are_whole(numbers: Floats) -> bool:
+    """True if all numbers are whole; NaN is not."""
+    return bool(np.all(numbers == np.rint(numbers)))
+
+
 def product(rows: Floats, matrix: Floats) -> Floats:
     """rows @ matrix in slices so small that BLAS does not start further threads, which would only
     wait for each other.

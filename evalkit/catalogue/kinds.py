@@ -206,7 +206,8 @@ class RatioOfSums(Kind):
         if not terms.defined.all():  # rows without a value count in neither sum
             denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)
-        influence = ratio(terms.numerator - value * terms.size, total)
+        residual = terms.numerator - value * terms.size
+        influence = ratio(residual, total)
         if np.isfinite(value):  # then only rows without a value have NaN
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
@@ -273,17 +274,17 @@ class Ratio(RatioOfSums):
     """A ratio of sums over units. function: (structure, k, level) -> the numerator and the
     denominator of each unit; level is the relevance level.
 
-    within: True if the rows are ranked within their unit, so that a unit's terms are not the same
-    if only some of its rows are included.
+    ranked_within_unit: True if the rows are ranked within their unit, so that a unit's terms are
+    not the same if only some of its rows are included.
     """
 
     function: Callable[..., Sums]
-    within: bool = False
+    ranked_within_unit: bool = False
 
     @property
     def has_terms(self) -> bool:
         """True if a part of a unit's rows has the terms that it has among all of them."""
-        return not self.within
+        return not self.ranked_within_unit
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The numerator and the denominator of each unit, times the weights of rows that have
@@ -390,8 +391,9 @@ class RatioOfRows(RowTerms):
         # a class may have no row with a score: its terms there are not used
         exists = rows.weights > 0
         weight = rows.weights[exists]
-        total = np.dot(weight, numerator[exists])
-        return quotient(total, np.dot(weight, denominator[exists]))
+        sum_of_numerators = np.dot(weight, numerator[exists])
+        sum_of_denominators = np.dot(weight, denominator[exists])
+        return quotient(sum_of_numerators, sum_of_denominators)
 
 
 def table_as_rows(c: Counts, threshold: float) -> Rows:

@@ -269,7 +269,8 @@ class LeaveOneOut(Overlap):
         # what a row of each cell adds to the denominator, see `Overlap`
         added_to_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
         without_row = ratio(numerator, self._denominator(c) - added_to_denominator)
-        return np.nan_to_num(self.value_of_table(c) - without_row)
+        loss = self.value_of_table(c) - without_row
+        return np.nan_to_num(loss)
 
     def _rows_by_cell(self, c: Counts) -> Floats:
         """The numbers of rows TP, FN (first line) and FP, TN (second line)."""
@@ -518,7 +519,8 @@ def _mean(values: Floats, share: Floats) -> float:
     """
     if not len(values):
         return 0.0
-    return float(np.clip(np.dot(share, values), values.min(), values.max()))
+    mean = np.dot(share, values)
+    return float(np.clip(mean, values.min(), values.max()))
 
 
 @dataclass(frozen=True)
@@ -580,12 +582,14 @@ class Median(Kind):
         """
         total = float(table.weight.sum())
         share = table.weight / total
-        slope = _slope_at_median(table.values, share, squared_weights / total**2)
+        squared_shares = squared_weights / total**2
+        slope = _slope_at_median(table.values, share, squared_shares)
         median = table.median
         if weighted:
             median = _weighted_median(table.values, share)
-        weight_up_to_median = table.weight[table.values <= median].sum()
-        above_half = float(weight_up_to_median / total - 0.5)
+        up_to_median = table.values <= median
+        share_up_to_median = table.weight[up_to_median].sum() / total
+        above_half = float(share_up_to_median - 0.5)
         return MedianEstimate(median, slope, above_half, weight=total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:

@@ -269,7 +269,8 @@ def _value_of_top_rows(c: Counts, k: float, function: Callable[[Counts], Floats]
     rows = k * c.total if k < 1 else k
     if rows > c.total:
         return np.nan
-    return float(function(curves.at_depth(c, rows)))
+    top = curves.at_depth(c, rows)
+    return float(function(top))
 
 
 def _recall_at_rate(rate: float) -> scores.RecallAtRate:
@@ -281,7 +282,7 @@ def _auc_within_units(importance: Importance) -> Ratio:
     """The mean of the AUC of the units, weighted by their importance; a unit of a single class is
     left out.
     """
-    return Ratio(partial(_unit_auc_terms, importance=importance), within=True)
+    return Ratio(partial(_unit_auc_terms, importance=importance), ranked_within_unit=True)
 
 
 def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importance) -> Sums:
@@ -480,7 +481,8 @@ def _reweighted_average_precision_influence(c: Counts, base_rate: float) -> Floa
 
 def _less_mean(values: Floats, rows: Weights) -> Floats:
     """The values less their mean. rows: the number of rows that have each value."""
-    return values - ratio(np.dot(rows, values), rows.sum())
+    mean = quotient(np.dot(rows, values), rows.sum())
+    return values - mean
 
 
 class BaseRateMetric(NamedTuple):
@@ -807,11 +809,14 @@ def _pairs_of_classes(rows: Rows) -> Iterator[Part]:
     """A part for every ordered pair of classes i, j, with equal shares: the rows of both, with i as
     positive and its score.
     """
-    share = 1 / (rows.classes * (rows.classes - 1))
+    pairs = rows.classes * (rows.classes - 1)
+    share = 1 / pairs
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
-            places = np.flatnonzero((rows.actual == i) | (rows.actual == j))
-            yield Part(share, against_rest(rows.take(places), i), places)
+            is_of_pair = (rows.actual == i) | (rows.actual == j)
+            places = np.flatnonzero(is_of_pair)
+            rows_of_pair = against_rest(rows.take(places), i)
+            yield Part(share, rows_of_pair, places)
 
 
 def _all_rows(rows: Rows) -> Bools:
@@ -930,7 +935,8 @@ def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
 
 def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows those whose labels are all right."""
-    return all_eligible(labels.exact_match(actual, predicted) == 1)
+    is_match = labels.exact_match(actual, predicted) == 1
+    return all_eligible(is_match)
 
 
 MICRO_RECALL = RatioOfRows(_micro_recall)

@@ -252,7 +252,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         systems = range(len(self.systems))
         for metric_at_k in self.first.loss_adder.metrics:
             losses = [self.loss_statistic(metric_at_k, ALL_ROWS_GROUP, i) for i in systems]
-            is_finite = np.isfinite([loss.totals for loss in losses]).all()
+            totals = [loss.totals for loss in losses]
+            is_finite = np.isfinite(totals).all()
             # of other kinds the denominator is not the weight of the rows that count
             is_loss = isinstance(metric_at_k.metric.kind, Loss)
             if (is_loss and leaves_rows_out(losses)) or not is_finite:
@@ -371,7 +372,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             masks = [np.ones(len(is_positive))]
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
-            effective_units = min(cells.kish(mask) for mask in masks)
+            effective_units = min(map(cells.kish, masks))
         return InfluenceStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # without them only the value is asked for
@@ -501,14 +502,14 @@ class SummedBinary(BlockMetrics[BinarySums]):
         GAUC, from the numerator and the denominator of each unit's value. member: the number of the
         group, or a Python slice for all rows.
         """
-        if metric_at_k not in self.first.within:
+        if metric_at_k not in self.first.unit_metrics:
             return super().measure(metric_at_k, system, member)
         group = group_number(member)
-        metric = self.first.within.index(metric_at_k)
-        # two columns for each metric and, in it, each system: see `_within_terms`
+        metric = self.first.unit_metrics.index(metric_at_k)
+        # two columns for each metric and, in it, each system: see `_unit_terms`
         pairs_of_columns_before = metric * len(self.systems) + self.systems.index(system)
         column = 2 * pairs_of_columns_before
-        columns_by_unit = self.summary.specific.within[group].units
+        columns_by_unit = self.summary.specific.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
@@ -587,7 +588,8 @@ class ProblemsInMemory(RowsInMemory, ABC):
 
     def problem_metric(self, metric: Metric, system: str, c: int) -> RowStatistic:
         """A metric of class c against the rest, or of label c."""
-        return RowStatistic(MetricAtK(metric), self.problem_rows(self.rows[system], c))
+        rows = self.problem_rows(self.rows[system], c)
+        return RowStatistic(MetricAtK(metric), rows)
 
     @abstractmethod
     def problem_rows(self, rows: Rows, c: int) -> Rows:
@@ -634,7 +636,8 @@ class ClassesInMemory(ProblemsInMemory):
         """A metric of a system's rows after `change` has replaced their actual values and
         predictions.
         """
-        return RowStatistic(MetricAtK(metric), change(self.rows[system]))
+        rows = change(self.rows[system])
+        return RowStatistic(MetricAtK(metric), rows)
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""

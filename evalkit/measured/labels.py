@@ -175,7 +175,8 @@ class LabelsInMemory(ProblemsInMemory):
         """A metric with the same threshold for all labels. number: of the threshold; it is only
         needed for rows that were read in blocks.
         """
-        return RowStatistic(metric_at_k, replace(self.rows[system], threshold=threshold))
+        rows = replace(self.rows[system], threshold=threshold)
+        return RowStatistic(metric_at_k, rows)
 
     def top_label_share(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
@@ -240,7 +241,8 @@ class SharedRowsStatistic(MomentStatistic):
 
     def overlaps(self, other: Self) -> bool:
         """True if both systems have a value on at least one row."""
-        totals = PairSums(*self.pair_moments.totals[self._pair(other).all])
+        pair = self._pair(other)
+        totals = PairSums(*self.pair_moments.totals[pair.all])
         return bool(totals.weight > 0)
 
     def shared_difference(self, other: Self) -> Difference:
@@ -276,7 +278,8 @@ class SharedRowsStatistic(MomentStatistic):
         columns_by_unit = self.pair_moments.units
         if columns_by_unit is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
-            return min(round(float(totals.rows)), self.pair_moments.n)
+            rows = round(float(totals.rows))
+            return min(rows, self.pair_moments.n)
         # a unit without such a row has the weight 0
         sums_by_unit = PairSums(*columns_by_unit[pair.all])
         return int(np.count_nonzero(sums_by_unit.weight))
@@ -363,7 +366,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
         """
         assert self.second is not None
         last = len(self.second.leader_adders) - 1  # after the terms of the common thresholds
-        return self._metric_of_leader(last, self.second.leader_adders[last].metrics[label])
+        adder = self.second.leader_adders[last]
+        return self._metric_of_leader(last, adder.metrics[label])
 
     # Along a threshold
 
@@ -422,7 +426,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
         outcomes = [self.outcomes(self.systems[0], j) for j in self.problems]
-        return np.array([label.tp + label.fn for label in outcomes])
+        sizes = [label.tp + label.fn for label in outcomes]
+        return np.array(sizes)
 
     @property
     def weights(self) -> Floats:
@@ -593,7 +598,8 @@ def _areas_of_labels(
 
 def _leaves_out(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
     """True if there are several systems and a loss is undefined on some rows of any of them."""
-    losses = [labels.loss_statistic(metric_at_k, group, i) for i in range(len(labels.systems))]
+    systems = range(len(labels.systems))
+    losses = [labels.loss_statistic(metric_at_k, group, i) for i in systems]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
@@ -644,7 +650,8 @@ def _share_influence(
     """
     value = np.array([statistic.value for statistic in of_labels])
     mean = float(np.nansum(shares * value))
-    return np.nan_to_num(ratio(value - mean, total_weight))
+    influence = ratio(value - mean, total_weight)
+    return np.nan_to_num(influence)
 
 
 def _joint_influence(
@@ -688,7 +695,8 @@ def _decision_differences(
     # same two predictions: there is one for each of the eight cells that occurs
     joint = first.on_joint_rows(second)
     rows = joint.first.rows
-    cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
+    second_predicted = joint.second.rows.predicted
+    cell = 4 * rows.actual + 2 * rows.predicted + second_predicted
     influence = np.zeros(8)
     influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
     return influence
@@ -732,7 +740,8 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     by_cell: for each label the influence by 2 · true + predicted.
     """
     (scores,) = block.predictions
-    cell = 2 * block.truth.view(np.int8) + (scores >= threshold)
+    is_predicted = scores >= threshold
+    cell = 2 * block.truth.view(np.int8) + is_predicted
     influences = [influence.take(cell[j]) for j, influence in enumerate(by_cell)]
     return np.array(influences)
 

@@ -182,7 +182,8 @@ class ScoreInfluence:
         # only rows of weight 0 are below the lowest bin: they are put into it
         bin_of_row = np.maximum(bin_of_row, 0)
         # in `influence` the bins of positive rows stand before those of negative ones
-        return bin_of_row + np.where(actual, 0, len(self.low))
+        first_bin_of_class = np.where(actual, 0, len(self.low))
+        return bin_of_row + first_bin_of_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +211,8 @@ def counted_weights(block: Block, scale: float | None) -> Floats:
     """
     if scale is None:
         return block.weights
-    return grid.in_units(block.weights, scale).astype(np.float64) * scale
+    units = grid.in_units(block.weights, scale)
+    return units.astype(np.float64) * scale
 
 
 # The first reading --------------------------------------------------------------------------------
@@ -413,40 +415,41 @@ def score_rows(block: Block, system: int) -> Rows:
 class BinarySums(Bundle):
     """Sums that only tables of two classes have. positives: their number. outside, certain_errors:
     for each system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
-    within: by group of rows, moments of the terms of metrics that rank the rows within each unit,
-    as GAUC.
+    unit_terms: by group of rows, moments of the terms of metrics that rank the rows within each
+    unit, as GAUC.
     """
 
     positives: int
     outside: Total
     certain_errors: Total
-    within: dict[int, Moments]
+    unit_terms: dict[int, Moments]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinaryFirstReading(FirstReading[BinarySums]):
     """The first reading of two classes.
 
-    within: metrics that rank the rows within each unit, as GAUC, whose values per unit are kept.
-    within_slices: True if they are also measured in slices.
+    unit_metrics: metrics that rank the rows within each unit, as GAUC, whose values per unit are
+    kept. unit_metrics_in_slices: True if they are also measured in slices.
     """
 
-    within: Sequence[MetricAtK] = ()
-    within_slices: bool = False
+    unit_metrics: Sequence[MetricAtK] = ()
+    unit_metrics_in_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinarySums]:
         """The sums of a block of rows. If there are metrics that rank the rows within each unit,
-        `specific.within` has, for all rows and perhaps for each slice, the moments over units of
-        their terms.
+        `specific.unit_terms` has, for all rows and perhaps for each slice, the moments over units
+        of their terms.
         """
         summary = super().__call__(block)
-        if not self.within:
+        if not self.unit_metrics:
             return summary
-        within = {}
+        unit_terms = {}
         for group, rows in block.groups():
-            if group == ALL_ROWS_GROUP or self.within_slices:
-                within[group] = Moments.from_block(rows, self._within_terms, max_units=UNITS)
-        return replace(summary, specific=replace(summary.specific, within=within))
+            if group == ALL_ROWS_GROUP or self.unit_metrics_in_slices:
+                unit_terms[group] = Moments.from_block(rows, self._unit_terms, max_units=UNITS)
+        specific = replace(summary.specific, unit_terms=unit_terms)
+        return replace(summary, specific=specific)
 
     def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
         """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
@@ -459,16 +462,16 @@ class BinaryFirstReading(FirstReading[BinarySums]):
             positives=int(is_positive.sum()),
             outside=Total(outside),
             certain_errors=Total(certain_errors),
-            within={},  # added by `__call__`
+            unit_terms={},  # added by `__call__`
         )
 
-    def _within_terms(self, block: Block) -> Floats:
+    def _unit_terms(self, block: Block) -> Floats:
         """What each row adds to the numerator and to the denominator of its unit's value, for each
         metric that ranks the rows within units and, in it, for each system; shape (metrics ·
         systems · 2, rows).
         """
         columns = []
-        for metric_at_k in self.within:
+        for metric_at_k in self.unit_metrics:
             for system in range(len(block.predictions)):
                 sums = metric_at_k.sums(block.rows(system))
                 columns += [sums.numerator, sums.size]  # the size is the denominator
@@ -656,7 +659,8 @@ class ClassFirstReading(FirstReading[ClassSums]):
             score = losses.score_of_class(rows.scores, rows.predicted)
             is_right = rows.predicted == rows.actual
             not_highest.append(count_not_highest(rows.scores, score))
-            top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
+            tally = Tally.from_hits(score, is_right, weight, max_bins=self.max_bins())
+            top_scores.append(tally)
             row_sums.append(RowSums.from_rows(rows, weight))
         return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
 
@@ -836,7 +840,8 @@ class MeanInfluence:
         """
         problems = len(self.shares)
         on_problems = len(self.tables) * problems  # the number of columns of the first kind
-        columns = np.empty((on_problems + len(self.share_influence), len(block)))
+        n_columns = on_problems + len(self.share_influence)
+        columns = np.empty((n_columns, len(block)))
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
                 cell_of_row = block.predictions[system, problem]
@@ -911,7 +916,8 @@ class MeanInfluence:
             # The influence is indexed by 4 · true + 2 · predicted by the first + predicted by the
             # second: twice the cell of the first, and the prediction of the second.
             second_predicted = second_cell % 2
-            total += influence_by_cell.take(2 * first_cell + second_predicted)
+            cell = 2 * first_cell + second_predicted
+            total += influence_by_cell.take(cell)
         return total
 
 
@@ -1080,7 +1086,8 @@ class SecondReading:
         for candidates, (score,) in zip(self.candidates, block.predictions, strict=True):
             candidate_of_row = influence.threshold_index(candidates, score)
             shape = (self.parts, len(candidates))
-            yield Total(part_sums(part_of_row, is_positive, candidate_of_row, weight, shape))
+            sums = part_sums(part_of_row, is_positive, candidate_of_row, weight, shape)
+            yield Total(sums)
 
     def _decisions(self, block: Block) -> CellCounts:
         """The confusion cells of the decisions on two classes: positive if the score reaches the

@@ -65,7 +65,8 @@ class RowsInMemory:
         another metric is measured; not if there are too many rows.
         """
         if not isinstance(member, slice):
-            return RowStatistic(metric_at_k, self.rows[system].take(member))
+            selected = self.rows[system].take(member)
+            return RowStatistic(metric_at_k, selected)
         self._forget_other_metrics(metric_at_k)
         stored = self._stored_statistics
         key = StatisticKey(metric_at_k, system)

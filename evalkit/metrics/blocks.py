@@ -15,7 +15,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.metrics import predictive
 from evalkit.metrics.counts import run_numbers, run_starts
 from evalkit.metrics.hashes import Hashes
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.rows import Rows, weights_or_ones
 
 STEP = 2**14  # rows that are processed together: their columns stay in the cache
 ALL_ROWS_GROUP = 0  # the number of the group of all rows; those of slices are above it
@@ -73,7 +73,7 @@ class Block:
     @cached_property
     def weights(self) -> Floats:
         """The weight of each row, 1 if there are no weights."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return weights_or_ones(self.weight, len(self))
 
     @cached_property
     def unit_starts(self) -> Ints:

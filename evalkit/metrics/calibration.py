@@ -84,7 +84,8 @@ def unforeseen(c: Counts, chance: float) -> float:
     loss = np.array([loss_of_positives, loss_of_negatives])
     probability_of_outcome = np.array([c.threshold, 1 - c.threshold])
     is_unforeseen = (probability_of_outcome >= EPSILON) & (probability_of_outcome < chance)
-    return quotient(loss[is_unforeseen].sum(), loss.sum())
+    unforeseen_loss = loss[is_unforeseen].sum()
+    return quotient(unforeseen_loss, loss.sum())
 
 
 def mean_score(c: Counts) -> float:
@@ -195,7 +196,8 @@ class Bins:
     @property
     def gap(self) -> Floats:
         """|mean score - share of positives| in each bin."""
-        return ratio(np.abs(self.score - self.positives), self.rows)
+        gap_times_rows = np.abs(self.score - self.positives)
+        return ratio(gap_times_rows, self.rows)
 
     def mean(self, values: Floats) -> float:
         """The mean over all rows of a value of each bin; NaN without rows."""

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit import numbers
-from evalkit.arrays import Floats, InputError, Ints, codes, finite, quotient, ratio, same_length
+from evalkit.arrays import (
+    Floats,
+    InputError,
+    Ints,
+    are_whole,
+    codes,
+    finite,
+    quotient,
+    ratio,
+    same_length,
+)
 
 Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 
@@ -195,8 +205,8 @@ def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Count
     out.
     """
     order = np.argsort(score)[::-1]  # highest scores first
-    has_weight = (positive + negative)[order] > 0
-    order = order[has_weight]
+    rows = positive + negative
+    order = order[rows[order] > 0]
     score = score[order] + 0.0  # -0.0 becomes 0.0
     last = run_ends(score)  # the last row of each distinct score
     tp = np.cumsum(positive[order])[last]
@@ -213,9 +223,7 @@ def _weights(name: str, values: ArrayLike) -> Weights:
     if wrong.size:
         row = wrong[0]
         raise InputError(f"{name} must hold weights of 0 or more, got {weight[row]} (row {row})")
-    if np.all(weight == np.rint(weight)):
-        return weight.astype(np.int64)
-    return weight
+    return weight.astype(np.int64) if are_whole(weight) else weight
 
 
 # Scores as whole numbers of 63 bits, of which one plain sort orders the rows ----------------------
@@ -313,7 +321,8 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     if label.ndim != 1:
         raise InputError(f"{name} must have one dimension, got shape {label.shape}")
     if label.dtype != bool:
-        wrong = np.flatnonzero((label != 0) & (label != 1))
+        is_wrong = (label != 0) & (label != 1)
+        wrong = np.flatnonzero(is_wrong)
         if wrong.size:
             row = wrong[0]
             raise InputError(f"{name} must hold only 0 and 1, got {label[row]} (row {row})")
@@ -404,10 +413,11 @@ def mcc(c: Counts) -> Floats:
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
     """
+    covariance = c.tp * c.tn - c.fp * c.fn  # times n²
     # roots of single products: the product of all four would overflow 64 bits
     of_labels = np.sqrt(c.positives) * np.sqrt(c.negatives)
     of_predictions = np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
-    return ratio(c.tp * c.tn - c.fp * c.fn, of_labels * of_predictions)
+    return ratio(covariance, of_labels * of_predictions)
 
 
 def kappa(c: Counts) -> Floats:
@@ -418,7 +428,8 @@ def kappa(c: Counts) -> Floats:
     predicted_positive = c.tp + c.fp
     predicted_negative = c.fn + c.tn
     margins = predicted_positive * c.negatives + c.positives * predicted_negative
-    return ratio(2 * (c.tp * c.tn - c.fp * c.fn), margins)
+    covariance = c.tp * c.tn - c.fp * c.fn  # times n²
+    return ratio(2 * covariance, margins)
 
 
 # Metrics of the whole order -----------------------------------------------------------------------
@@ -601,7 +612,8 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     negatives_of_groups_before = group_start - first
     wins_and_ties = negatives_before - positives * negatives_of_groups_before
     # a tie, which sorts as a win, counts half of one
-    twice_u = 2 * wins_and_ties - _tied_pairs(key, positive_row, bits, groups=len(names))
+    ties = _tied_pairs(key, positive_row, bits, groups=len(names))
+    twice_u = 2 * wins_and_ties - ties
     return GroupedCounts(names, twice_u, positives, negatives=rows - positives)
 
 
@@ -624,14 +636,16 @@ def weighted_auc_by_group(
     cell_of_row, cell_code = codes(group_code * n_scores + score_code)
     group_of_cell = cell_code // n_scores
     # the weight of the positives and of the negatives, by cell and by group
+    weight_if_negative = weight * (1 - label)
     positive = np.bincount(cell_of_row, weight * label, len(cell_code))
-    negative = np.bincount(cell_of_row, weight * (1 - label), len(cell_code))
+    negative = np.bincount(cell_of_row, weight_if_negative, len(cell_code))
     positives = np.bincount(group_of_cell, positive, len(names))
     negatives = np.bincount(group_of_cell, negative, len(names))
     # negatives in the cells before, less those of the groups before: those of the same group with a
     # lower score
-    in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
-    below = np.cumsum(negative) - negative - in_groups_before
+    before_group = np.cumsum(negatives) - negatives
+    before_cell = np.cumsum(negative) - negative
+    below = before_cell - before_group[group_of_cell]
     # for each positive a lower negative counts 2, a tied one 1
     below_and_tied = 2 * below + negative
     twice_u = np.bincount(group_of_cell, positive * below_and_tied, len(names))

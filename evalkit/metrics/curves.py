@@ -134,7 +134,8 @@ def _cell(values: Floats, cells: int) -> Floats:
 
 def lift(c: Counts) -> Floats:
     """precision / base rate: how many times more positives than among rows chosen at random."""
-    return ratio(precision(c) * c.total, c.positives)
+    precision_times_rows = precision(c) * c.total
+    return ratio(precision_times_rows, c.positives)
 
 
 def from_none(c: Counts) -> Counts:
@@ -244,7 +245,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     x = np.unique(np.concatenate([a.x, b.x]))
     low = max(a.x[0], b.x[0])
     high = min(a.x[-1], b.x[-1])
-    x = x[(x >= low) & (x <= high)]
+    is_common = (x >= low) & (x <= high)
+    x = x[is_common]
     ends = np.stack([x[:-1], x[1:]], axis=1)  # shape (segments, 2)
     # a - b at both ends of each segment. A curve may jump at an end, where it has two values: the
     # difference is taken at a quarter and at three quarters, and the straight line through these
@@ -259,7 +261,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     changes_sign = difference[1:] * difference[:-1] < 0
     before = np.flatnonzero(changes_sign)
     after = before + 1
-    share = difference[before] / (difference[before] - difference[after])
+    drop = difference[before] - difference[after]
+    share = difference[before] / drop
     distance = x[after] - x[before]
     crossing: Floats = x[before] + share * distance
     return crossing
@@ -278,7 +281,8 @@ def break_even(c: Counts) -> float:
     >>> print(f"{break_even(c):.2f}")
     0.75
     """
-    return float(recall(at_depth(c, c.positives)))
+    top = at_depth(c, c.positives)
+    return float(recall(top))
 
 
 def average_precision_interpolated(c: Counts) -> float:
@@ -330,7 +334,8 @@ def pr_auc_trapezoid(c: Counts) -> float:
     y = np.append(1, precision(c))
     recall_gained = ratio(c.positive, c.positives)  # the widths of the trapezoids
     height = (y[1:] + y[:-1]) / 2
-    return float(np.sum(recall_gained * height))
+    area = recall_gained * height
+    return float(area.sum())
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -376,7 +381,8 @@ def partial_auc_mcclish(c: Counts, high: float) -> float:
 
 def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
     """Mean cost per row: (FP false_positive + FN false_negative) / all."""
-    return ratio(c.fp * false_positive + c.fn * false_negative, c.total)
+    total_cost = c.fp * false_positive + c.fn * false_negative
+    return ratio(total_cost, c.total)
 
 
 def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
@@ -411,7 +417,8 @@ def for_precision(c: Counts, target: float) -> float:
     >>> for_precision(counts.count([0.9, 0.7, 0.5], [1, 1, 0]), 0.6)
     0.7
     """
-    return _largest_recall(c, precision(c) >= target)
+    is_precise = precision(c) >= target
+    return _largest_recall(c, is_precise)
 
 
 def for_recall(c: Counts, target: float) -> float:
@@ -421,13 +428,14 @@ def for_recall(c: Counts, target: float) -> float:
     >>> for_recall(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]), 0.5)
     0.5
     """
-    with_recall = np.flatnonzero(recall(c) >= target)  # indices of thresholds
-    if not with_recall.size:
+    has_recall = recall(c) >= target
+    lowest_first = np.flatnonzero(has_recall)[::-1]  # indices of thresholds
+    if not lowest_first.size:
         return float("nan")
     # argmax takes the first of equal ones: with the lowest threshold first, that of most recall
-    lowest_first = with_recall[::-1]
     best = np.argmax(precision(c)[lowest_first])
-    return float(c.threshold[lowest_first[best]])
+    index = lowest_first[best]
+    return float(c.threshold[index])
 
 
 def for_specificity(c: Counts, target: float) -> float:
@@ -437,7 +445,8 @@ def for_specificity(c: Counts, target: float) -> float:
     >>> for_specificity(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 0]), 0.5)
     0.6
     """
-    return _largest_recall(c, counts.specificity(c) >= target)
+    is_specific = counts.specificity(c) >= target
+    return _largest_recall(c, is_specific)
 
 
 def _largest_recall(c: Counts, is_allowed: Bools) -> float:
@@ -511,7 +520,8 @@ def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     benefit_above = _benefit(tp[above], fp[above], cost_of_false_positive, c.total)
     score = descending_score[::-1]
     # two points for each score, lowest scores first
-    benefit = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1).ravel()
+    pairs = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1)
+    benefit = pairs.ravel()
     # insert the points of the grid between the pairs of points of the scores
     position = 2 * np.searchsorted(score, grid)
     return NetBenefitCurve(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats, Ints, are_whole
 
 ROUNDING = 1e-12  # how far rounding may take a sum of shares from its true value
 LARGEST = 100  # one in this many rows belongs to the largest
@@ -44,7 +44,7 @@ class Distribution:
             values=distinct,
             rows=rows,
             weight=rows.astype(np.float64),
-            integers=not np.any(distinct != np.rint(distinct)),
+            integers=are_whole(distinct),
             low=float(distinct[0]),
             high=float(distinct[-1]),
             half_width=np.zeros(len(rows)),

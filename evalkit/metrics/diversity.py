@@ -131,7 +131,8 @@ def top(lists: Items, k: int | None) -> Items:
     if k is None:
         return lists
     length = np.minimum(lists.length, k)
-    return Items(lists.item[lists.rank <= k], offsets(length), lists.size)
+    item = lists.item[lists.rank <= k]
+    return Items(item, offsets(length), lists.size)
 
 
 def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
@@ -145,7 +146,8 @@ def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
     array([2.])
     """
     lists = top(lists, k)
-    return lists.total(~_rows_with(lists, np.asarray(has, bool)))
+    has_values = _rows_with(lists, np.asarray(has, bool))
+    return lists.total(~has_values)
 
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
@@ -193,8 +195,8 @@ def _directions(features: ArrayLike) -> Floats:
     # scaled by the largest feature first, so that squares cannot overflow
     largest = np.abs(vector).max(axis=1, keepdims=True, initial=0)
     vector = ratio(vector, largest)
-    length = np.sqrt((vector**2).sum(axis=1, keepdims=True))
-    return ratio(vector, length)
+    squared_length = (vector**2).sum(axis=1, keepdims=True)
+    return ratio(vector, np.sqrt(squared_length))
 
 
 def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -219,7 +221,8 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     square_of_sum = np.zeros(len(lists))
     for feature in np.ascontiguousarray(vector.T):
         square_of_sum += lists.total(rows, feature[item]) ** 2
-    similarity = ratio(square_of_sum - n, n * (n - 1))
+    pairs = n * (n - 1)
+    similarity = ratio(square_of_sum - n, pairs)
     return np.clip(similarity, -1, 1)  # rounding may lie outside
 
 
@@ -229,8 +232,8 @@ def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    # rounded, so that equal items do not have a distance of 1e-16
-    return (1 - intra_list_similarity(lists, features, k)).round(14)
+    distance = 1 - intra_list_similarity(lists, features, k)
+    return distance.round(14)  # so that equal items do not have a distance of 1e-16
 
 
 def intra_list_similarity_category(
@@ -251,7 +254,8 @@ def intra_list_similarity_category(
     n = lists.total(rows)
     category_of_row = category[lists.item[rows]]
     equal = _equal_pairs(lists.owner[rows], category_of_row, len(lists))
-    return ratio(2 * equal, n * (n - 1))
+    ordered_pairs = n * (n - 1)
+    return ratio(2 * equal, ordered_pairs)
 
 
 def intra_list_diversity_category(
@@ -425,7 +429,8 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     """
     lists = top(lists, k)
     exposed = exposure(lists)
-    only_here = lists.total(_rows_with(lists, exposed == 1))
+    shown_once = _rows_with(lists, exposed == 1)
+    only_here = lists.total(shown_once)
     exposed_elsewhere = np.count_nonzero(exposed) - only_here
     without_list = ratio(exposed_elsewhere, lists.size)
     return _pseudo_values(catalogue_coverage(lists), without_list)
@@ -455,7 +460,8 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     change = lists.total(lists.in_catalogue, change_by_item.astype(float))
     # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
     # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
-    change -= 2 * _equal_pairs(known_owner, exposed[known_item], len(lists))
+    equal_pairs = _equal_pairs(known_owner, exposed[known_item], len(lists))
+    change -= 2 * equal_pairs
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
     distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
@@ -488,8 +494,8 @@ def jackknife_by_unit(
     items_of_units = np.split(sorted_item, starts_after_first)
     without_unit = []
     for item in items_of_units:
-        exposed_by_unit = np.bincount(item, minlength=lists.size)
-        without_unit.append(statistic(exposed - exposed_by_unit))
+        exposed_by_others = exposed - np.bincount(item, minlength=lists.size)
+        without_unit.append(statistic(exposed_by_others))
     return _pseudo_values(statistic(exposed), np.array(without_unit))
 
 
@@ -526,7 +532,8 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     a = top(first, k)
     b = top(second, k)
     common = _common(a, b)
-    return ratio(totals(common.owner, len(a)), np.maximum(a.length, b.length))
+    common_items = totals(common.owner, len(a))
+    return ratio(common_items, np.maximum(a.length, b.length))
 
 
 def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
@@ -572,8 +579,8 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     between = agreement_at_short * powers_between - x_short * shares_between
     agreement_at_long = ratio(x_long - x_short, long) + agreement_at_short
     beyond = p**long * agreement_at_long
-    within = agreed + between
-    overlap = (1 - p) / p * within + beyond
+    up_to_longest = agreed + between
+    overlap = (1 - p) / p * up_to_longest + beyond
     return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
 

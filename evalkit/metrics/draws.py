@@ -140,7 +140,8 @@ def any_passes(draws: Draws, k: int) -> Floats:
     >>> any_passes(Draws(np.array([4.0, 2]), np.array([0.25, 1]), np.zeros(2)), 3)
     array([0.75,  nan])
     """
-    return 1 - _all_among(draws.count - draws.successes, draws.count, k)
+    failures = draws.count - draws.successes
+    return 1 - _all_among(failures, draws.count, k)
 
 
 def all_pass(draws: Draws, k: int) -> Floats:

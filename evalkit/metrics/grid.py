@@ -423,7 +423,8 @@ def _at_lowest(rows: Ints, has_several_scores: Bools) -> Ints:
     """The rows of each bin at its lowest score, then none at the highest scores of the bins that
     have several.
     """
-    return np.concatenate([rows, np.zeros_like(rows[has_several_scores])])
+    none = np.zeros_like(rows[has_several_scores])
+    return np.concatenate([rows, none])
 
 
 def _at_highest(rows: Ints, has_several_scores: Bools) -> Ints:
@@ -513,4 +514,5 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
 
 def in_units(weight: Floats, scale: float) -> Ints:
     """Weights as whole multiples of the unit `scale`, rounded to the nearest."""
-    return np.rint(weight / scale).astype(np.int64)
+    multiple = np.rint(weight / scale)
+    return multiple.astype(np.int64)

@@ -97,7 +97,8 @@ def auc_influence(c: Counts) -> Floats:
     of_negatives = ratio(twice_above, 2 * c.positives)
     placement = np.array([of_positives, of_negatives])
     class_size = np.array([[c.positives], [c.negatives]])
-    return ratio(placement - auc(c), class_size)
+    residual = placement - auc(c)
+    return ratio(residual, class_size)
 
 
 def average_precision_influence(c: Counts) -> Floats:
@@ -236,7 +237,8 @@ def widest_gap(c: Counts) -> WidestGap:
     gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
     thresholds_before = sum(len(earlier.tp) for earlier in runs[:widest_run])
-    return WidestGap(thresholds_before + index, np.sign(gap[index]))
+    sign = np.sign(gap[index])
+    return WidestGap(thresholds_before + index, sign)
 
 
 def threshold_index(threshold: Floats, score: Floats) -> Ints:
@@ -300,9 +302,10 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     """
     if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
-    has_positives = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
+    has_positives = c.positive > 0
     # a threshold with positives is a cell of its own: a cell begins there and just after it
-    begins_cell = np.append(True, has_positives[1:] | has_positives[:-1])
+    begins_after_first = has_positives[1:] | has_positives[:-1]
+    begins_cell = np.append(True, begins_after_first)
     if np.count_nonzero(begins_cell) <= max_cells:
         return np.flatnonzero(begins_cell)
     by_progress = CellsByProgress(c, max_cells)
@@ -351,14 +354,16 @@ class CellsByProgress:
         cells = np.arange(self.max_cells)
         # for each cell the first threshold in it or in a later one lies between these indices
         low = np.zeros(self.max_cells, np.int64)
-        high = np.full(self.max_cells, len(self.table.threshold) - 1)
+        last_threshold = len(self.table.threshold) - 1
+        high = np.full(self.max_cells, last_threshold)
         while (low < high).any():
             middle = (low + high) // 2
             reaches_cell = self.cells_at(middle) >= cells
             low = np.where(reaches_cell, low, middle + 1)
             high = np.where(reaches_cell, middle, high)
         is_found = self.cells_at(low) >= cells  # else even the last threshold is in a cell before
-        return np.unique(np.append(0, low[is_found]))  # a cell without thresholds repeats the next
+        starts = np.append(0, low[is_found])
+        return np.unique(starts)  # a cell without thresholds repeats the next
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
@@ -436,7 +441,8 @@ def numerical(c: Counts, metric: Metric) -> Floats:
     stored = _DERIVATIVES.setdefault(c, {})
     if metric not in stored:
         stored[metric] = derivatives(pool(c, cell), metric)
-    return np.array(stored[metric])[:, cell]
+    by_cell = np.array(stored[metric])
+    return by_cell[:, cell]
 
 
 def decision(c: Counts, threshold: float) -> Counts:

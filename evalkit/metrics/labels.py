@@ -86,8 +86,8 @@ def mcc(m: Confusion) -> float:
     # each times n²: Σ over the classes of cov(is actual, is predicted), and of both variances
     covariance = total * np.trace(m.table) - actual @ predicted
     # one root, which is exact where both variances are equal: an MCC of 1 is no rounded one
-    root = np.sqrt(_class_variance(actual) * _class_variance(predicted))
-    return quotient(covariance, root)
+    variances = _class_variance(actual) * _class_variance(predicted)
+    return quotient(covariance, np.sqrt(variances))
 
 
 def _class_variance(rows: Floats) -> float:
@@ -162,7 +162,8 @@ def coverage(m: Confusion, target: float) -> float:
     >>> coverage(m, 0.8), coverage(m, 0.99)
     (0.475, 0.0)
     """
-    return float(coverage_by_class(m, target).sum())
+    shares = coverage_by_class(m, target)
+    return float(shares.sum())
 
 
 # Scores for every class ---------------------------------------------------------------------------
@@ -198,7 +199,8 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
 
 def exact_match(actual: Bools, predicted: Bools) -> Floats:
     """1 for each row whose labels are all correct, else 0; the mean is the subset accuracy."""
-    return np.asarray((actual == predicted).all(axis=1), np.float64)
+    is_correct = actual == predicted  # each label
+    return np.asarray(is_correct.all(axis=1), np.float64)
 
 
 def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -260,7 +262,8 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     ranked_score = np.take_along_axis(score, order, axis=1)
     is_true = np.take_along_axis(actual, order, axis=1)
     labels = score.shape[1]
-    tied_with_next = np.pad(ranked_score[:, :-1] == ranked_score[:, 1:], ((0, 0), (0, 1)))
+    equals_next = ranked_score[:, :-1] == ranked_score[:, 1:]
+    tied_with_next = np.pad(equals_next, ((0, 0), (0, 1)))  # False for the last one
     # Tied labels all take the last rank of the tie: of the ranks from their own on, the first that
     # is not tied with the next. A minimum from the back finds it, as tied ranks count as the last.
     last_rank_of_tie = np.where(tied_with_next, labels, np.arange(1, labels + 1))

@@ -42,7 +42,8 @@ def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
     array([1., 0., 2., 2.])
     """
     size = np.abs(actual) + np.abs(forecast)
-    return 2 * absolute(actual, forecast) / np.where(size > 0, size, 1.0)
+    positive_size = np.where(size > 0, size, 1.0)  # of two zeros 1: the quotient is 0
+    return 2 * absolute(actual, forecast) / positive_size
 
 
 def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
@@ -54,7 +55,8 @@ def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
     >>> scaled(np.array([3.0, 1.0]), np.array([1.0, 3.0]), np.array([4.0, 0.0]))
     array([0.5, nan])
     """
-    return ratio(absolute(actual, forecast), np.where(scale > 0, scale, 0.0))
+    positive_scale = np.where(scale > 0, scale, 0.0)
+    return ratio(absolute(actual, forecast), positive_scale)
 
 
 def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
@@ -79,7 +81,8 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
     array([2., 0.])
     """
-    multiple = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
+    positive_forecast = np.where(forecast > 0, forecast, 0)
+    multiple = ratio(actual, positive_forecast)  # NaN unless forecast > 0
     log_multiple = np.log(np.where(actual > 0, multiple, 1))
     half_deviance = actual * log_multiple - actual + forecast
     # 0 · multiple makes the sum NaN where the multiple is, also for an actual value of 0
@@ -130,7 +133,8 @@ def log_unscaled(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped, of rows as they are, which may not sum to 1.
     probability: shape (n, classes).
     """
-    return -np.log(np.clip(score_of_class(probability, actual), EPSILON, 1))
+    probability_of_actual = score_of_class(probability, actual)
+    return -np.log(np.clip(probability_of_actual, EPSILON, 1))
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:

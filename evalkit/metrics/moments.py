@@ -187,9 +187,10 @@ class Moments:
         """
         if self.unit_columns is None:
             return None
-        key = np.concatenate([part.key for part in self.unit_columns])
-        columns = np.concatenate([part.columns for part in self.unit_columns], axis=-1)
-        return columns[:, np.argsort(key, kind="stable")]
+        key = np.concatenate([piece.key for piece in self.unit_columns])
+        columns = np.concatenate([piece.columns for piece in self.unit_columns], axis=-1)
+        order = np.argsort(key, kind="stable")
+        return columns[:, order]
 
     @property
     def around_zero(self) -> Moments:

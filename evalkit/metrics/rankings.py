@@ -161,8 +161,8 @@ class Lists(Listed):
             rows = self._judged_rows[is_hit]
             # The hits of the higher of two levels are among those of the lower: if they are as
             # many, they are the same.
-            same = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
-            self._hits[level] = next(same, None) or self._hits_of(rows)
+            as_many = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
+            self._hits[level] = next(as_many, None) or self._hits_of(rows)
         return self._hits[level]
 
     def _hits_of(self, row: Ints) -> Hits:
@@ -268,7 +268,8 @@ def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     array([0.6])
     """
     size = np.maximum(r.retrieved.depth, 1) if k is None else k  # an empty list has precision 0
-    return defined(r, level, hits(r, k, level) / size)
+    share = hits(r, k, level) / size
+    return defined(r, level, share)
 
 
 def recall(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -288,7 +289,8 @@ def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """
     total_relevant = relevant(r, level)  # R of each query
     hit = r.retrieved.hits(level)
-    in_first_r = hit.take(hit.rank <= total_relevant[hit.owner])
+    last_rank = total_relevant[hit.owner]
+    in_first_r = hit.take(hit.rank <= last_rank)
     return ratio(in_first_r.total(), total_relevant)
 
 
@@ -308,17 +310,18 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     >>> hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2).value
     0.6666666666666666
     """
-    found = defined(r, level, hits(r, k, level))
-    return Sums(found, defined(r, level, relevant(r, level)))
+    hit_count = defined(r, level, hits(r, k, level))
+    total_relevant = defined(r, level, relevant(r, level))
+    return Sums(hit_count, total_relevant)
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
     """Σ relevant items in the first k / (k × number of queries), pooled over the queries with
     relevant items.
     """
-    found = defined(r, level, hits(r, k, level))
+    hit_count = defined(r, level, hits(r, k, level))
     k_of_each_query = np.full(len(r), float(k))
-    return Sums(found, defined(r, level, k_of_each_query))
+    return Sums(hit_count, defined(r, level, k_of_each_query))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
@@ -351,8 +354,9 @@ def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) 
     """Sum of the precision at each relevant item of the first k / their number: relevant items that
     were missed do not count; 0 without any.
     """
-    found = np.maximum(hits(r, k, level), 1)
-    return defined(r, level, _precision_sum(r, k, level) / found)
+    hit_count = np.maximum(hits(r, k, level), 1)
+    mean_precision = _precision_sum(r, k, level) / hit_count
+    return defined(r, level, mean_precision)
 
 
 class InterpolatedHits(NamedTuple):
@@ -376,7 +380,8 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     largest_place = np.maximum.accumulate(place[::-1])[::-1]
-    return InterpolatedHits(hit, precision[order][largest_place])
+    precision_at_place = precision[order]
+    return InterpolatedHits(hit, precision_at_place[largest_place])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -404,7 +409,8 @@ def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -
     needed = np.maximum(rounded, 1)
     hit, best_precision = _interpolated(r, None, level)
     reaches = hit.nth == needed[hit.owner]  # at most one hit of each list
-    return defined(r, level, hit.take(reaches).total(best_precision[reaches]))
+    precision_of_list = hit.take(reaches).total(best_precision[reaches])
+    return defined(r, level, precision_of_list)
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -415,7 +421,8 @@ def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floa
     """
     hit = r.retrieved.hits(level).first(k)
     top = hit.take(hit.nth == 1)
-    return defined(r, level, top.total(1 / top.rank))
+    reciprocal = top.total(1 / top.rank)
+    return defined(r, level, reciprocal)
 
 
 def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float = 0.8) -> Floats:
@@ -583,7 +590,8 @@ def cg(r: Rankings, k: int | None = None) -> Floats:
     array([13.])
     """
     graded = _graded(r.retrieved, k)
-    return defined(r, ANY, graded.total(r.retrieved.grade[graded.row]))
+    grade = r.retrieved.grade[graded.row]
+    return defined(r, ANY, graded.total(grade))
 
 
 def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
@@ -627,7 +635,8 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     # the product of 1 − stop over the rows before, by sums of logarithms inside each list
     log_arrive = _sums_before(np.log1p(-stop), graded.owner)
     stops_here = stop * np.exp(log_arrive)
-    return defined(r, ANY, graded.total(stops_here / graded.rank))
+    expected = graded.total(stops_here / graded.rank)
+    return defined(r, ANY, expected)
 
 
 def _sums_before(values: Floats, owner: Ints) -> Floats:
@@ -650,7 +659,8 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     sums = np.zeros(len(values))
     for width in np.unique(width_of_list):
         lists = np.flatnonzero(width_of_list == width)
-        rows = np.flatnonzero(width_of_list[list_number] == width)  # the values of these lists
+        is_in_lists = width_of_list[list_number] == width
+        rows = np.flatnonzero(is_in_lists)  # the values of these lists
         line = np.searchsorted(lists, list_number[rows])  # of the table, for each value
         table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
         table[line, index[rows] + 1] = values[rows]

@@ -113,7 +113,7 @@ class Rows:
     @property
     def weights(self) -> Floats:
         """The weight of each row, 1 if there are no weights."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return weights_or_ones(self.weight, len(self))
 
     @cached_property
     def shares(self) -> Floats:
@@ -204,6 +204,11 @@ class LabelCounts(NamedTuple):
     both: Floats
 
 
+def weights_or_ones(weight: Floats | None, n: int) -> Floats:
+    """The weights of n rows or units, 1 each if they are unweighted."""
+    return np.ones(n) if weight is None else weight
+
+
 def _row_sums(marks: Bools) -> Floats:
     """The number of True in each row of a table, by a product of matrices, which is several times
     as fast as sums of short rows.
@@ -244,7 +249,7 @@ class Sums:
     @property
     def size(self) -> Floats:
         """The denominator of each unit."""
-        return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
+        return weights_or_ones(self.denominator, len(self.numerator))
 
     @cached_property
     def defined(self) -> Bools:

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, are_whole
 from evalkit.metrics import grid
 from evalkit.metrics.distributions import Distribution
 
@@ -145,7 +145,7 @@ class ValueCounts(Tally):
             code.sort()
         rows = np.broadcast_to(np.int64(1), len(code))
         one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
-        integers = not np.any(values != np.rint(values))
+        integers = are_whole(values)
         counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
         return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.allowed_bins),))
 

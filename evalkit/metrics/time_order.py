@@ -127,8 +127,10 @@ class TimeOrder:
         error = error[has_forecast]
         series = series[has_forecast]
         count = np.bincount(series, minlength=self.series.max() + 1)
-        absolute = ratio(np.bincount(series, np.abs(error), len(count)), count)
-        squared = ratio(np.bincount(series, error**2, len(count)), count)
+        sum_of_absolute = np.bincount(series, np.abs(error), len(count))
+        sum_of_squares = np.bincount(series, error**2, len(count))
+        absolute = ratio(sum_of_absolute, count)
+        squared = ratio(sum_of_squares, count)
         return Scales(absolute[self.series], squared[self.series])
 
 
