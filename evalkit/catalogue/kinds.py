@@ -515,7 +515,8 @@ class OwnShare(Share):
         a = self.hits(first)  # masks: the rows that the first system selects, and the hits
         b = self.hits(second)
         sizes = np.array([weight @ a.eligible, weight @ b.eligible])  # n and m
-        common_share = quotient(weight @ a.hit + weight @ b.hit, sizes.sum())  # p
+        hits_of_both = weight @ a.hit + weight @ b.hit
+        common_share = quotient(hits_of_both, sizes.sum())  # p
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)

@@ -286,7 +286,8 @@ def misspelled(name: str, known_names: Iterable[str]) -> str | None:
     if len(unknown_words) != 1:
         return None
     (wrong_word,) = unknown_words
-    same_letters = [word for word in sorted(words) if sorted(word) == sorted(wrong_word)]
+    letters = sorted(wrong_word)
+    same_letters = [word for word in sorted(words) if sorted(word) == letters]
     few_wrong_letters = []
     if len(wrong_word) >= LONG:
         few_wrong_letters = difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
@@ -389,7 +390,8 @@ def _own_metric_of(name: Any) -> MetricAtK:
         return MetricAtK(load(file, metric_name, _metric_of_function), _cut_off(cut, name))
     is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
     if is_plain_function:
-        return MetricAtK(_metric_of_function(name, usual_name(name)))
+        metric = _metric_of_function(name, usual_name(name))
+        return MetricAtK(metric)
     # a declared metric may have its cut-off, as gain.at(10)
     metric_at_k = name if isinstance(name, MetricAtK) else MetricAtK(name)
     if not isinstance(metric_at_k.metric, OwnMetric):

@@ -911,7 +911,8 @@ def _declared_function(
     input_arguments: those that it may have. description: the user's. columns: True if others may be
     columns of the input. Raises ParameterError for a wrong name, argument, direction or range.
     """
-    name = str(description.get("name", getattr(call, "__name__", "")))
+    name_of_function = getattr(call, "__name__", "")
+    name = str(description.get("name", name_of_function))
     if not name.isidentifier():
         raise ParameterError(
             f"metrics: name must be a word of letters, digits and _, got {name!r}; set name='...'"
@@ -925,11 +926,12 @@ def _declared_function(
             f"metrics: {name}: best must be high, low or neither, got {description['best']!r}"
         )
     arguments = arguments_of(name, call, input_arguments, columns=columns)
+    further = tuple(argument for argument in arguments if argument not in input_arguments)
     return Function(
         name,
         call,
         arguments=arguments,
-        columns=tuple(argument for argument in arguments if argument not in input_arguments),
+        columns=further,
         low=low,
         high=high,
         undefined=description.get("undefined", ""),

@@ -422,7 +422,8 @@ class RecallAtRate(ScoreKind):
         rate_before = ratio(c.fp - c.negative, c.negatives)
         # 1 above the cut-off, 0 below it; of the negatives at the cut-off the part above it
         rate_at_score = false_positive_rate - rate_before
-        share_of_negatives = np.clip(ratio(self.rate - rate_before, rate_at_score), 0, 1)
+        negatives_to_cut_off = ratio(self.rate - rate_before, rate_at_score)
+        share_of_negatives = np.clip(negatives_to_cut_off, 0, 1)
         is_above = false_positive_rate <= self.rate
         selected = np.where(c.negative > 0, share_of_negatives, is_above)
         half_width = min(self.rate, 1 - self.rate) / 2
@@ -430,7 +431,8 @@ class RecallAtRate(ScoreKind):
         lower, recall, higher = curves.recall_at_rate(c, around)
         slope = ratio(higher - lower, 2 * half_width)
         of_positives = ratio(selected - recall, c.positives)
-        of_negatives = -slope * ratio(selected - self.rate, c.negatives)
+        on_rate = ratio(selected - self.rate, c.negatives)
+        of_negatives = -slope * on_rate
         return np.array([of_positives, of_negatives])
 
 

@@ -411,7 +411,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         values = [part.share * part.statistic.value for part in parts]
         # influence on the mean: Σ share · influence on the part + influence through the shares
         multiple_of_column = dict(zip(columns, shares, strict=False))
-        if len(columns) > len(parts):
+        if len(columns) > len(parts):  # the last column is the influence through the shares
             multiple_of_column[columns[-1]] = 1.0
         return ClassMeanStatistic(
             metric_at_k,
@@ -434,8 +434,8 @@ def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
     systems, on the same rows.
     """
     weight_of_all_rows = losses[0].moments.totals[0]  # the first column is the weight
-    counted_weights = map(weight_of_counted_rows, losses)
-    return min(counted_weights) < float(weight_of_all_rows)
+    lowest_weight = min(map(weight_of_counted_rows, losses))
+    return lowest_weight < float(weight_of_all_rows)
 
 
 def sums_label(metric_at_k: MetricAtK) -> str:

@@ -662,7 +662,8 @@ class ClassFirstReading(FirstReading[ClassSums]):
             tally = Tally.from_hits(score, is_right, weight, max_bins=self.max_bins())
             top_scores.append(tally)
             row_sums.append(RowSums.from_rows(rows, weight))
-        return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
+        total = Total(np.array(not_highest))
+        return ClassSums(total, tuple(top_scores), tuple(row_sums))
 
 
 # Of labels

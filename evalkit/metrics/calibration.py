@@ -287,13 +287,14 @@ def _score_at(c: Counts, rank: Floats) -> Floats:
     # from the highest score: it is row number `total - rank`, at the first threshold that has so
     # many rows at or above it
     index = np.searchsorted(c.tp + c.fp, c.total - rank)
-    index = np.minimum(index, len(c.threshold) - 1)
-    return np.asarray(c.threshold[index])
+    last = len(c.threshold) - 1
+    return np.asarray(c.threshold[np.minimum(index, last)])
 
 
 def _constant(c: Counts) -> Counts:
     """The counts with the base rate as the score of every row."""
-    return replace(c, threshold=np.full(len(c.threshold), base_rate(c)))
+    base_rates = np.full(len(c.threshold), base_rate(c))
+    return replace(c, threshold=base_rates)
 
 
 def _bins(c: Counts, bin_of_score: Ints) -> Bins:
@@ -493,7 +494,8 @@ class LogisticModel:
 
     def is_overshot(self, coefficients: Floats, step: Floats) -> bool:
         """True if the step leads to a lower likelihood."""
-        return self.log_likelihood(coefficients + step) < self.log_likelihood(coefficients)
+        after_step = self.log_likelihood(coefficients + step)
+        return after_step < self.log_likelihood(coefficients)
 
     def newton_step(self, coefficients: Floats) -> Floats:
         """The inverse information times the gradient of the log likelihood."""

@@ -52,6 +52,8 @@ class Counts:
         negatives = fp[-1].item() if fp.size else 0
         return Counts(threshold, tp, fp, positives, negatives)
 
+    of = from_columns  # the name by which scripts know it
+
     def __repr__(self) -> str:
         """The totals and the number of thresholds."""
         totals = f"{np.sum(self.positives):,} positives, {np.sum(self.negatives):,} negatives"

@@ -253,7 +253,8 @@ def crossings(a: Curve, b: Curve) -> Floats:
     # two is continued to the ends.
     quarters = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
     at_quarters = np.interp(quarters, a.x, a.y) - np.interp(quarters, b.x, b.y)
-    difference = (at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()
+    at_ends = at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])
+    difference = at_ends.ravel()
     differs = np.abs(difference) > 1e-12  # less is rounding
     x = ends.ravel()[differs]
     difference = difference[differs]
@@ -317,7 +318,8 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     rows_before = np.maximum(rows - p - n, 0)  # rounding may leave less
     # without rows before, B is 0, and so is B/A² log(rows / rows before)
     log_growth = np.log(ratio(rows, rows_before))
-    log_term = np.where(rows_before > 0, offset * log_growth / slope**2, 0)
+    log_term = offset * log_growth / slope**2
+    log_term = np.where(rows_before > 0, log_term, 0)
     # between thresholds without new positives recall stands still: no area
     area_in_tp = np.where(p > 0, p / slope - log_term, 0)
     return quotient(area_in_tp.sum(), c.positives)

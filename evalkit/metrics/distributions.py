@@ -136,9 +136,9 @@ class Distribution:
         """The smallest and the largest number after leaving out at most the share `tail` of the
         rows at each end.
         """
-        low = int(np.floor(tail * self._last))
-        high = int(np.ceil((1 - tail) * self._last))
-        return self._value_at(low), self._value_at(high)
+        low = np.floor(tail * self._last)
+        high = np.ceil((1 - tail) * self._last)
+        return self._value_at(int(low)), self._value_at(int(high))
 
     def histogram(self, edges: Floats) -> Floats:
         """The weight of the rows between each two neighbouring edges."""

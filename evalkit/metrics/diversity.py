@@ -40,7 +40,7 @@ class Items(Listed):
         return self.place
 
     @cached_property
-    def in_catalogue(self) -> Bools:
+    def known(self) -> Bools:
         """True for each row with an item of the catalogue."""
         return self.item >= 0
 
@@ -108,7 +108,7 @@ def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
             f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
             f"rows"
         )
-    known_rows = np.flatnonzero(lists.in_catalogue)
+    known_rows = np.flatnonzero(lists.known)
     # one whole number for each list and item; lists.size is the number of items of the catalogue
     key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
     # equal keys are neighbours once sorted; the sort keeps the first row of them first
@@ -361,7 +361,7 @@ def exposure(lists: Items, k: int | None = None) -> Ints:
     array([2, 1, 0])
     """
     lists = top(lists, k)
-    return np.bincount(lists.item[lists.in_catalogue], minlength=lists.size)
+    return np.bincount(lists.item[lists.known], minlength=lists.size)
 
 
 def catalogue_coverage(lists: Items, k: int | None = None) -> float:
@@ -451,13 +451,13 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     lists = top(lists, k)
     exposed = exposure(lists)  # x: how many lists show each item
     items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
-    known_item = lists.item[lists.in_catalogue]
-    known_owner = lists.owner[lists.in_catalogue]
+    known_item = lists.item[lists.known]
+    known_owner = lists.owner[lists.known]
     # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. For
     # one item the sum changes by + 1 for each other item at or above it, - 1 for each below:
     # n - 1 - 2 (items below).
     change_by_item = lists.size - 1 - 2 * items_below[known_item]
-    change = lists.total(lists.in_catalogue, change_by_item.astype(float))
+    change = lists.total(lists.known, change_by_item.astype(float))
     # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
     # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
     equal_pairs = _equal_pairs(known_owner, exposed[known_item], len(lists))
@@ -465,7 +465,7 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
     distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
-    total_without_list = total - lists.total(lists.in_catalogue)
+    total_without_list = total - lists.total(lists.known)
     gini_without_list = ratio(distances + change, lists.size * total_without_list)
     return _pseudo_values(gini_of_all, gini_without_list)
 
@@ -487,9 +487,9 @@ def jackknife_by_unit(
     exposed = exposure(lists)
     unit_of_list, names = codes(np.asarray(unit))  # units by number, and their names
     # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
-    unit_of_row = unit_of_list[lists.owner[lists.in_catalogue]]
+    unit_of_row = unit_of_list[lists.owner[lists.known]]
     order = np.argsort(unit_of_row, kind="stable")
-    sorted_item = lists.item[lists.in_catalogue][order]
+    sorted_item = lists.item[lists.known][order]
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
     items_of_units = np.split(sorted_item, starts_after_first)
     without_unit = []

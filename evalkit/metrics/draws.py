@@ -94,7 +94,8 @@ class Draws:
             # the binomial probability of each outcome, one row for each p
             probability = np.diff(bdtr(successes, int(n), p), prepend=0)
             mean = probability @ value_of_outcome
-            variance = probability @ value_of_outcome**2 - mean**2
+            mean_square = probability @ value_of_outcome**2
+            variance = mean_square - mean**2
             noise[self.count == n] = variance.mean()  # over the p
         return noise
 

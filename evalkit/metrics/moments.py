@@ -110,7 +110,8 @@ class Moments:
             unit_key = block.key[block.unit_starts]
         if squared:
             i, j = np.triu_indices(len(x))  # each two columns once
-            return Moments.from_columns(key=None, x=x[i] * x[j], max_units=0)
+            squares = x[i] * x[j]
+            return Moments.from_columns(key=None, x=squares, max_units=0)
         return Moments.from_columns(unit_key, x, max_units)
 
     @staticmethod
@@ -197,7 +198,8 @@ class Moments:
         """The moments with sums of products that are not centred: Σ x y in place of Σ (x - mean) (y
         - mean).
         """
-        return replace(self, second=self.second + np.outer(self.totals, self.mean))
+        products_of_means = np.outer(self.totals, self.mean)
+        return replace(self, second=self.second + products_of_means)
 
     def square(self, coefficients: Floats) -> float:
         """The centred sum of squares of a linear combination of the columns; 0 if it is only
@@ -270,7 +272,8 @@ class UnitSums:
         """The sums of the units of both; those of a unit that both have are added."""
         keys, unit = np.unique(np.append(self.key, other.key), return_inverse=True)
         columns = np.concatenate([self.sums, other.sums], axis=1)
-        return UnitSums(keys, _sums_by_unit(columns, unit, len(keys)), self.max_units)
+        sums = _sums_by_unit(columns, unit, len(keys))
+        return UnitSums(keys, sums, self.max_units)
 
     @cached_property
     def moments(self) -> Moments:

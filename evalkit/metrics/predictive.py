@@ -156,7 +156,8 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
     if is_ensemble(columns):
         members = [values for role, values in columns.items() if role.startswith(MEMBER)]
         return Ensemble(np.array(members))
-    levels = sorted(level_of_role(role) for role in columns if role.startswith(QUANTILE))
+    quantile_roles = [role for role in columns if role.startswith(QUANTILE)]
+    levels = sorted(map(level_of_role, quantile_roles))
     if levels:
         values_by_level = [columns[f"{QUANTILE}{level}"] for level in levels]
         return Quantiles(np.array(values_by_level), levels=(*levels,))
@@ -194,7 +195,9 @@ def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
     array([13.])
     """
     low, high = interval
-    distance_outside = np.maximum(low - actual, 0) + np.maximum(actual - high, 0)
+    distance_below = np.maximum(low - actual, 0)
+    distance_above = np.maximum(actual - high, 0)
+    distance_outside = distance_below + distance_above
     share_outside = level_of(100 - percent)  # 1 - level
     penalty = 2 / share_outside * distance_outside
     return high - low + penalty
@@ -288,11 +291,13 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     from scipy.special import ndtr
 
     mean, deviation = distribution.values
-    z = (actual - mean) / np.where(deviation > 0, deviation, 1)
+    positive_deviation = np.where(deviation > 0, deviation, 1)
+    z = (actual - mean) / positive_deviation
     probability = ndtr(z)  # Φ(z)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # φ(z)
     distance = z * (2 * probability - 1) + 2 * density  # E|X − actual| / σ
-    score = deviation * (distance - 1 / np.sqrt(np.pi))
+    half_distance_of_draws = 1 / np.sqrt(np.pi)  # ½ E|X − X'| / σ
+    score = deviation * (distance - half_distance_of_draws)
     absolute_error = np.abs(actual - mean)
     return np.asarray(np.where(deviation > 0, score, absolute_error))
 

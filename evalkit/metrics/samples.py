@@ -86,7 +86,8 @@ class Sample:
     def from_block(block: Block, max_rows: int) -> Sample:
         """A sample of all rows of a block."""
         once = np.broadcast_to(np.int64(1), len(block))
-        return Sample(max_rows, (block.take(slice(None)),), (once,), len(block))
+        rows = block.take(slice(None))
+        return Sample(max_rows, (rows,), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
         """A sample of the rows of both: those whose hash is below the lower of their borders, in
@@ -129,7 +130,8 @@ class Sample:
             rows = np.flatnonzero(block.key < border)
         if block.key_hashes_row and len(rows):
             # equal rows have the same key: in the order of keys they are neighbours
-            rows = rows[np.argsort(block.key[rows], kind="stable")]
+            order = np.argsort(block.key[rows], kind="stable")
+            rows = rows[order]
             first_of_equals = run_starts(block.key[rows])
             multiplicity = np.add.reduceat(multiplicity[rows], first_of_equals)
             rows = rows[first_of_equals]
@@ -182,7 +184,8 @@ class Sample:
             times = np.ones(len(square))
         total = d * float(times @ square)
         fourth_powers = float(times**2 @ square**2)
-        error = np.sqrt(d * (d - 1) * fourth_powers)
+        variance = d * (d - 1) * fourth_powers
+        error = np.sqrt(variance)
         relative_error_of_root = quotient(error, 2 * total)  # half that of the sum
         return SquareSum(total, relative_error_of_root)
 

@@ -108,12 +108,14 @@ class Extremes:
         actual = block.truth[largest].tolist()
         predictions = block.predictions[system][largest].tolist()
         rows = map(ExtremeRow, names, actual, predictions)
-        return Extremes(max_rows, size[largest], tuple(rows))._trimmed()
+        candidates = Extremes(max_rows, size[largest], tuple(rows))
+        return candidates._trimmed()
 
     def __add__(self, other: Extremes) -> Extremes:
         """The rows of the largest sizes of both."""
         sizes = np.append(self.size, other.size)
-        return Extremes(self.max_rows, sizes, self.rows + other.rows)._trimmed()
+        candidates = Extremes(self.max_rows, sizes, self.rows + other.rows)
+        return candidates._trimmed()
 
     def _trimmed(self) -> Extremes:
         """The first `max_rows` of these rows, the largest size first."""

@@ -24,7 +24,8 @@ def _months(moments: Floats) -> Floats:
     """Months since 1970, with the share of the month that has passed."""
     date = np.floor(moments).astype("datetime64[D]")
     month = date.astype("datetime64[M]")
-    passed = (date - month.astype("datetime64[D]")).astype(np.float64)
+    first_day = month.astype("datetime64[D]")
+    passed = (date - first_day).astype(np.float64)
     return np.asarray(month.astype(np.float64) + passed / 31)
 
 

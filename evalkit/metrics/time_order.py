@@ -70,8 +70,9 @@ class TimeOrder:
 
     def last_rows(self, count: int) -> Ints:
         """The last rows of the first series at the shortest horizon, in time order, by number."""
-        is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
-        rows = np.flatnonzero(is_shown)
+        is_first_series = self.series == self.series.min()
+        is_shortest_horizon = self.steps_ahead == self.horizons[0]
+        rows = np.flatnonzero(is_first_series & is_shortest_horizon)
         order = np.argsort(self.step[rows], kind="stable")
         return rows[order][-count:]
 
@@ -96,7 +97,8 @@ class TimeOrder:
         array([nan,  5.,  5.])
         """
         seasons = -(-self.steps_ahead // season)
-        return self._values_at(actual, self.step - season * seasons, season)
+        step_before = self.step - season * seasons
+        return self._values_at(actual, step_before, season)
 
     def _values_at(self, actual: Floats, step: Ints, season: int) -> Floats:
         """The actual value of each row's series at the row's element of `step`; NaN where the table
