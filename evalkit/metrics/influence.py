@@ -377,8 +377,9 @@ def pool(c: Counts, cell: Ints) -> Counts:
     array([3.5, 1.5])
     """
     last = run_ends(cell)  # the last threshold of each cell
-    sum_of_scores = np.bincount(cell, c.rows * c.threshold)
-    mean_score = ratio(sum_of_scores, np.bincount(cell, c.rows))
+    rows = c.rows
+    sum_of_scores = np.bincount(cell, rows * c.threshold)
+    mean_score = ratio(sum_of_scores, np.bincount(cell, rows))
     # exactly the score of a cell with a single one: n score / n may differ from it by rounding
     has_one_threshold = np.bincount(cell) == 1
     mean_score[has_one_threshold] = c.threshold[last[has_one_threshold]]
