@@ -73,7 +73,7 @@ FAULTS = (
     ),
     Fault(
         "metrics/counts.py",
-        "c.tp + c.fp + beta**2 * c.positives)",
+        "c.tp + c.fp + miss_weight * c.positives)",
         "c.tp + c.fp + beta * c.positives)",
         "F-beta weighs by beta",
     ),
@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/curves.py",
-        "largest_tp = c.tp[precise_enough[-1]]",
-        "largest_tp = c.tp[precise_enough[0]]",
+        "largest_tp = c.tp[allowed[-1]]",
+        "largest_tp = c.tp[allowed[0]]",
         "the smallest, not the largest, recall with a precision",
     ),
     Fault(
@@ -97,8 +97,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/calibration.py",
-        "+ 1)[1:-1] * (c.total - 1)",
-        "+ 1)[1:-1] * c.total",
+        "rank = share * (c.total - 1)",
+        "rank = share * c.total",
         "quantile bins one rank too high",
     ),
     Fault(
@@ -109,8 +109,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/rankings.py",
-        "else np.minimum(wanted, k))",
-        "else np.maximum(wanted, k))",
+        "np.minimum(most_hits, k)",
+        "np.maximum(most_hits, k)",
         "AP over the larger of k and R",
     ),
     Fault(
@@ -604,19 +604,19 @@ FAULTS = (
     # Draws
     Fault(
         "metrics/draws.py",
-        "within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)",
+        "within_unit = around_mean / (freedom + 1)",
         "within_unit = float(np.nan_to_num(self.pooled))",
         "the prior of pass@k by the pooled variance alone",
     ),
     Fault(
         "metrics/draws.py",
-        "bool(2 * np.count_nonzero(self.count > 1) > len(self))",
-        "self.several",
+        "2 * units_with_several > len(self)",
+        "self.has_several_draws",
         "mid-p where any unit has several draws",
     ),
     Fault(
         "metrics/draws.py",
-        "float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))",
+        "quotient(around_mean, self._freedom.sum())",
         "float(np.nanmean(self.variance))",
         "variance within units: each unit alike, however many draws",
     ),
@@ -628,7 +628,7 @@ FAULTS = (
     ),
     Fault(
         "metrics/draws.py",
-        "(np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)",
+        "successes / (self.count.sum() + 1)",
         "np.nansum(self.successes) / self.count.sum()",
         "all draws pass: no prior",
     ),

@@ -1,7 +1,7 @@
 """Array types, errors, division and the input checks that every module uses."""
 
 from collections.abc import Callable, Mapping, Sized
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,9 +104,24 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     bottom = np.asarray(denominator, float)
     if np.count_nonzero(bottom) == bottom.size:
         return np.asarray(top / bottom)
-    quotient = np.full(np.broadcast(top, bottom).shape, np.nan)
-    np.divide(top, bottom, out=quotient, where=bottom != 0)
-    return quotient
+    ratios = np.full(np.broadcast(top, bottom).shape, np.nan)
+    np.divide(top, bottom, out=ratios, where=bottom != 0)
+    return ratios
+
+
+def quotient(numerator: SupportsFloat, denominator: SupportsFloat) -> float:
+    """The `ratio` of two numbers: NaN if the denominator is 0.
+
+    >>> quotient(1, 2), quotient(1, 0)
+    (0.5, nan)
+    """
+    divisor = float(denominator)
+    return float(numerator) / divisor if divisor else np.nan
+
+
+def are_whole(numbers: Floats) -> bool:
+    """True if all numbers are whole; NaN is not."""
+    return bool(np.all(numbers == np.rint(numbers)))
 
 
 def product(rows: Floats, matrix: Floats) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
@@ -55,6 +55,11 @@ class RowMasks(NamedTuple):
 
     eligible: Bools
     hit: Bools
+
+
+def all_eligible(hit: Bools) -> RowMasks:
+    """The masks of a share of all rows, with these hits."""
+    return RowMasks(np.ones(len(hit), dtype=bool), hit)
 
 
 class HitCounts(NamedTuple):
@@ -201,7 +206,8 @@ class RatioOfSums(Kind):
         if not terms.defined.all():  # rows without a value count in neither sum
             denominator = np.where(terms.defined, denominator, np.nan)
         total = np.nansum(denominator)
-        influence = ratio(terms.numerator - value * terms.size, total)
+        residual = terms.numerator - value * terms.size
+        influence = ratio(residual, total)
         if np.isfinite(value):  # then only rows without a value have NaN
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
@@ -268,17 +274,17 @@ class Ratio(RatioOfSums):
     """A ratio of sums over units. function: (structure, k, level) -> the numerator and the
     denominator of each unit; level is the relevance level.
 
-    within: True if the rows are ranked within their unit, so that a unit's terms are not the same
-    if only some of its rows are included.
+    ranked_within_unit: True if the rows are ranked within their unit, so that a unit's terms are
+    not the same if only some of its rows are included.
     """
 
     function: Callable[..., Sums]
-    within: bool = False
+    ranked_within_unit: bool = False
 
     @property
     def has_terms(self) -> bool:
         """True if a part of a unit's rows has the terms that it has among all of them."""
-        return not self.within
+        return not self.ranked_within_unit
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The numerator and the denominator of each unit, times the weights of rows that have
@@ -298,7 +304,7 @@ class RowTerms(RatioOfSums, TableKind, TermsKind):
     def of_terms(self, totals: Floats) -> float:
         """The ratio, from the sums of the two terms."""
         numerator, denominator = totals
-        return float(ratio(numerator, denominator))
+        return quotient(numerator, denominator)
 
 
 @dataclass(frozen=True)
@@ -336,11 +342,15 @@ class Loss(RowTerms):
         weight = structure.weight
         if weight is None:
             return Sums(loss)  # each row weighs 1
-        return Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
+        weight_of_counted = np.where(np.isnan(loss), np.nan, weight)
+        return Sums(loss * weight, weight_of_counted)
 
     def rows_without_value(self, rows: Rows, k: int | None) -> int:
         """The number of rows that are left out of the mean."""
-        return int(np.isnan(self.per_row(rows, k)).sum()) if self.partial else 0
+        if not self.partial:
+            return 0
+        undefined = np.isnan(self.per_row(rows, k))
+        return int(undefined.sum())
 
     def value_at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table; NaN if the loss of any of them is undefined: then
@@ -351,7 +361,7 @@ class Loss(RowTerms):
         loss = self.per_row(rows, no_k)
         # a class may have no row with a score: its loss there is not used, even if it is undefined
         loss = np.where(rows.weights > 0, loss, 0.0)
-        return float(ratio(np.dot(rows.weights, loss), c.total))
+        return quotient(np.dot(rows.weights, loss), c.total)
 
 
 @dataclass(frozen=True)
@@ -381,7 +391,9 @@ class RatioOfRows(RowTerms):
         # a class may have no row with a score: its terms there are not used
         exists = rows.weights > 0
         weight = rows.weights[exists]
-        return float(ratio(np.dot(weight, numerator[exists]), np.dot(weight, denominator[exists])))
+        sum_of_numerators = np.dot(weight, numerator[exists])
+        sum_of_denominators = np.dot(weight, denominator[exists])
+        return quotient(sum_of_numerators, sum_of_denominators)
 
 
 def table_as_rows(c: Counts, threshold: float) -> Rows:
@@ -408,16 +420,16 @@ class Share(RatioOfSums, TableKind):
     @staticmethod
     def from_rule(rule: HitRule) -> Share:
         """The share of a rule: an `OwnShare` if the predictions decide which rows are eligible."""
-        eligible = Share(rule).cells().eligible
-        depends_on_prediction = eligible[PREDICTED] != eligible[NOT_PREDICTED]
-        return OwnShare(rule) if depends_on_prediction.any() else Share(rule)
+        share = Share(rule)
+        selects_rows = _depends_on_prediction(share.cells().eligible)
+        return OwnShare(rule) if selects_rows else share
 
     @property
     def moves_with_threshold(self) -> bool:
         """True if another threshold can change it: if predictions decide which rows are eligible,
         or which of them are hits.
         """
-        return any((mask[PREDICTED] != mask[NOT_PREDICTED]).any() for mask in self.cells())
+        return any(map(_depends_on_prediction, self.cells()))
 
     def hits(self, rows: Rows) -> RowMasks:
         """The eligible rows, and the hits among them."""
@@ -450,8 +462,9 @@ class Share(RatioOfSums, TableKind):
         counts = self.hit_counts(decided)
         share = ratio(counts.hits, counts.eligible)
         eligible, hit = self.cells()
+        residual = eligible * (hit - share)
         # `CELLS` has the order of this table, row by row
-        return ratio(eligible * (hit - share), counts.eligible).reshape(2, 2)
+        return ratio(residual, counts.eligible).reshape(2, 2)
 
     def hit_counts(self, decided: Counts) -> HitCounts:
         """The numbers of hits and of eligible rows. decided: the table of decisions, whose scores
@@ -471,7 +484,13 @@ class Share(RatioOfSums, TableKind):
     def value_at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""
         counts = self.hit_counts(influence.decision(c, threshold))
-        return float(ratio(counts.hits, counts.eligible))
+        return quotient(counts.hits, counts.eligible)
+
+
+def _depends_on_prediction(mask: Bools) -> bool:
+    """True if a mask of the four kinds of rows in `CELLS` differs for rows with the same label."""
+    differs = mask[PREDICTED] != mask[NOT_PREDICTED]
+    return bool(differs.any())
 
 
 @dataclass(frozen=True)
@@ -496,7 +515,8 @@ class OwnShare(Share):
         a = self.hits(first)  # masks: the rows that the first system selects, and the hits
         b = self.hits(second)
         sizes = np.array([weight @ a.eligible, weight @ b.eligible])  # n and m
-        common_share = float(ratio(weight @ a.hit + weight @ b.hit, sizes.sum()))  # p
+        hits_of_both = weight @ a.hit + weight @ b.hit
+        common_share = quotient(hits_of_both, sizes.sum())  # p
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)
@@ -505,10 +525,12 @@ class OwnShare(Share):
         # eligible in both systems. Rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
-        variance = max(row_variance, 0.0) * float(ratio(1.0, sizes).sum())
+        inverse_sizes = float(ratio(1.0, sizes).sum())  # 1/n + 1/m
+        variance = max(row_variance, 0.0) * inverse_sizes
         # first-order influences, scaled so that their weighted squares add up to this variance
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
-        factor = ratio(variance, float((weight * influence) @ influence))
+        unscaled_variance = (weight * influence) @ influence
+        factor = ratio(variance, unscaled_variance)
         return weight * influence * np.sqrt(np.nan_to_num(factor))
 
 
@@ -558,4 +580,4 @@ class ClassCoverage(Kind):
 
 def _predicted_as(actual: np.ndarray, predicted: np.ndarray, classes: Bools) -> RowMasks:
     """All rows are eligible; hits are those predicted as one of the classes. classes: a mask."""
-    return RowMasks(np.ones(len(actual), bool), classes[predicted])
+    return all_eligible(classes[predicted])

@@ -75,7 +75,7 @@ TABLE = RANKINGS
 BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
 # each other name that is not itself the name of a metric, with the first of its metrics
 ALIASES: dict[str, str] = {}
-for _metric in chain(*(table.values() for table in TABLES.values())):
+for _metric in chain.from_iterable(table.values() for table in TABLES.values()):
     for _alias in {alias.rstrip("@") for alias in _metric.aliases}.difference(BEST):
         ALIASES.setdefault(_alias, _metric.name)
 
@@ -212,11 +212,11 @@ def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
 
 def meanings_anywhere(name: str) -> list[MetricAtK]:
     """The metrics of all structures that a name may mean; none for an own metric."""
-    found: list[MetricAtK] = []
+    metrics: list[MetricAtK] = []
     for structure in TABLES:
         with suppress(ParameterError):  # the metric of this structure has no such cut-off
-            found += meanings(name, structure)
-    return found
+            metrics += meanings(name, structure)
+    return metrics
 
 
 def title_of(label: str) -> str:
@@ -250,7 +250,9 @@ def _unknown_metric(name: str, structure: str) -> str:
     with_k = " (with @k)" if may_have_cut_off else ""
     message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{with_k}"
     # sentences on numbers that the page has elsewhere than among the metrics
-    where_on_page = TEXTS["beside"].get(structure, {}).get(_letters(name.split("@")[0]))
+    places_on_page = TEXTS["beside"].get(structure, {})
+    base, *_ = name.split("@")
+    where_on_page = places_on_page.get(_letters(base))
     if where_on_page:
         return f"{message}; {where_on_page}"
     letters = {spelling.letters for spelling in _spellings(name)}
@@ -258,7 +260,7 @@ def _unknown_metric(name: str, structure: str) -> str:
         if not letters.isdisjoint(_metrics_by_letters(other_structure)):
             title = TITLE_OF_STRUCTURE[other_structure].lower()
             return f"{message}; it is a metric of {title}{_how_the_input_is_read(structure)}"
-    aliases = chain(*(metric.aliases for metric in metrics.values()))
+    aliases = chain.from_iterable(metric.aliases for metric in metrics.values())
     similar = misspelled(name, [*metrics, *aliases])
     return f"{message}; did you mean {similar!r}?" if similar else message
 
@@ -269,7 +271,7 @@ def _how_the_input_is_read(structure: str) -> str:
     return f", the input is read as {title}{READ_AS.get(structure, '')}"
 
 
-def misspelled(name: str, known: Iterable[str]) -> str | None:
+def misspelled(name: str, known_names: Iterable[str]) -> str | None:
     """The known name that a name misspells in one word, with the name's cut-off: the letters of the
     word are in another order, or in a long word some are wrong. None if no known name is so close.
 
@@ -277,14 +279,15 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     ('ndcg@10', None)
     """
     base, sign, cut = name.lower().strip().partition("@")
-    names = [known_name for known_name in known if "@" not in known_name]
-    # the words of all names whose meaning is known
-    words = set(chain(*(known_name.split("_") for known_name in [*names, *KNOWN])))
+    names = [known_name for known_name in known_names if "@" not in known_name]
+    # the words of all names whose meaning is known, such as roc and auc of roc_auc
+    words = set("_".join([*names, *KNOWN]).split("_"))
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:
         return None
     (wrong_word,) = unknown_words
-    same_letters = [word for word in sorted(words) if sorted(word) == sorted(wrong_word)]
+    letters = sorted(wrong_word)
+    same_letters = [word for word in sorted(words) if sorted(word) == letters]
     few_wrong_letters = []
     if len(wrong_word) >= LONG:
         few_wrong_letters = difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
@@ -325,9 +328,8 @@ def of_draws(name: Any) -> bool:
     """
     if not is_in_catalogue(name):
         return False
-    return any(
-        spelling.cut is not None and spelling.letters in DRAWS for spelling in _spellings(name)
-    )
+    with_number = [spelling for spelling in _spellings(name) if spelling.cut is not None]
+    return any(spelling.letters in DRAWS for spelling in with_number)
 
 
 def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
@@ -388,7 +390,8 @@ def _own_metric_of(name: Any) -> MetricAtK:
         return MetricAtK(load(file, metric_name, _metric_of_function), _cut_off(cut, name))
     is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
     if is_plain_function:
-        return MetricAtK(_metric_of_function(name, usual_name(name)))
+        metric = _metric_of_function(name, usual_name(name))
+        return MetricAtK(metric)
     # a declared metric may have its cut-off, as gain.at(10)
     metric_at_k = name if isinstance(name, MetricAtK) else MetricAtK(name)
     if not isinstance(metric_at_k.metric, OwnMetric):
@@ -412,35 +415,36 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
     `TABLES`). Raises ParameterError if it takes arguments that the structure does not have, or has
     the name of a metric of the catalogue.
     """
-    own = metric_at_k.metric
-    assert isinstance(own, OwnMetric)  # see `_own_metric_of`
-    if structure not in own.structures:
-        raise _wrong_arguments(own, structure)
-    if any(own.name in table for table in TABLES.values()):
+    metric = metric_at_k.metric
+    assert isinstance(metric, OwnMetric)  # see `_own_metric_of`
+    if structure not in metric.structures:
+        raise _wrong_arguments(metric, structure)
+    if any(metric.name in table for table in TABLES.values()):
         raise ParameterError(
-            f"metrics: {own.name} is a metric of the catalogue; give yours another name"
+            f"metrics: {metric.name} is a metric of the catalogue; give yours another name"
         )
-    if structure == "forecasts" and isinstance(own.kind, Resampled):
+    if structure == "forecasts" and isinstance(metric.kind, Resampled):
         # only now it is known that y_pred are forecasts, not classes
-        function = own.kind.function
+        function = metric.kind.function
         assert isinstance(function, FunctionOfRows)
-        own = replace(own, kind=Resampled(replace(function, of_forecasts=True)))
-    return _at_cut_off(own, metric_at_k.k, metric_at_k.label)
+        kind = Resampled(replace(function, of_forecasts=True))
+        metric = replace(metric, kind=kind)
+    return _at_cut_off(metric, metric_at_k.k, metric_at_k.label)
 
 
-def _wrong_arguments(own: OwnMetric, structure: str) -> ParameterError:
+def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
     """The error for a user's own metric whose arguments are not those of a metric of this structure
     (kind of input); with a hint for each that looks misspelt.
     """
     possible = next(source.reads for source in INPUTS if structure in source.structures)
-    unknown = [name for name in own.arguments if name not in possible]
+    unknown = [name for name in metric.arguments if name not in possible]
     hints = "".join(did_you_mean(name, possible) for name in unknown)
     expected = ", ".join(possible)
     if not possible:  # an A/B test: any column of numbers may be an argument
         expected = "columns of numbers"
     return ParameterError(
-        f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a "
-        f"metric of {TITLE_OF_STRUCTURE[structure]}: {expected}{hints}"
+        f"metrics: {metric.name} takes {', '.join(metric.arguments)}, which are not the arguments "
+        f"of a metric of {TITLE_OF_STRUCTURE[structure]}: {expected}{hints}"
     )
 
 
@@ -451,12 +455,11 @@ def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
     """
     takes_any_number = metric.kind_at is not None
     if takes_any_number and (k is None or not 0 < k <= metric.most):
-        between = f"a number above 0 and at most {metric.most:,}"
         example = 0.5
         if 1 < metric.most < 100:  # a percentage
             example = 90
         raise ParameterError(
-            f"metrics: {metric.name} needs {between}, "
+            f"metrics: {metric.name} needs a number above 0 and at most {metric.most:,}, "
             f"such as {metric.before_cut}{example}, got {name!r}"
         )
     if k == 0:
@@ -525,10 +528,11 @@ def find_computable(
 
 def markdown() -> str:
     """The tables of metrics as docs/metrics.md prints them, one for each structure."""
-    return "\n\n".join(
-        f"**{TITLE_OF_STRUCTURE[structure]}**\n\n{_table(list(metrics.values()))}"
-        for structure, metrics in TABLES.items()
-    )
+    sections = []
+    for structure, metrics in TABLES.items():
+        table = _table([*metrics.values()])
+        sections.append(f"**{TITLE_OF_STRUCTURE[structure]}**\n\n{table}")
+    return "\n\n".join(sections)
 
 
 def _table(metrics: list[Metric]) -> str:
@@ -565,7 +569,8 @@ KNOWN = {
     for name, best in CATALOGUE.items()
     if best != "neither" and len(name) > 1 and name not in UNCLEAR
 }
-KNOWN |= {name: best for best, named in usual("directions").items() for name in named}
+for _best, _names in usual("directions").items():
+    KNOWN |= dict.fromkeys(_names, _best)
 # an expression that tries the longest name first, so that `log_loss` is not read as `loss`
 LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
 PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.catalogue.kinds import Effects, Kind, RatioOfSums, TableKind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
@@ -116,7 +116,8 @@ def _at_number(metric: Metric, number: float) -> Metric:
 
 
 # read by pkgutil, because a Spark worker has the package as an archive, without files
-TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())
+_TOML = pkgutil.get_data(__package__, "metrics.toml") or b""
+TEXTS = tomllib.loads(_TOML.decode())
 
 
 def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
@@ -150,7 +151,8 @@ def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Met
     """The metric of this name with a number after its @, such as fbeta@0.5. kind_at: number -> the
     kind; the metric itself, whose name has no number yet, gets the kind at 1.
     """
-    return replace(metric_from_toml(name, structure, kind_at(1)), kind_at=kind_at)
+    metric = metric_from_toml(name, structure, kind_at(1))
+    return replace(metric, kind_at=kind_at)
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,8 @@ class MetricAtK:
         ['ROC AUC', 'Brier score', 'accuracy']
         """
         title = self.title
-        is_ordinary = title[1:2].islower() and title.split()[0] not in NAMES_OF_PEOPLE
+        first_word = title.split()[0]
+        is_ordinary = title[1:2].islower() and first_word not in NAMES_OF_PEOPLE
         return f"{title[0].lower()}{title[1:]}" if is_ordinary else title
 
     @property
@@ -336,9 +339,9 @@ class Combined(Kind):
         mean of many parts the skewness averages out; the bias stays, and the interval is narrow.
         """
         parts = len(positives)
-        mean_positives_are_few = bool(positives.sum() < 2 * parts**2)  # below 2 · parts in a part
+        has_few_positives = bool(positives.sum() < 2 * parts**2)  # below 2 · parts in a part
         has_form = self.parts_have_all_rows and self.metric.kind.leave_one_out is not None
-        return has_form and parts >= MANY_PARTS and mean_positives_are_few
+        return has_form and parts >= MANY_PARTS and has_few_positives
 
     @property
     def leave_one_out(self) -> "Combined":
@@ -379,7 +382,9 @@ class Combined(Kind):
     def value(self, rows: Rows, k: int | None) -> float:
         """The mean; undefined if there is no part, or if a part is undefined."""
         values = [part.share * self.metric.kind.value(part.rows, k) for part in self.parts(rows)]
-        return float(sum(values)) if values else float("nan")
+        if not values:
+            return float("nan")
+        return float(sum(values))
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The mean over the parts (classes or labels), Σ share · metric of the part, and the
@@ -525,7 +530,7 @@ class Harmonic(Kind):
 
     def mean(self, first: float, second: float) -> float:
         """2 a b / (a + b), the harmonic mean of two values."""
-        return float(ratio(2 * first * second, first + second))
+        return quotient(2 * first * second, first + second)
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The harmonic mean of the two metrics."""
@@ -537,8 +542,8 @@ class Harmonic(Kind):
         """
         a = self.pair.first.kind.effects(rows, k)
         b = self.pair.second.kind.effects(rows, k)
-        influence = 2 * (b.value**2 * a.influence + a.value**2 * b.influence)
-        return Effects(self.mean(a.value, b.value), ratio(influence, (a.value + b.value) ** 2))
+        influence = _harmonic_influence(a.value, b.value, a.influence, b.influence)
+        return Effects(self.mean(a.value, b.value), influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in the
@@ -548,8 +553,16 @@ class Harmonic(Kind):
         """
         kind_a = self.pair.first.kind
         kind_b = self.pair.second.kind
-        a = np.mean([kind_a.value(first, k), kind_a.value(second, k)])
-        b = np.mean([kind_b.value(first, k), kind_b.value(second, k)])
+        a = float(np.mean([kind_a.value(first, k), kind_a.value(second, k)]))
+        b = float(np.mean([kind_b.value(first, k), kind_b.value(second, k)]))
         on_a = kind_a.influence_on_difference(first, second, k)
         on_b = kind_b.influence_on_difference(first, second, k)
-        return ratio(2 * (b**2 * on_a + a**2 * on_b), (a + b) ** 2)
+        return _harmonic_influence(a, b, on_a, on_b)
+
+
+def _harmonic_influence(a: float, b: float, on_a: Floats, on_b: Floats) -> Floats:
+    """The influence of each row on the harmonic mean 2 a b / (a + b) by the delta method, from its
+    influences on a and on b: 2 (b² on_a + a² on_b) / (a + b)².
+    """
+    numerator = 2 * (b**2 * on_a + a**2 * on_b)
+    return ratio(numerator, (a + b) ** 2)

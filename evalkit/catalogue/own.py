@@ -75,7 +75,8 @@ class Function:
         """
         try:
             with np.errstate(all="ignore"):
-                return self.call(**{name: _read_only(values[name]) for name in self.arguments})
+                arguments = {name: _read_only(values[name]) for name in self.arguments}
+                return self.call(**arguments)
         except Exception as error:
             raise self.refused(f"raised {type(error).__name__}: {error}") from error
 
@@ -151,7 +152,8 @@ class Function:
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             where = f"{unit} {first + 1}" if n > 1 else unit
-            raise self.refused(self._broken_rule(float(numbers[first]), where))
+            reason = self._broken_rule(float(numbers[first]), where)
+            raise self.refused(reason)
         return numbers
 
     def _broken_rule(self, value: float, where: str) -> str:
@@ -199,7 +201,8 @@ def _read_only(value: Any) -> Any:
 def _short(value: Any) -> str:
     """The type of a value and the beginning of its text, for errors."""
     text = repr(value).replace("\n", " ")
-    return f"{type(value).__name__} {text[:60]}{'…' if len(text) > 60 else ''}"
+    rest = "…" if len(text) > 60 else ""
+    return f"{type(value).__name__} {text[:60]}{rest}"
 
 
 def names_of(call: Callable[..., Any]) -> dict[str, bool]:
@@ -224,27 +227,29 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
 
 
 def arguments_of(
-    name: str, call: Callable[..., Any], known: Collection[str], *, columns: bool
+    name: str, call: Callable[..., Any], input_arguments: Collection[str], *, columns: bool
 ) -> tuple[str, ...]:
-    """The arguments by which a function is to be called: those named in `known`, and all others
-    that have no default, which must be columns of the input.
+    """The arguments by which a function is to be called: those that are `input_arguments`, and all
+    others that have no default, which must be columns of the input.
 
     name: of the metric. columns: True if other arguments can be columns. Raises ParameterError for
-    an argument without a default that is neither, and for a function without any in `known`, or
-    without any argument if `known` is empty.
+    an argument without a default that is neither, and for a function without any of the
+    `input_arguments`, or without any argument if there are none of these.
     """
     has_no_default = names_of(call)
     arguments = tuple(
-        argument for argument in has_no_default if argument in known or has_no_default[argument]
+        argument
+        for argument in has_no_default
+        if argument in input_arguments or has_no_default[argument]
     )
-    further = [argument for argument in arguments if argument not in known]
+    further = [argument for argument in arguments if argument not in input_arguments]
     # names of *args and **kwargs, which begin with stars, are no identifiers
     wrong = [argument for argument in further if not (columns and argument.isidentifier())]
     has_enough = len(arguments) > 0
-    if known:
-        has_enough = not {*arguments}.isdisjoint(known)
+    if input_arguments:
+        has_enough = not {*arguments}.isdisjoint(input_arguments)
     if wrong or not has_enough:
-        rule = ", ".join(known) or "columns of numbers"
+        rule = ", ".join(input_arguments) or "columns of numbers"
         got = ", ".join(wrong or has_no_default) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
     return arguments
@@ -277,7 +282,7 @@ class Input:
         numbers, or two, of numerators and of denominators.
         """
         values = self.values(structure, function)
-        n = len(next(iter(values.values())))  # the arguments all have one element per unit
+        n = max(map(len, values.values()))  # the arguments all have one element per unit
         return function.call_for_all(values, n, arrays, self.unit)
 
     def mean(self, function: Function) -> Kind:
@@ -489,7 +494,7 @@ INPUTS: tuple[Input, ...] = (ColumnInput(), RowInput(), ListInput(), UserInput()
 Direction = Literal["high", "low", "neither"]
 
 
-class About(TypedDict, total=False):
+class Description(TypedDict, total=False):
     """The description of an own metric.
 
     name: its name; default: that of the function. best: which values are better, "high", "low" or
@@ -589,19 +594,21 @@ def _with_checked_arguments(declaring: Declaring) -> Declaring:
     return checked  # type: ignore[return-value]  # the type of `declaring` is kept for editors
 
 
-def _check_description(decorator: str, positional: Sequence[Any], about: Mapping[str, Any]) -> None:
+def _check_description(
+    decorator: str, positional: Sequence[Any], description: Mapping[str, Any]
+) -> None:
     """Raise ParameterError for arguments with which a decorator such as `mean` cannot be called: a
     positional one, an unknown one, and a value of the wrong type. decorator: its name.
     """
     if positional:  # the decorated function itself: @ek.mean in place of @ek.mean()
         raise ParameterError(f"metrics: declare a function by @ek.{decorator}(), with parentheses")
-    known = About.__annotations__
-    unknown = [name for name in about if name not in known]
+    arguments = Description.__annotations__
+    unknown = [name for name in description if name not in arguments]
     if unknown:
         raise ParameterError(
-            f"metrics: ek.{decorator} has no argument {unknown[0]!r}, it has {', '.join(known)}"
+            f"metrics: ek.{decorator} has no argument {unknown[0]!r}, it has {', '.join(arguments)}"
         )
-    for name, value in about.items():
+    for name, value in description.items():
         argument = f"metrics: {name} of ek.{decorator}"
         if name in ("low", "high"):
             if not isinstance(value, Real):
@@ -611,7 +618,7 @@ def _check_description(decorator: str, positional: Sequence[Any], about: Mapping
 
 
 @_with_checked_arguments
-def mean(**about: Unpack[About]) -> Declared:
+def mean(**about: Unpack[Description]) -> Declared:
     """Declare a metric that is a mean of one number per unit. The names of the function's arguments
     say of which units.
 
@@ -635,7 +642,7 @@ def mean(**about: Unpack[About]) -> Declared:
 
 
 @_with_checked_arguments
-def ratio(**about: Unpack[About]) -> Declared:
+def ratio(**about: Unpack[Description]) -> Declared:
     """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator)
     per unit.
 
@@ -654,7 +661,7 @@ def ratio(**about: Unpack[About]) -> Declared:
 
 
 @_with_checked_arguments
-def share(**about: Unpack[About]) -> Declared:
+def share(**about: Unpack[Description]) -> Declared:
     """Declare a share of rows, for two classes: the function returns which rows count, and which of
     them are hits.
 
@@ -667,14 +674,17 @@ def share(**about: Unpack[About]) -> Declared:
     >>> MetricAtK(alarms_in_vain).value(Rows(np.array([1, 0, 0]), np.array([0.9, 0.8, 0.1])))
     0.5
     """
-    description: About = {"low": 0.0, "high": 1.0, **about}
+    description: Description = {"low": 0.0, "high": 1.0, **about}
     return _declare_of_decisions(
-        description, known=SHARE_ARGUMENTS, make_kind=_share_kind, definition="share of rows"
+        description,
+        input_arguments=SHARE_ARGUMENTS,
+        make_kind=_share_kind,
+        definition="share of rows",
     )
 
 
 @_with_checked_arguments
-def of_counts(**about: Unpack[About]) -> Declared:
+def of_counts(**about: Unpack[Description]) -> Declared:
     """Declare a smooth function of the confusion counts at the threshold, for two classes: tp, fp,
     fn, tn.
 
@@ -689,14 +699,14 @@ def of_counts(**about: Unpack[About]) -> Declared:
     """
     return _declare_of_decisions(
         about,
-        known=COUNTS,
+        input_arguments=COUNTS,
         make_kind=_decision_kind,
         definition="function of the four counts at the threshold",
     )
 
 
 @_with_checked_arguments
-def bootstrap(**about: Unpack[About]) -> Declared:
+def bootstrap(**about: Unpack[Description]) -> Declared:
     """Declare any function of all rows, f(y_true, y_score) or f(y_true, y_pred), as a metric whose
     interval and test are by a percentile bootstrap of rows, or of whole units.
 
@@ -712,21 +722,23 @@ def bootstrap(**about: Unpack[About]) -> Declared:
     >>> MetricAtK(largest).value(Rows(np.array([1, 0]), np.array([0.9, 0.8])))
     1.0
     """
-    return partial(_bootstrap_metric, about=about)
+    return partial(_bootstrap_metric, description=about)
 
 
-def _bootstrap_metric(call: Callable[..., Any], about: About) -> OwnMetric:
+def _bootstrap_metric(call: Callable[..., Any], description: Description) -> OwnMetric:
     """The metric of a function of all rows at once, f(y_true, y_pred) -> a number, whose interval
-    comes from the bootstrap. about: how the user described it, by default named like the function.
+    comes from the bootstrap. description: the user's, by default with the name of the function.
     """
-    description: About = {"name": usual_name(call), **about}
-    function = _declared_function(call, known=_arguments_of_rows(call), about=description)
+    named_description: Description = {"name": usual_name(call), **description}
+    function = _declared_function(
+        call, input_arguments=_arguments_of_rows(call), description=named_description
+    )
     function_of_rows = FunctionOfRows(function)
     metric = _own_metric(
         function,
         kind=Resampled(function_of_rows),
         structures=RowInput.structures,
-        about=description,
+        description=named_description,
         definition="by bootstrap",
     )
     takes_scores = not {*SCORES}.isdisjoint(function.arguments)
@@ -795,51 +807,60 @@ def _rate(function: Function, c: counts.Counts) -> float:
 
 
 def _declare_of_decisions(
-    about: About, known: tuple[str, ...], make_kind: Callable[[Function], Kind], definition: str
+    description: Description,
+    input_arguments: tuple[str, ...],
+    make_kind: Callable[[Function], Kind],
+    definition: str,
 ) -> Declared:
     """A decorator that makes a metric of a user's function of the decisions on two classes; its
     arguments are those of `_metric_of_decisions`.
     """
     return partial(
-        _metric_of_decisions, about=about, known=known, make_kind=make_kind, definition=definition
+        _metric_of_decisions,
+        description=description,
+        input_arguments=input_arguments,
+        make_kind=make_kind,
+        definition=definition,
     )
 
 
 def _metric_of_decisions(
     call: Callable[..., Any],
-    about: About,
-    known: tuple[str, ...],
+    description: Description,
+    input_arguments: tuple[str, ...],
     make_kind: Callable[[Function], Kind],
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of the decisions on two classes.
 
-    about: how the user described it. known: the arguments that the function may have. make_kind:
+    description: the user's. input_arguments: the arguments that the function may have. make_kind:
     function -> the kind of the metric. definition: the beginning of its definition, if the user
     does not state one.
     """
-    function = _declared_function(call, known, about)
+    function = _declared_function(call, input_arguments, description)
     return _own_metric(
         function,
         kind=make_kind(function),
         structures=("counts",),
-        about=about,
+        description=description,
         definition=definition,
     )
 
 
 def _declare_of_units(
-    about: About, make_kind: Callable[[Input, Function], Kind], definition: str
+    description: Description, make_kind: Callable[[Input, Function], Kind], definition: str
 ) -> Declared:
     """A decorator that makes a metric of a user's function of units; its arguments are those of
     `_metric_of_units`.
     """
-    return partial(_metric_of_units, about=about, make_kind=make_kind, definition=definition)
+    return partial(
+        _metric_of_units, description=description, make_kind=make_kind, definition=definition
+    )
 
 
 def _metric_of_units(
     call: Callable[..., Any],
-    about: About,
+    description: Description,
     make_kind: Callable[[Input, Function], Kind],
     definition: str,
 ) -> OwnMetric:
@@ -847,20 +868,23 @@ def _metric_of_units(
     the function's arguments tell which (`Input.reads`), and with it in which reports the metric can
     be computed (`Input.structures`) and whether it has a cut-off k (`Input.cut`).
 
-    about: how the user described the metric. make_kind: (input, function) -> its kind. definition:
+    description: the user's. make_kind: (input, function) -> the kind of the metric. definition:
     where the user states none, that of the metric begins with it; {unit} and {units} in it are
     replaced by the noun.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(
-        call, known=tuple(unit_input.reads), about=about, columns=unit_input.columns
+        call,
+        input_arguments=tuple(unit_input.reads),
+        description=description,
+        columns=unit_input.columns,
     )
     unit = unit_input.unit
     return _own_metric(
         function,
         kind=make_kind(unit_input, function),
         structures=unit_input.structures,
-        about=about,
+        description=description,
         definition=definition.format(unit=unit, units=plural(unit, 2)),
         cut=unit_input.cut,
     )
@@ -876,34 +900,41 @@ def _input_for(names: set[str]) -> Input:
 
 
 def _declared_function(
-    call: Callable[..., Any], known: tuple[str, ...], about: About, *, columns: bool = False
+    call: Callable[..., Any],
+    input_arguments: tuple[str, ...],
+    description: Description,
+    *,
+    columns: bool = False,
 ) -> Function:
-    """A user's function with its name, the names of its arguments and its range. about: how the
-    user described it. known: the arguments that it may have. columns: True if others may be columns
-    of the input. Raises ParameterError for a wrong name, argument, direction or range.
+    """A user's function with its name, the names of its arguments and its range.
+
+    input_arguments: those that it may have. description: the user's. columns: True if others may be
+    columns of the input. Raises ParameterError for a wrong name, argument, direction or range.
     """
-    name = str(about.get("name", getattr(call, "__name__", "")))
+    name_of_function = getattr(call, "__name__", "")
+    name = str(description.get("name", name_of_function))
     if not name.isidentifier():
         raise ParameterError(
             f"metrics: name must be a word of letters, digits and _, got {name!r}; set name='...'"
         )
-    low = float(about.get("low", -np.inf))
-    high = float(about.get("high", np.inf))
+    low = float(description.get("low", -np.inf))
+    high = float(description.get("high", np.inf))
     if not low < high:
         raise ParameterError(f"metrics: {name}: low must be below high, got {low:g} and {high:g}")
-    if about.get("best", "high") not in ("high", "low", "neither"):
+    if description.get("best", "high") not in ("high", "low", "neither"):
         raise ParameterError(
-            f"metrics: {name}: best must be high, low or neither, got {about['best']!r}"
+            f"metrics: {name}: best must be high, low or neither, got {description['best']!r}"
         )
-    arguments = arguments_of(name, call, known, columns=columns)
+    arguments = arguments_of(name, call, input_arguments, columns=columns)
+    further = tuple(argument for argument in arguments if argument not in input_arguments)
     return Function(
         name,
         call,
         arguments=arguments,
-        columns=tuple(argument for argument in arguments if argument not in known),
+        columns=further,
         low=low,
         high=high,
-        undefined=about.get("undefined", ""),
+        undefined=description.get("undefined", ""),
     )
 
 
@@ -911,12 +942,12 @@ def _own_metric(
     function: Function,
     kind: Kind,
     structures: tuple[str, ...],
-    about: About,
+    description: Description,
     definition: str,
     cut: str = "never",
 ) -> OwnMetric:
     """The metric of a user's function as a row of the catalogue. Its definition is the `formula`
-    that the user stated in `about`, else the first line of the function's docstring, else
+    that the user stated in `description`, else the first line of the function's docstring, else
     `definition` with the signature. structures: the kinds of input that it can be computed from.
     cut: whether its name "may" or can "never" carry @k.
     """
@@ -925,19 +956,21 @@ def _own_metric(
     if docstring:
         first_line = docstring.splitlines()[0]
         formula = first_line.rstrip(".")
+    takes_scores = not {"score", "forecast"}.isdisjoint(function.arguments)
+    needs = "scores" if takes_scores else ""
     return OwnMetric(
         name=function.name,
         structure="own",
         kind=kind,
-        formula=about.get("formula") or formula,
+        formula=description.get("formula") or formula,
         undefined=function.undefined,
         equals="none, an own metric",
         cut=cut,
         low=function.low,
         high=function.high,
-        best=about.get("best", "high"),
+        best=description.get("best", "high"),
         tie_range=False,
-        needs="scores" if {"score", "forecast"} & set(function.arguments) else "",
+        needs=needs,
         columns=function.columns,
         structures=structures,
         arguments=function.arguments,

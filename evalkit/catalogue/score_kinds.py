@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, quotient, ratio
 from evalkit.catalogue.kinds import Centre, Effects, Kind, TableKind, TermsKind
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, curves, influence
@@ -153,7 +153,8 @@ class AtBaseRate(Order):
         """The number of positives that the negatives of a table would have at the base rate: P from
         P / (P + N) = rate.
         """
-        return float(c.negatives * ratio(self.rate, 1 - self.rate))
+        odds = quotient(self.rate, 1 - self.rate)
+        return float(c.negatives * odds)
 
 
 class Skill(ScoreKind):
@@ -194,8 +195,9 @@ class Decision(ScoreKind):
     def values_of_counts(self, c: Counts) -> Floats:
         """The metric of each of many samples. c: counts at a threshold, arrays over the samples."""
         # the fields of `Counts` in their order, for one sample at a time
-        samples = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
-        return np.array([float(self.function(Counts(*sample))) for sample in samples])
+        samples = map(Counts, c.threshold, c.tp, c.fp, c.positives, c.negatives)
+        values = [float(self.function(sample)) for sample in samples]
+        return np.array(values)
 
     def score_table(self, tables: Tables) -> Counts:
         """The table of the decisions."""
@@ -267,7 +269,8 @@ class LeaveOneOut(Overlap):
         # what a row of each cell adds to the denominator, see `Overlap`
         added_to_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
         without_row = ratio(numerator, self._denominator(c) - added_to_denominator)
-        return np.nan_to_num(self.value_of_table(c) - without_row)
+        loss = self.value_of_table(c) - without_row
+        return np.nan_to_num(loss)
 
     def _rows_by_cell(self, c: Counts) -> Floats:
         """The numbers of rows TP, FN (first line) and FP, TN (second line)."""
@@ -278,13 +281,14 @@ class LeaveOneOut(Overlap):
         less the mean loss over all rows.
 
         >>> from evalkit.catalogue.tables import F1
-        >>> c = Counts.of(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
+        >>> c = Counts.from_columns(np.array([1.0, 0.0]), np.array([2, 3]), np.array([1, 2]))
         >>> F1.kind.leave_one_out.influence_table(c).round(4).tolist()
         [[0.1227, -0.1173], [-0.1173, -0.0107]]
         """
         loss = self._loss_without_row(c)
-        mean_loss = ratio(np.sum(loss * self._rows_by_cell(c)), c.total)
-        return np.asarray((loss - mean_loss) * ratio(c.total - 1, c.total))
+        sum_of_losses = np.sum(loss * self._rows_by_cell(c))
+        mean_loss = ratio(sum_of_losses, c.total)
+        return (loss - mean_loss) * ratio(c.total - 1, c.total)
 
     def upward_bias(self, rows: Rows) -> float:
         """The upward bias by the jackknife: (n - 1) (mean of the values without one row each -
@@ -293,7 +297,7 @@ class LeaveOneOut(Overlap):
         """
         c = rows.decision_counts
         sum_of_losses = np.sum(self._loss_without_row(c) * self._rows_by_cell(c))
-        return float(-ratio((c.total - 1) * sum_of_losses, c.total))
+        return -quotient((c.total - 1) * sum_of_losses, c.total)
 
 
 class SelectedRows(NamedTuple):
@@ -319,7 +323,7 @@ class Lift(Decision):
         # the first threshold of a table of decisions has the rows that are predicted positive
         hits = c.tp[0]
         rows = hits + c.fp[0]
-        return SelectedRows(hits, rows, share_near_cut_off=float(ratio(hits, rows)))
+        return SelectedRows(hits, rows, share_near_cut_off=quotient(hits, rows))
 
 
 @dataclass(frozen=True)
@@ -334,7 +338,7 @@ class Depth(ScoreKind):
 
     def share(self, c: Counts) -> float:
         """The share of the top rows in all rows."""
-        return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
+        return self.depth if self.depth < 1 else quotient(self.depth, c.total)
 
     def selected_rows(self, c: Counts) -> SelectedRows:
         """The rows with the highest scores: their hits (positives), their number, and the share of
@@ -347,7 +351,7 @@ class Depth(ScoreKind):
         tp_at_start, hits, tp_at_end = curves.at_depth(c, depths).tp
         share_near_cut_off = 0.0
         if half_width:
-            share_near_cut_off = float(ratio(tp_at_end - tp_at_start, 2 * half_width))
+            share_near_cut_off = quotient(tp_at_end - tp_at_start, 2 * half_width)
         return SelectedRows(float(hits), float(rows), share_near_cut_off)
 
     def influence_table(self, c: Counts) -> Floats:
@@ -360,10 +364,11 @@ class Depth(ScoreKind):
         the cut-off, `share_near_cut_off` are hits.
         """
         top = self.selected_rows(c)
-        rows_at_score = c.positive + c.negative
+        rows_at_score = c.rows
         rows_above = c.tp + c.fp - rows_at_score
         # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
-        selected_share = np.clip(ratio(top.rows - rows_above, rows_at_score), 0, 1)
+        rows_to_cut_off = ratio(top.rows - rows_above, rows_at_score)
+        selected_share = np.clip(rows_to_cut_off, 0, 1)
         rows_that_drop_out = selected_share - self.share(c)
         lost_hits = top.share_near_cut_off * rows_that_drop_out
         # how many hits a positive adds, itself included, and a negative
@@ -395,7 +400,8 @@ class TopPrecision(Depth):
         `share` to the rows.
         """
         precision = ratio(selected_rows.hits, selected_rows.rows)
-        return ratio(hits - self.share(c) * precision, selected_rows.rows)
+        lost_by_more_rows = self.share(c) * precision
+        return ratio(hits - lost_by_more_rows, selected_rows.rows)
 
 
 @dataclass(frozen=True)
@@ -415,17 +421,18 @@ class RecallAtRate(ScoreKind):
         false_positive_rate = ratio(c.fp, c.negatives)
         rate_before = ratio(c.fp - c.negative, c.negatives)
         # 1 above the cut-off, 0 below it; of the negatives at the cut-off the part above it
-        selected = np.where(
-            c.negative > 0,
-            np.clip(ratio(self.rate - rate_before, false_positive_rate - rate_before), 0, 1),
-            false_positive_rate <= self.rate,
-        )
+        rate_at_score = false_positive_rate - rate_before
+        negatives_to_cut_off = ratio(self.rate - rate_before, rate_at_score)
+        share_of_negatives = np.clip(negatives_to_cut_off, 0, 1)
+        is_above = false_positive_rate <= self.rate
+        selected = np.where(c.negative > 0, share_of_negatives, is_above)
         half_width = min(self.rate, 1 - self.rate) / 2
         around = [self.rate - half_width, self.rate, self.rate + half_width]
         lower, recall, higher = curves.recall_at_rate(c, around)
         slope = ratio(higher - lower, 2 * half_width)
         of_positives = ratio(selected - recall, c.positives)
-        of_negatives = -slope * ratio(selected - self.rate, c.negatives)
+        on_rate = ratio(selected - self.rate, c.negatives)
+        of_negatives = -slope * on_rate
         return np.array([of_positives, of_negatives])
 
 
@@ -514,7 +521,8 @@ def _mean(values: Floats, share: Floats) -> float:
     """
     if not len(values):
         return 0.0
-    return float(np.clip(np.dot(share, values), values.min(), values.max()))
+    mean = np.dot(share, values)
+    return float(np.clip(mean, values.min(), values.max()))
 
 
 @dataclass(frozen=True)
@@ -553,7 +561,8 @@ class Median(Kind):
         share = rows.shares
         if not len(numbers):
             return Effects(float("nan"), share)
-        slope = _slope_at_median(numbers, share, float(np.sum(share**2)))
+        squared_shares = float(np.sum(share**2))
+        slope = _slope_at_median(numbers, share, squared_shares)
         if rows.weight is None:
             median = float(np.median(numbers))
         else:
@@ -561,8 +570,9 @@ class Median(Kind):
         up_to_median = numbers <= median
         # The rows up to the median may have more than half of the weight: what they have above it
         # is added, so that the influences still add up to 0.
-        above_half = float(share[up_to_median].sum() - 0.5)
-        return Effects(median, share * (0.5 - up_to_median + above_half) * slope)
+        above_half = share[up_to_median].sum() - 0.5
+        pull = 0.5 - up_to_median + above_half  # up for a row above the median, else down
+        return Effects(median, share * pull * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
@@ -574,12 +584,14 @@ class Median(Kind):
         """
         total = float(table.weight.sum())
         share = table.weight / total
-        slope = _slope_at_median(table.values, share, squared_weights / total**2)
+        squared_shares = squared_weights / total**2
+        slope = _slope_at_median(table.values, share, squared_shares)
         median = table.median
         if weighted:
             median = _weighted_median(table.values, share)
-        weight_up_to_median = table.weight[table.values <= median].sum()
-        above_half = float(weight_up_to_median / total - 0.5)
+        up_to_median = table.values <= median
+        share_up_to_median = table.weight[up_to_median].sum() / total
+        above_half = float(share_up_to_median - 0.5)
         return MedianEstimate(median, slope, above_half, weight=total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
@@ -587,7 +599,8 @@ class Median(Kind):
         a sample of.
         """
         up_to_median = (self.numbers(rows) <= estimate.value).astype(np.float64)
-        return (0.5 - up_to_median + estimate.above_half) * (estimate.slope / estimate.weight)
+        pull = 0.5 - up_to_median + estimate.above_half  # up for a row above the median, else down
+        return pull * (estimate.slope / estimate.weight)
 
 
 HALF = 1e-11  # a sum of shares within this distance of one half is one half, up to rounding
@@ -601,10 +614,11 @@ def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> f
     """
     # Hall and Sheather's width falls with the cube root of n; 1 / squared_shares is Kish's
     # effective number of rows
-    width = min(0.25, 0.54 * float(squared_shares) ** (1 / 3))
+    cube_root = float(squared_shares ** (1 / 3))
+    width = min(0.25, 0.54 * cube_root)
     low = _quantile(numbers, share, 0.5 - width)
     high = _quantile(numbers, share, 0.5 + width)
-    return float((high - low) / (2 * width))
+    return (high - low) / (2 * width)
 
 
 def _weighted_median(numbers: Floats, share: Floats) -> float:
@@ -620,5 +634,8 @@ def _weighted_median(numbers: Floats, share: Floats) -> float:
 def _quantile(numbers: Floats, share: Floats, level: float) -> float:
     """The smallest number up to which the shares add up to at least the level."""
     order = np.argsort(numbers, kind="stable")
-    position = int(np.searchsorted(np.cumsum(share[order]), level))
-    return float(numbers[order[min(position, len(numbers) - 1)]])
+    share_up_to = np.cumsum(share[order])
+    position = int(np.searchsorted(share_up_to, level))
+    last = len(numbers) - 1  # rounding may leave the shares below the level
+    index = order[min(position, last)]
+    return float(numbers[index])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, quotient, ratio
 from evalkit.catalogue import score_kinds as scores
 from evalkit.catalogue.kinds import (
     Agreement,
@@ -26,6 +26,7 @@ from evalkit.catalogue.kinds import (
     RatioOfRows,
     RowMasks,
     Share,
+    all_eligible,
 )
 from evalkit.catalogue.metric import (
     Combined,
@@ -187,14 +188,9 @@ def _rule_of_classes(
     return rule(actual == 1, predicted == 1)
 
 
-def _all_of(hit: Bools) -> RowMasks:
-    """The masks of a share of all rows, with these hits."""
-    return RowMasks(np.ones(len(hit), dtype=bool), hit)
-
-
 def _accuracy(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows those that are predicted right."""
-    return _all_of(actual == predicted)
+    return all_eligible(actual == predicted)
 
 
 def _recall(label: Bools, decision: Bools) -> RowMasks:
@@ -219,7 +215,7 @@ def _negative_predictive_value(label: Bools, decision: Bools) -> RowMasks:
 
 def _predicted_rate(label: Bools, decision: Bools) -> RowMasks:
     """Of all rows those predicted positive."""
-    return _all_of(decision)
+    return all_eligible(decision)
 
 
 def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
@@ -273,7 +269,8 @@ def _value_of_top_rows(c: Counts, k: float, function: Callable[[Counts], Floats]
     rows = k * c.total if k < 1 else k
     if rows > c.total:
         return np.nan
-    return float(function(curves.at_depth(c, rows)))
+    top = curves.at_depth(c, rows)
+    return float(function(top))
 
 
 def _recall_at_rate(rate: float) -> scores.RecallAtRate:
@@ -285,7 +282,7 @@ def _auc_within_units(importance: Importance) -> Ratio:
     """The mean of the AUC of the units, weighted by their importance; a unit of a single class is
     left out.
     """
-    return Ratio(partial(_unit_auc_terms, importance=importance), within=True)
+    return Ratio(partial(_unit_auc_terms, importance=importance), ranked_within_unit=True)
 
 
 def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importance) -> Sums:
@@ -404,7 +401,7 @@ def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> 
 
 def _is_positive(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows the positive ones."""
-    return _all_of(actual == 1)
+    return all_eligible(actual == 1)
 
 
 BASE_RATE = _undescribed("base_rate", Share(_is_positive))
@@ -433,7 +430,7 @@ def _precision_from_rates(recall: float, false_positive_rate: float, base_rate: 
     """TP / (TP + FP), both as shares of all rows at a base rate."""
     true_positives = base_rate * recall
     false_positives = (1 - base_rate) * false_positive_rate
-    return float(ratio(true_positives, true_positives + false_positives))
+    return quotient(true_positives, true_positives + false_positives)
 
 
 def _f1_at(rate: float) -> Metric:
@@ -446,7 +443,7 @@ def _f1_from_rates(recall: float, false_positive_rate: float, base_rate: float) 
     # P + TP is base rate · (1 + recall); FP makes it actual + predicted positives
     positives_and_hits = base_rate * (1 + recall)
     false_positives = (1 - base_rate) * false_positive_rate
-    return float(ratio(2 * base_rate * recall, positives_and_hits + false_positives))
+    return quotient(2 * base_rate * recall, positives_and_hits + false_positives)
 
 
 def _average_precision_at(rate: float) -> Metric:
@@ -484,7 +481,8 @@ def _reweighted_average_precision_influence(c: Counts, base_rate: float) -> Floa
 
 def _less_mean(values: Floats, rows: Weights) -> Floats:
     """The values less their mean. rows: the number of rows that have each value."""
-    return np.asarray(values - ratio(np.dot(rows, values), rows.sum()))
+    mean = quotient(np.dot(rows, values), rows.sum())
+    return values - mean
 
 
 class BaseRateMetric(NamedTuple):
@@ -510,7 +508,8 @@ def lift_at(depth: float) -> Metric:
 
 def _lift_of_top(c: Counts, depth: float) -> float:
     """The lift of this share of the rows."""
-    return float(curves.lift(curves.at_depth(c, depth * c.total)))
+    top = curves.at_depth(c, depth * c.total)
+    return float(curves.lift(top))
 
 
 def _coefficient(
@@ -543,11 +542,11 @@ def _r2(means: Floats) -> scores.ValueAndSlopes:
     """
     mse, mean, mean_square = means
     variance = mean_square - mean**2
-    quotient = ratio(mse, variance)
-    # the derivatives of 1 − mse / (mean_square − mean²) are −1, −2 mean q and q, each / variance,
-    # with q the quotient
-    slopes = np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient])
-    return scores.ValueAndSlopes(1 - quotient, ratio(slopes, variance))
+    unexplained = ratio(mse, variance)
+    # the derivatives of 1 − mse / (mean_square − mean²) are −1, −2 mean u and u, each / variance,
+    # with u the unexplained share, mse / variance
+    slopes = np.array([-np.ones_like(unexplained), -2 * mean * unexplained, unexplained])
+    return scores.ValueAndSlopes(1 - unexplained, ratio(slopes, variance))
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
@@ -587,7 +586,7 @@ def _root(x: float) -> float:
 
 def _slope_of_root(x: float) -> float:
     """The derivative of the square root, 1 / (2 √x); NaN at 0."""
-    return float(ratio(1, 2 * np.sqrt(x)))
+    return quotient(1, 2 * np.sqrt(x))
 
 
 def _absolute_error(f: Rows) -> Floats:
@@ -610,7 +609,8 @@ def _scaled_square(f: Rows, k: int | None) -> Floats:
     naive_mse is a column.
     """
     scale = f.columns["naive_mse"]
-    return ratio(losses.squared(f.actual, f.scores), np.where(scale > 0, scale, 0.0))
+    positive_scale = np.where(scale > 0, scale, 0.0)
+    return ratio(losses.squared(f.actual, f.scores), positive_scale)
 
 
 def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
@@ -779,8 +779,8 @@ def against_rest(rows: Rows, c: int) -> Rows:
     decision that c is predicted.
     """
     score = None if rows.score is None else rows.score[:, c]  # one column per class
-    decision = rows.predicted == c
-    return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
+    actual = (rows.actual == c).astype(np.int64)
+    return replace(rows, actual=actual, score=score, decision=rows.predicted == c)
 
 
 def _parts_of_classes(rows: Rows, classes: Ints) -> Iterator[Part]:
@@ -809,11 +809,14 @@ def _pairs_of_classes(rows: Rows) -> Iterator[Part]:
     """A part for every ordered pair of classes i, j, with equal shares: the rows of both, with i as
     positive and its score.
     """
-    share = 1 / (rows.classes * (rows.classes - 1))
+    pairs = rows.classes * (rows.classes - 1)
+    share = 1 / pairs
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
-            places = np.flatnonzero((rows.actual == i) | (rows.actual == j))
-            yield Part(share, against_rest(rows.take(places), i), places)
+            is_of_pair = (rows.actual == i) | (rows.actual == j)
+            places = np.flatnonzero(is_of_pair)
+            rows_of_pair = against_rest(rows.take(places), i)
+            yield Part(share, rows_of_pair, places)
 
 
 def _all_rows(rows: Rows) -> Bools:
@@ -932,7 +935,8 @@ def _by_row(function: Callable[[Bools, Bools], Floats]) -> Loss:
 
 def _exact_match(actual: np.ndarray, predicted: np.ndarray) -> RowMasks:
     """Of all rows those whose labels are all right."""
-    return _all_of(labels.exact_match(actual, predicted) == 1)
+    is_match = labels.exact_match(actual, predicted) == 1
+    return all_eligible(is_match)
 
 
 MICRO_RECALL = RatioOfRows(_micro_recall)

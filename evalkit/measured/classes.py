@@ -35,11 +35,12 @@ from evalkit.measured.readings import (
     SecondReading,
     SecondSummary,
     SpecificSums,
-    score_of_predicted,
+    count_not_highest,
 )
 from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
 from evalkit.metrics import counts, labels
 from evalkit.metrics.blocks import ALL_ROWS_GROUP
+from evalkit.metrics.losses import score_of_class
 from evalkit.metrics.moments import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import ThresholdChoice
@@ -144,9 +145,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         """The confusion cells of all systems in a group of rows: of all classes, of one label by
         number, or of a share of rows by name.
         """
-        return self.first.counting.slice_cells(
-            self.summary.cells[CellsKey(group, name)], self.layout
-        )
+        counted = self.summary.cells[CellsKey(group, name)]
+        return self.first.counting.slice_cells(counted, self.layout)
 
     @abstractmethod
     def problem_cells(self, group: int, c: int) -> ProblemCells:
@@ -157,7 +157,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     @cached
     def scores(self, group: int, system: int, c: int) -> Binned:
         """The scores of a system, by number, for class or label c in a group of rows."""
-        return Binned(self.summary.scores[ScoresKey(group, system, c)].merged, self.scale)
+        tally = self.summary.scores[ScoresKey(group, system, c)]
+        return Binned(tally.merged, self.scale)
 
     def table(self, system: str, c: int) -> counts.Counts:
         """The table of counts by score of class c against the rest, or of label c, on all rows."""
@@ -251,7 +252,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         systems = range(len(self.systems))
         for metric_at_k in self.first.loss_adder.metrics:
             losses = [self.loss_statistic(metric_at_k, ALL_ROWS_GROUP, i) for i in systems]
-            is_finite = np.isfinite([loss.totals for loss in losses]).all()
+            totals = [loss.totals for loss in losses]
+            is_finite = np.isfinite(totals).all()
             # of other kinds the denominator is not the weight of the rows that count
             is_loss = isinstance(metric_at_k.metric.kind, Loss)
             if (is_loss and leaves_rows_out(losses)) or not is_finite:
@@ -278,12 +280,13 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         problems = len(self.problems)
         columns = [i * problems + c for c in present]
         if isinstance(kind, Weighted):
-            columns.append(len(self.systems) * problems + i)
+            on_problems = len(self.systems) * problems
+            columns.append(on_problems + i)
         metric = self.metric_of_problem(kind, group)
-        parts = [
-            MeanPart(float(shares[c]), self.problem_statistic(metric, group, i, c, moments))
-            for c in present
-        ]
+        parts = []
+        for c in present:
+            statistic = self.problem_statistic(metric, group, i, c, moments)
+            parts.append(MeanPart(float(shares[c]), statistic))
         mean = self.mean_statistic(metric_at_k, group, i, moments, columns, parts)
         return replace(mean, powers=self.powers(key), rows_per_class=self.rows_per_class(group))
 
@@ -301,7 +304,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
         """The share of each class or label in a mean; adding up to 1, or all 0."""
-        return np.full(len(self.problems), 1 / len(self.problems))
+        problems = len(self.problems)
+        return np.full(problems, 1 / problems)
 
     def problem_metric(
         self, metric: Metric, system: str, c: int
@@ -368,7 +372,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             masks = [np.ones(len(is_positive))]
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
-            effective_units = min(cells.kish(mask) for mask in masks)
+            effective_units = min(map(cells.kish, masks))
         return InfluenceStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # without them only the value is asked for
@@ -404,16 +408,17 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             every_cell = np.ones(len(cells.by_system[0].weight))
             effective_units = cells.kish(every_cell)  # by Kish, of all rows
         shares = [part.share for part in parts]
+        values = [part.share * part.statistic.value for part in parts]
         # influence on the mean: Σ share · influence on the part + influence through the shares
-        multiples = list(shares)
-        if len(columns) > len(parts):
-            multiples.append(1.0)
+        multiple_of_column = dict(zip(columns, shares, strict=False))
+        if len(columns) > len(parts):  # the last column is the influence through the shares
+            multiple_of_column[columns[-1]] = 1.0
         return ClassMeanStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # without them only the value is asked for
             layout=self.layout,
-            untransformed=float(sum(part.share * part.statistic.value for part in parts)),
-            coefficients=_coefficients(moments, dict(zip(columns, multiples, strict=True))),
+            untransformed=float(sum(values)),
+            coefficients=_coefficients(moments, multiple_of_column),
             n=cells.n,
             freedom=effective_units - 1.0,
             system=i,
@@ -429,7 +434,8 @@ def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
     systems, on the same rows.
     """
     weight_of_all_rows = losses[0].moments.totals[0]  # the first column is the weight
-    return min(weight_of_counted_rows(loss) for loss in losses) < float(weight_of_all_rows)
+    lowest_weight = min(map(weight_of_counted_rows, losses))
+    return lowest_weight < float(weight_of_all_rows)
 
 
 def sums_label(metric_at_k: MetricAtK) -> str:
@@ -481,10 +487,11 @@ class SummedBinary(BlockMetrics[BinarySums]):
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of each system."""
-        return {
-            name: self.threshold_of(name, self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts)
-            for i, name in enumerate(self.systems)
-        }
+        thresholds = {}
+        for i, name in enumerate(self.systems):
+            table = self.scores(ALL_ROWS_GROUP, i, ONLY_PROBLEM).counts
+            thresholds[name] = self.threshold_of(name, table)
+        return thresholds
 
     def problem_cells(self, group: int, c: int) -> ProblemCells:
         """The confusion cells of the decisions, in which class 1 is positive."""
@@ -495,13 +502,14 @@ class SummedBinary(BlockMetrics[BinarySums]):
         GAUC, from the numerator and the denominator of each unit's value. member: the number of the
         group, or a Python slice for all rows.
         """
-        if metric_at_k not in self.first.within:
+        if metric_at_k not in self.first.unit_metrics:
             return super().measure(metric_at_k, system, member)
         group = group_number(member)
-        metric = self.first.within.index(metric_at_k)
-        # two columns for each metric and, in it, each system: see `_within_terms`
-        column = 2 * (metric * len(self.systems) + self.systems.index(system))
-        columns_by_unit = self.summary.specific.within[group].units
+        metric = self.first.unit_metrics.index(metric_at_k)
+        # two columns for each metric and, in it, each system: see `_unit_terms`
+        pairs_of_columns_before = metric * len(self.systems) + self.systems.index(system)
+        column = 2 * pairs_of_columns_before
+        columns_by_unit = self.summary.specific.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
@@ -578,14 +586,10 @@ class SummedBinary(BlockMetrics[BinarySums]):
 class ProblemsInMemory(RowsInMemory, ABC):
     """Multi-class or multi-label rows in memory; each class or label is a problem of its own."""
 
-    @property
-    def _first_rows(self) -> Rows:
-        """The rows of the first system, for what all systems share."""
-        return next(iter(self.rows.values()))
-
     def problem_metric(self, metric: Metric, system: str, c: int) -> RowStatistic:
         """A metric of class c against the rest, or of label c."""
-        return RowStatistic(MetricAtK(metric), self.problem_rows(self.rows[system], c))
+        rows = self.problem_rows(self.rows[system], c)
+        return RowStatistic(MetricAtK(metric), rows)
 
     @abstractmethod
     def problem_rows(self, rows: Rows, c: int) -> Rows:
@@ -632,20 +636,20 @@ class ClassesInMemory(ProblemsInMemory):
         """A metric of a system's rows after `change` has replaced their actual values and
         predictions.
         """
-        return RowStatistic(MetricAtK(metric), change(self.rows[system]))
+        rows = change(self.rows[system])
+        return RowStatistic(MetricAtK(metric), rows)
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
         rows = self.rows[system]
         right = (rows.predicted == rows.actual).astype(np.int64)
-        score = score_of_predicted(rows.scores, rows.predicted)
+        score = score_of_class(rows.scores, rows.predicted)
         return Rows(right, score, weight=rows.weight).counts
 
     def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
         rows = self.rows[system]
-        predicted_score = score_of_predicted(rows.scores, rows.predicted)
-        return int((rows.scores.max(axis=1) > predicted_score).sum())
+        return count_not_highest(rows.scores, score_of_class(rows.scores, rows.predicted))
 
     def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
@@ -656,7 +660,7 @@ class ClassesInMemory(ProblemsInMemory):
         of the classes as probabilities.
         """
         rows = self._first_rows
-        decision = np.full(len(rows), int(shares.argmax()))
+        decision = np.full(len(rows), shares.argmax())
         score = None if rows.score is None else np.tile(shares, (len(rows), 1))
         return replace(rows, decision=decision, score=score)
 
@@ -689,7 +693,8 @@ class SummedClasses(BlockMetrics[ClassSums]):
     @property
     def weights(self) -> Floats:
         """The total weight of the rows of each class; without weights their number."""
-        return np.asarray(self.confusion(self.systems[0]).table.sum(axis=1), np.float64)
+        table = self.confusion(self.systems[0]).table  # actual classes are the same for all
+        return np.asarray(table.sum(axis=1), np.float64)
 
     def confusion(self, system: str) -> labels.Confusion:
         """The confusion matrix, of weights or of numbers of rows."""
@@ -706,7 +711,8 @@ class SummedClasses(BlockMetrics[ClassSums]):
     def predicted_sizes(self, system: str) -> Ints:
         """The number of rows for which a system predicts each class."""
         cells = self.system_cells(self.systems.index(system))
-        return np.bincount(cells.predicted[0], cells.n, len(self.problems)).astype(np.int64)
+        (predicted,) = cells.predicted  # of one system
+        return np.bincount(predicted, cells.n, len(self.problems)).astype(np.int64)
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
@@ -715,7 +721,8 @@ class SummedClasses(BlockMetrics[ClassSums]):
 
     def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
-        return int(self.summary.specific.not_highest.sums[self.systems.index(system)])
+        i = self.systems.index(system)
+        return int(self.summary.specific.not_highest.sums[i])
 
     def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
@@ -726,7 +733,7 @@ class SummedClasses(BlockMetrics[ClassSums]):
         as probabilities, in one row for each class that occurs, with the weight of the class.
         """
         present = np.flatnonzero(shares > 0)
-        decision = np.full(len(present), int(shares.argmax()))
+        decision = np.full(len(present), shares.argmax())
         score = np.tile(shares, (len(present), 1)) if self.first.scored else None
         weight = self.weights[present]
         return Rows(present, score, decision=decision, weight=weight, classes=len(shares))

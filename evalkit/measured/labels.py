@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind
+from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind, all_eligible
 from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
@@ -90,7 +90,7 @@ def top_hits(rows: Rows) -> RowMasks:
     """The masks of the share of all rows whose highest-scored label is true."""
     top_label = rows.scores.argmax(axis=1)
     hit = rows.actual[np.arange(len(top_label)), top_label]
-    return RowMasks(np.ones(len(top_label), dtype=bool), hit)
+    return all_eligible(hit)
 
 
 # Rows in memory -----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class LabelsInMemory(ProblemsInMemory):
     def shares(self) -> Floats:
         """The share of rows, by weight, on which each label is true."""
         rows = self._first_rows
-        return np.asarray(np.average(rows.actual, axis=0, weights=rows.weight))
+        return np.average(rows.actual, axis=0, weights=rows.weight)
 
     @property
     def per_row(self) -> LabelsPerRow:
@@ -129,7 +129,8 @@ class LabelsInMemory(ProblemsInMemory):
         rows = self._first_rows
         labels = rows.actual.sum(axis=1)
         mean = np.average(labels, weights=rows.weight)
-        return LabelsPerRow(float(mean), float(np.average(labels == 0, weights=rows.weight)))
+        share_of_none = np.average(labels == 0, weights=rows.weight)
+        return LabelsPerRow(float(mean), float(share_of_none))
 
     def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
@@ -141,18 +142,14 @@ class LabelsInMemory(ProblemsInMemory):
         label, by number.
         """
         rows = self.rows[system]
-        is_true = rows.actual[:, label]
-        is_predicted = rows.predicted[:, label]
-        return DecisionOutcomes(
-            tp=int((is_true & is_predicted).sum()),
-            fp=int((~is_true & is_predicted).sum()),
-            fn=int((is_true & ~is_predicted).sum()),
-            tn=int((~is_true & ~is_predicted).sum()),
-        )
+        cell = 2 * rows.actual[:, label] + rows.predicted[:, label]
+        tn, fp, fn, tp = np.bincount(cell, minlength=4).tolist()
+        return DecisionOutcomes(tp, fp, fn, tn)
 
     def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
-        return RowStatistic(MetricAtK(metric), change(of_label(self.rows[system], label)))
+        rows = of_label(self.rows[system], label)
+        return RowStatistic(MetricAtK(metric), change(rows))
 
     def pooled(self, system: str) -> counts.Counts:
         """The table of counts by score over all labels of all rows (micro-averaging)."""
@@ -170,7 +167,7 @@ class LabelsInMemory(ProblemsInMemory):
         if distinct.size <= STEPS:
             return distinct
         levels = np.linspace(0, 1, STEPS)
-        return np.asarray(np.quantile(scores, levels, method="inverted_cdf"))
+        return np.quantile(scores, levels, method="inverted_cdf")
 
     def at_common_threshold(
         self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
@@ -178,7 +175,8 @@ class LabelsInMemory(ProblemsInMemory):
         """A metric with the same threshold for all labels. number: of the threshold; it is only
         needed for rows that were read in blocks.
         """
-        return RowStatistic(metric_at_k, replace(self.rows[system], threshold=threshold))
+        rows = replace(self.rows[system], threshold=threshold)
+        return RowStatistic(metric_at_k, rows)
 
     def top_label_share(self, system: str) -> RowStatistic:
         """The share of rows whose highest-scored label is true."""
@@ -243,7 +241,8 @@ class SharedRowsStatistic(MomentStatistic):
 
     def overlaps(self, other: Self) -> bool:
         """True if both systems have a value on at least one row."""
-        totals = PairSums(*self.pair_moments.totals[self._pair(other).all])
+        pair = self._pair(other)
+        totals = PairSums(*self.pair_moments.totals[pair.all])
         return bool(totals.weight > 0)
 
     def shared_difference(self, other: Self) -> Difference:
@@ -263,7 +262,8 @@ class SharedRowsStatistic(MomentStatistic):
         slopes = np.array([-lower_less_higher, 1.0]) / totals.weight
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
-        squared_influence = max(float(slopes @ products @ slopes), 0.0)  # rounding may leave less
+        variance = float(slopes @ products @ slopes)
+        squared_influence = max(variance, 0.0)  # rounding may leave less
         effective_units: float = n  # by Kish
         if not self.plain:
             effective_units = self.freedom + 1  # as `freedom` is this number less 1
@@ -278,7 +278,8 @@ class SharedRowsStatistic(MomentStatistic):
         columns_by_unit = self.pair_moments.units
         if columns_by_unit is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
-            return min(round(float(totals.rows)), self.pair_moments.n)
+            rows = round(float(totals.rows))
+            return min(rows, self.pair_moments.n)
         # a unit without such a row has the weight 0
         sums_by_unit = PairSums(*columns_by_unit[pair.all])
         return int(np.count_nonzero(sums_by_unit.weight))
@@ -348,16 +349,16 @@ class SummedLabels(BlockMetrics[LabelSums]):
         weights = []
         for j in self.problems:
             cells = self.cells(group, j).by_system[0]
-            weights.append(cells.weight[cells.actual == 1].sum())
+            weight_of_true = cells.weight[cells.actual == 1]
+            weights.append(weight_of_true.sum())
         return np.array(weights, float)
 
     # Metrics of labels
 
     def top_label_share(self, system: str) -> Statistic:
         """The share of rows whose highest-scored label is true."""
-        return self.decision_statistic(
-            MetricAtK(replace(SHARE, name=TOP)), ALL_ROWS_GROUP, self.systems.index(system)
-        )
+        share = MetricAtK(replace(SHARE, name=TOP))
+        return self.decision_statistic(share, ALL_ROWS_GROUP, self.systems.index(system))
 
     def score_excess(self, system: str, label: int) -> MomentStatistic:
         """By how much the mean score of a label exceeds the share of rows that have it, of the
@@ -365,7 +366,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
         """
         assert self.second is not None
         last = len(self.second.leader_adders) - 1  # after the terms of the common thresholds
-        return self._metric_of_leader(last, self.second.leader_adders[last].metrics[label])
+        adder = self.second.leader_adders[last]
+        return self._metric_of_leader(last, adder.metrics[label])
 
     # Along a threshold
 
@@ -418,12 +420,14 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def _total_weight(self) -> float:
         """The weight of all rows."""
         # the cells of any label and system have all rows
-        return float(self.cells(ALL_ROWS_GROUP, 0).by_system[0].weight.sum())
+        cells = self.cells(ALL_ROWS_GROUP, 0).by_system[0]
+        return float(cells.weight.sum())
 
     def sizes(self) -> Ints:
         """The number of rows on which each label is true."""
         outcomes = [self.outcomes(self.systems[0], j) for j in self.problems]
-        return np.array([label.tp + label.fn for label in outcomes])
+        sizes = [label.tp + label.fn for label in outcomes]
+        return np.array(sizes)
 
     @property
     def weights(self) -> Floats:
@@ -441,7 +445,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def per_row(self) -> LabelsPerRow:
         """The mean number of labels of a row, and the share of rows that have none, by weight."""
         without_label = float(self.summary.specific.without_label) * (self.scale or 1.0)
-        return LabelsPerRow(float(self.shares.sum()), without_label / self._total_weight)
+        share_of_none = without_label / self._total_weight
+        return LabelsPerRow(float(self.shares.sum()), share_of_none)
 
     def score_range(self, system: str) -> grid.Range:
         """The lowest and the highest score of a system."""
@@ -449,7 +454,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         bins = [self.scores(ALL_ROWS_GROUP, i, j).bins for j in self.problems]
         lowest = np.array([table.low[0] for table in bins])
         highest = np.array([table.high[-1] for table in bins])
-        return grid.Range(float(grid.scores(lowest).min()), float(grid.scores(highest).max()))
+        low = grid.scores(lowest).min()
+        high = grid.scores(highest).max()
+        return grid.Range(float(low), float(high))
 
     def outcomes(self, system: str, label: int) -> DecisionOutcomes:
         """The outcomes of a system's decisions on a label."""
@@ -488,8 +495,10 @@ class SummedLabels(BlockMetrics[LabelSums]):
         # the quantiles as np.quantile has them with method="inverted_cdf": of n sorted rows that
         # with the index ⌈level · n⌉ − 1
         rows_up_to_bin = np.cumsum(rows_in_bin)
+        n = rows_up_to_bin[-1]
         levels = np.linspace(0, 1, STEPS)
-        row_index = np.maximum(np.ceil(levels * rows_up_to_bin[-1] - 1), 0)
+        row_index = np.ceil(levels * n - 1)
+        row_index = np.maximum(row_index, 0)
         bin_of_quantile = np.searchsorted(rows_up_to_bin, row_index, side="right")
         return np.asarray(score[bin_of_quantile])
 
@@ -510,7 +519,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
         label_sets = tally.merged  # counted like scores: the codes of the combinations
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
-        actual = (code[:, None] >> np.array(self.problems)) & 1 == 1
+        shifted = code[:, None] >> np.array(self.problems)  # shape (label sets, labels)
+        actual = shifted & 1 == 1
         weight: Floats = label_sets.negative * np.float64(self.scale or 1.0)
         score = np.tile(self.shares, (len(actual), 1))
         thresholds = self.first.thresholds[self.systems.index(system)]
@@ -545,7 +555,7 @@ def second_reading(
             if isinstance(base.metric.kind, Loss) and _leaves_out(labels, metric_at_k, group):
                 partial_losses[GroupMetric(group, base.label)] = base
     if not labels.plain:
-        means |= _areas_of_labels(labels, known=means)
+        means |= _areas_of_labels(labels, means)
     leader_number = labels.systems.index(leader)
     leader_adders = [*_adders_by_threshold(labels, leader)]
     if probabilities:
@@ -569,15 +579,15 @@ def second_reading(
 
 
 def _areas_of_labels(
-    labels: SummedLabels, known: Mapping[GroupMetric, MeanInfluence]
+    labels: SummedLabels, means: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
     """The influence of the rows on AUC and average precision of each label, for the standard errors
-    that the page shows if rows are weighted or clustered; without those that are `known`.
+    that the page shows if rows are weighted or clustered; without those that are in `means`.
     """
     areas = {}
     for metric in (ROC_AUC, AVERAGE_PRECISION):
         key = GroupMetric(ALL_ROWS_GROUP, metric.name)
-        if key not in known:
+        if key not in means:
             # `_mean_influence` takes a mean over the labels; of this one only the influence on the
             # metric of each label is used, so that it needs no parts
             mean = Combined(metric, lambda rows: [])
@@ -588,7 +598,8 @@ def _areas_of_labels(
 
 def _leaves_out(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> bool:
     """True if there are several systems and a loss is undefined on some rows of any of them."""
-    losses = [labels.loss_statistic(metric_at_k, group, i) for i in range(len(labels.systems))]
+    systems = range(len(labels.systems))
+    losses = [labels.loss_statistic(metric_at_k, group, i) for i in systems]
     return len(losses) > 1 and leaves_rows_out(losses)
 
 
@@ -639,7 +650,8 @@ def _share_influence(
     """
     value = np.array([statistic.value for statistic in of_labels])
     mean = float(np.nansum(shares * value))
-    return np.nan_to_num(ratio(value - mean, total_weight))
+    influence = ratio(value - mean, total_weight)
+    return np.nan_to_num(influence)
 
 
 def _joint_influence(
@@ -652,7 +664,7 @@ def _joint_influence(
         _decision_differences(of_first, of_second)
         for of_first, of_second in zip(first, second, strict=True)
     ]
-    return np.asarray(shares[:, None] * np.array(differences))
+    return shares[:, None] * np.array(differences)
 
 
 def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTable:
@@ -683,7 +695,8 @@ def _decision_differences(
     # same two predictions: there is one for each of the eight cells that occurs
     joint = first.on_joint_rows(second)
     rows = joint.first.rows
-    cell = 4 * rows.actual + 2 * rows.predicted + joint.second.rows.predicted
+    second_predicted = joint.second.rows.predicted
+    cell = 4 * rows.actual + 2 * rows.predicted + second_predicted
     influence = np.zeros(8)
     influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
     return influence
@@ -727,8 +740,10 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     by_cell: for each label the influence by 2 · true + predicted.
     """
     (scores,) = block.predictions
-    cell = 2 * block.truth.view(np.int8) + (scores >= threshold)
-    return np.array([influence.take(cell[j]) for j, influence in enumerate(by_cell)])
+    is_predicted = scores >= threshold
+    cell = 2 * block.truth.view(np.int8) + is_predicted
+    influences = [influence.take(cell[j]) for j, influence in enumerate(by_cell)]
+    return np.array(influences)
 
 
 def thresholds_of(labels: LabelsInMemory | SummedLabels, system: str) -> Floats:

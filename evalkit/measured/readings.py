@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.catalogue.kinds import RowMasks
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import ScoreKind
@@ -127,7 +127,8 @@ class Binned:
             orders = grid.extreme_orders(self.bins)
             tables = [replace(self, bins=bins).midpoint_counts for bins in orders]
             extremes = [metric_at_k.value_at(table) for table in tables]
-        return max(abs(extreme - value) for extreme in extremes)
+        changes = [abs(extreme - value) for extreme in extremes]
+        return max(changes)
 
 
 class InfluenceTable(Protocol):
@@ -167,7 +168,7 @@ class ScoreInfluence:
         # shape (2, bins): first the positives. Thresholds descend: reversed, the lowest come first
         by_class_and_bin = kind.influence_table(table.midpoint_counts)[:, ::-1]
         low = grid.codes(table.counts.threshold[::-1])
-        return ScoreInfluence(low, np.nan_to_num(np.ascontiguousarray(by_class_and_bin)).ravel())
+        return ScoreInfluence(low, np.nan_to_num(by_class_and_bin.ravel()))
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
         """The index in `influence` of each row, by its class and the bin of its score. actual: True
@@ -181,7 +182,8 @@ class ScoreInfluence:
         # only rows of weight 0 are below the lowest bin: they are put into it
         bin_of_row = np.maximum(bin_of_row, 0)
         # in `influence` the bins of positive rows stand before those of negative ones
-        return bin_of_row + np.where(actual, 0, len(self.low))
+        first_bin_of_class = np.where(actual, 0, len(self.low))
+        return bin_of_row + first_bin_of_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +211,8 @@ def counted_weights(block: Block, scale: float | None) -> Floats:
     """
     if scale is None:
         return block.weights
-    return grid.in_units(block.weights, scale).astype(np.float64) * scale
+    units = grid.in_units(block.weights, scale)
+    return units.astype(np.float64) * scale
 
 
 # The first reading --------------------------------------------------------------------------------
@@ -304,7 +307,8 @@ class FirstReading(ABC, Generic[SpecificSums]):
         if self.has_two_classes:
             return limit
         systems = len(self.loss_adder.centres)  # each system has one
-        return min(limit, max(limit // (self.problems * systems), MIN_BINS))
+        share = limit // (self.problems * systems)
+        return min(limit, max(share, MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[SpecificSums]:
         """The sums of the first reading over a block of rows: for all rows and for each slice the
@@ -411,40 +415,41 @@ def score_rows(block: Block, system: int) -> Rows:
 class BinarySums(Bundle):
     """Sums that only tables of two classes have. positives: their number. outside, certain_errors:
     for each system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong.
-    within: by group of rows, moments of the terms of metrics that rank the rows within each unit,
-    as GAUC.
+    unit_terms: by group of rows, moments of the terms of metrics that rank the rows within each
+    unit, as GAUC.
     """
 
     positives: int
     outside: Total
     certain_errors: Total
-    within: dict[int, Moments]
+    unit_terms: dict[int, Moments]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinaryFirstReading(FirstReading[BinarySums]):
     """The first reading of two classes.
 
-    within: metrics that rank the rows within each unit, as GAUC, whose values per unit are kept.
-    within_slices: True if they are also measured in slices.
+    unit_metrics: metrics that rank the rows within each unit, as GAUC, whose values per unit are
+    kept. unit_metrics_in_slices: True if they are also measured in slices.
     """
 
-    within: Sequence[MetricAtK] = ()
-    within_slices: bool = False
+    unit_metrics: Sequence[MetricAtK] = ()
+    unit_metrics_in_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinarySums]:
         """The sums of a block of rows. If there are metrics that rank the rows within each unit,
-        `specific.within` has, for all rows and perhaps for each slice, the moments over units of
-        their terms.
+        `specific.unit_terms` has, for all rows and perhaps for each slice, the moments over units
+        of their terms.
         """
         summary = super().__call__(block)
-        if not self.within:
+        if not self.unit_metrics:
             return summary
-        within = {}
+        unit_terms = {}
         for group, rows in block.groups():
-            if group == ALL_ROWS_GROUP or self.within_slices:
-                within[group] = Moments.from_block(rows, self._within_terms, max_units=UNITS)
-        return replace(summary, specific=replace(summary.specific, within=within))
+            if group == ALL_ROWS_GROUP or self.unit_metrics_in_slices:
+                unit_terms[group] = Moments.from_block(rows, self._unit_terms, max_units=UNITS)
+        specific = replace(summary.specific, unit_terms=unit_terms)
+        return replace(summary, specific=specific)
 
     def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
         """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
@@ -452,20 +457,21 @@ class BinaryFirstReading(FirstReading[BinarySums]):
         """
         (is_positive,) = block.truth  # two classes are one problem
         odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
+        outside, certain_errors = np.array(odd).T  # one number for each system
         return BinarySums(
             positives=int(is_positive.sum()),
-            outside=Total(np.array([system.outside for system in odd])),
-            certain_errors=Total(np.array([system.certain_errors for system in odd])),
-            within={},  # added by `__call__`
+            outside=Total(outside),
+            certain_errors=Total(certain_errors),
+            unit_terms={},  # added by `__call__`
         )
 
-    def _within_terms(self, block: Block) -> Floats:
+    def _unit_terms(self, block: Block) -> Floats:
         """What each row adds to the numerator and to the denominator of its unit's value, for each
         metric that ranks the rows within units and, in it, for each system; shape (metrics ·
         systems · 2, rows).
         """
         columns = []
-        for metric_at_k in self.within:
+        for metric_at_k in self.unit_metrics:
             for system in range(len(block.predictions)):
                 sums = metric_at_k.sums(block.rows(system))
                 columns += [sums.numerator, sums.size]  # the size is the denominator
@@ -518,9 +524,12 @@ def class_rows(block: Block, system: int) -> Rows:
     )
 
 
-def score_of_predicted(score: Floats, predicted: Ints) -> Floats:
-    """The score of the predicted class of each row, shape (rows,). score: shape (rows, classes)."""
-    return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
+def count_not_highest(score: Floats, predicted_score: Floats) -> int:
+    """The number of rows whose predicted class does not have the highest score. score: shape (rows,
+    classes). predicted_score: that of the predicted class of each row.
+    """
+    is_lower = predicted_score < score.max(axis=1)
+    return int(is_lower.sum())
 
 
 @dataclass(frozen=True)
@@ -554,10 +563,11 @@ class RowSums:
         scores = rows.scores[is_filled]
         weights = weights[is_filled]
         sums = scores.sum(axis=1)
+        is_not_one = np.abs(sums - 1) > SUM_TOLERANCE
         return RowSums(
             low=float(sums.min(initial=np.inf)),
             high=float(sums.max(initial=-np.inf)),
-            rows_not_one=int(np.count_nonzero(np.abs(sums - 1) > SUM_TOLERANCE)),
+            rows_not_one=int(np.count_nonzero(is_not_one)),
             rows_of_zeros=len(rows) - len(sums),
             scaled_loss=float(losses.log_classes(actual, scores) @ weights),
             unscaled_loss=float(losses.log_unscaled(actual, scores) @ weights),
@@ -579,7 +589,7 @@ class RowSums:
     @property
     def loss_change(self) -> float:
         """The relative change of the log loss when each row is scaled to the sum 1."""
-        return float(ratio(self.scaled_loss - self.unscaled_loss, self.unscaled_loss))
+        return quotient(self.scaled_loss - self.unscaled_loss, self.unscaled_loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -646,12 +656,14 @@ class ClassFirstReading(FirstReading[ClassSums]):
         row_sums = []
         for system in range(systems):
             rows = class_rows(block, system)
-            score = score_of_predicted(rows.scores, rows.predicted)
+            score = losses.score_of_class(rows.scores, rows.predicted)
             is_right = rows.predicted == rows.actual
-            not_highest.append(int((rows.scores.max(axis=1) > score).sum()))
-            top_scores.append(Tally.from_hits(score, is_right, weight, max_bins=self.max_bins()))
+            not_highest.append(count_not_highest(rows.scores, score))
+            tally = Tally.from_hits(score, is_right, weight, max_bins=self.max_bins())
+            top_scores.append(tally)
             row_sums.append(RowSums.from_rows(rows, weight))
-        return ClassSums(Total(np.array(not_highest)), tuple(top_scores), tuple(row_sums))
+        total = Total(np.array(not_highest))
+        return ClassSums(total, tuple(top_scores), tuple(row_sums))
 
 
 # Of labels
@@ -829,12 +841,14 @@ class MeanInfluence:
         """
         problems = len(self.shares)
         on_problems = len(self.tables) * problems  # the number of columns of the first kind
-        columns = np.empty((on_problems + len(self.share_influence), len(block)))
+        n_columns = on_problems + len(self.share_influence)
+        columns = np.empty((n_columns, len(block)))
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
                 cell_of_row = block.predictions[system, problem]
                 influence_of_row = table.influence.take(cell_of_row)
-                np.multiply(influence_of_row, weight, out=columns[system * problems + problem])
+                column = columns[system * problems + problem]
+                np.multiply(influence_of_row, weight, out=column)
         for system, influence_of_label in enumerate(self.share_influence):
             influence_of_row = influence_of_label @ block.truth  # the sum over the row's labels
             np.multiply(influence_of_row, weight, out=columns[on_problems + system])
@@ -878,7 +892,7 @@ class MeanInfluence:
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
             on_mean += columns[on_problems:]
-        return np.asarray(on_mean)
+        return on_mean
 
     def _strata_of(self, block: Block) -> Ints:
         """The number of each row's stratum (the variance of a difference is the sum over strata):
@@ -903,7 +917,8 @@ class MeanInfluence:
             # The influence is indexed by 4 · true + 2 · predicted by the first + predicted by the
             # second: twice the cell of the first, and the prediction of the second.
             second_predicted = second_cell % 2
-            total += influence_by_cell.take(2 * first_cell + second_predicted)
+            cell = 2 * first_cell + second_predicted
+            total += influence_by_cell.take(cell)
         return total
 
 
@@ -1072,7 +1087,8 @@ class SecondReading:
         for candidates, (score,) in zip(self.candidates, block.predictions, strict=True):
             candidate_of_row = influence.threshold_index(candidates, score)
             shape = (self.parts, len(candidates))
-            yield Total(part_sums(part_of_row, is_positive, candidate_of_row, weight, shape))
+            sums = part_sums(part_of_row, is_positive, candidate_of_row, weight, shape)
+            yield Total(sums)
 
     def _decisions(self, block: Block) -> CellCounts:
         """The confusion cells of the decisions on two classes: positive if the score reaches the

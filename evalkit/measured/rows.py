@@ -49,9 +49,14 @@ class RowsInMemory:
     in_memory: ClassVar[bool] = True
 
     @property
+    def _first_rows(self) -> Rows:
+        """The rows of the first system, for what all systems share."""
+        return next(iter(self.rows.values()))
+
+    @property
     def layout(self) -> Layout:
         """The layout of the sample: whether rows have units, and weights."""
-        return layout_of_rows(next(iter(self.rows.values())))
+        return layout_of_rows(self._first_rows)
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system on some rows. member: a mask, or a Python slice for all rows.
@@ -60,7 +65,8 @@ class RowsInMemory:
         another metric is measured; not if there are too many rows.
         """
         if not isinstance(member, slice):
-            return RowStatistic(metric_at_k, self.rows[system].take(member))
+            selected = self.rows[system].take(member)
+            return RowStatistic(metric_at_k, selected)
         self._forget_other_metrics(metric_at_k)
         stored = self._stored_statistics
         key = StatisticKey(metric_at_k, system)
@@ -173,13 +179,16 @@ class TermAdder:
         one alone. extra_columns, extra_width: as in the class.
         """
         actual = np.concatenate([head.truth for head in heads])
-        # where a system's predictions stand in its head: alone, or at the number of the system
-        numbers_in_head = [i if len(head.predictions) > 1 else 0 for i, head in enumerate(heads)]
+        numbers_in_head = []
         centres = []
-        for head, number in zip(heads, numbers_in_head, strict=True):
+        for i, head in enumerate(heads):
+            # where the system's predictions stand in its head: alone, or at the system's number
+            number = i if len(head.predictions) > 1 else 0
+            numbers_in_head.append(number)
             # a system without rows has no forecasts; they would lie near the actual values
             forecasts = head.predictions[number] if len(head) else actual
-            centres.append(Centre(float(actual.mean()), float(forecasts.mean())))
+            centre = Centre(float(actual.mean()), float(forecasts.mean()))
+            centres.append(centre)
         # without offsets at first: these are computed from the rows that this adder returns
         adder = TermAdder(
             tuple(metrics),
@@ -341,7 +350,8 @@ class TermAdder:
         shape (terms, rows).
         """
         terms = np.array(self._terms(self.rows(block, key.system), key))
-        return np.asarray((terms - self.offsets[key][:, None]) * block.weights)
+        offsets = self.offsets[key][:, None]  # one row per term
+        return (terms - offsets) * block.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -438,7 +448,8 @@ class SummedForecasts:
         if group == ALL_ROWS_GROUP:
             return slice(None)
         slices = self.summary.sample.rows.slices
-        return np.asarray(np.any([column == group for column in slices], axis=0))
+        in_group = [column == group for column in slices]
+        return np.asarray(np.any(in_group, axis=0))
 
     def refuse_unlike(self) -> None:
         """Raise ParameterError for a loss that is undefined on other rows for one system than for

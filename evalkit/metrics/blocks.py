@@ -13,8 +13,9 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics import predictive
+from evalkit.metrics.counts import run_numbers, run_starts
 from evalkit.metrics.hashes import Hashes
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.rows import Rows, weights_or_ones
 
 STEP = 2**14  # rows that are processed together: their columns stay in the cache
 ALL_ROWS_GROUP = 0  # the number of the group of all rows; those of slices are above it
@@ -72,23 +73,21 @@ class Block:
     @cached_property
     def weights(self) -> Floats:
         """The weight of each row, 1 if there are no weights."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return weights_or_ones(self.weight, len(self))
 
     @cached_property
     def unit_starts(self) -> Ints:
         """The index of the first row of each unit, if units are not split over blocks, so that
         their rows are neighbours.
         """
-        differs_from_last = np.append(True, self.key[1:] != self.key[:-1])
-        return np.flatnonzero(differs_from_last[: len(self)])  # an empty block has no unit
+        return run_starts(self.key)
 
     @cached_property
     def key_index(self) -> KeyIndex:
         """The distinct keys, and for each row the index of its key among them."""
         if self.clustered and not self.units_split:  # equal keys are neighbours: no sort is needed
             unit_sizes = np.diff(self.unit_starts, append=len(self))
-            position = np.repeat(np.arange(len(self.unit_starts)), unit_sizes)
-            return KeyIndex(self.key[self.unit_starts], position)
+            return KeyIndex(self.key[self.unit_starts], run_numbers(unit_sizes))
         keys, position = np.unique(self.key, return_inverse=True)
         return KeyIndex(keys, position)
 
@@ -121,7 +120,7 @@ class Block:
 
     def take(self, rows: Ints | slice) -> Block:
         """The rows with these indices, without their names."""
-        return self._combined([self], partial(_taken, rows=rows))
+        return self._combined([self], partial(_select, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
         """The number and the rows of each group: all rows, then each slice that has any. `slices`
@@ -131,7 +130,7 @@ class Block:
         for slice_of_row in self.slices:
             # sort the rows by the number of their slice, and cut where the number changes
             order = np.argsort(slice_of_row, kind="stable")
-            starts = np.flatnonzero(np.diff(slice_of_row[order], prepend=-1))
+            starts = run_starts(slice_of_row[order])
             for rows in np.split(order, starts[1:]):
                 number = int(slice_of_row[rows[0]])  # that of all these rows
                 yield BlockSlice(number, self.take(rows))
@@ -189,7 +188,7 @@ def _combined_by_name(
     return {name: combine([table[name] for table in tables]) for name in tables[0]}
 
 
-def _taken(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
+def _select(columns: list[np.ndarray], rows: Ints | slice) -> np.ndarray:
     """Some rows of a column of a single block, for `Block._combined`."""
     (column,) = columns
-    return np.asarray(column[..., rows])
+    return column[..., rows]

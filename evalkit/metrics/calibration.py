@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
 from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts, Weights, base_rate, run_ends
 from evalkit.metrics.losses import EPSILON
@@ -23,15 +23,17 @@ def brier(c: Counts) -> float:
     >>> print(f"{brier(count([0.9, 0.4], [1, 0])):.3f}")
     0.085
     """
-    p, n = c.positive, c.negative
-    return float(ratio(np.dot(p, (1 - c.threshold) ** 2) + np.dot(n, c.threshold**2), c.total))
+    of_positives = np.dot(c.positive, (1 - c.threshold) ** 2)
+    of_negatives = np.dot(c.negative, c.threshold**2)
+    return quotient(of_positives + of_negatives, c.total)
 
 
 def brier_skill(c: Counts) -> float:
     """1 - Brier / (Brier score of always predicting the base rate). Undefined if one class is
     absent.
     """
-    return float(1 - ratio(brier(c), brier(_constant(c))))
+    base_rate_brier = brier(_constant(c))
+    return 1 - quotient(brier(c), base_rate_brier)
 
 
 def brier_skill_influence(c: Counts) -> Floats:
@@ -53,14 +55,15 @@ def brier_skill_influence(c: Counts) -> Floats:
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
     label = np.array([[1.0], [0.0]])
     # the formula above times U in the numerator and in the denominator
-    from_uncertainty = ratio(b * (1 - 2 * r), u) * (label - r)
+    slope_of_u = 1 - 2 * r
+    from_uncertainty = ratio(b * slope_of_u, u) * (label - r)
     return ratio(b - loss + from_uncertainty, c.total * r * (1 - r))
 
 
 def clipped(c: Counts) -> float:
     """Weight of the rows whose score `log_loss` clips: 0, 1 and everything outside [0, 1]."""
     outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
-    weight: float = (c.positive + c.negative)[outside].sum().item()
+    weight: float = c.rows[outside].sum().item()
     return weight
 
 
@@ -76,15 +79,18 @@ def unforeseen(c: Counts, chance: float) -> float:
     """
     # a row for positives and one for negatives, a column per threshold
     probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
-    loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
+    loss_of_positives = -c.positive * np.log(probability)
+    loss_of_negatives = -c.negative * np.log1p(-probability)
+    loss = np.array([loss_of_positives, loss_of_negatives])
     probability_of_outcome = np.array([c.threshold, 1 - c.threshold])
     is_unforeseen = (probability_of_outcome >= EPSILON) & (probability_of_outcome < chance)
-    return float(ratio(loss[is_unforeseen].sum(), loss.sum()))
+    unforeseen_loss = loss[is_unforeseen].sum()
+    return quotient(unforeseen_loss, loss.sum())
 
 
 def mean_score(c: Counts) -> float:
     """Mean of the scores over all rows."""
-    return float(ratio(np.dot(c.positive + c.negative, c.threshold), c.total))
+    return quotient(np.dot(c.rows, c.threshold), c.total)
 
 
 # Isotonic calibration -----------------------------------------------------------------------------
@@ -102,7 +108,7 @@ def recalibrate(c: Counts) -> Counts:
     """
     from scipy.optimize import isotonic_regression
 
-    rows = c.positive + c.negative
+    rows = c.rows
     if not len(rows):
         return c
     # the thresholds descend, and so must the probabilities
@@ -165,9 +171,10 @@ def block_ends(share: Floats) -> Bools:
     [True, False, True, True]
     """
     changes = np.diff(share) != 0  # between each value and the next
-    begins = np.append(True, changes)
-    is_end = np.append(changes, True)
-    return np.asarray((begins | is_end)[: len(share)])  # none of an empty fit
+    begins_block = np.append(True, changes)
+    ends_block = np.append(changes, True)
+    is_point: Bools = begins_block | ends_block
+    return is_point[: len(share)]  # none of an empty fit
 
 
 # Bins ---------------------------------------------------------------------------------------------
@@ -189,7 +196,12 @@ class Bins:
     @property
     def gap(self) -> Floats:
         """|mean score - share of positives| in each bin."""
-        return ratio(np.abs(self.score - self.positives), self.rows)
+        gap_times_rows = np.abs(self.score - self.positives)
+        return ratio(gap_times_rows, self.rows)
+
+    def mean(self, values: Floats) -> float:
+        """The mean over all rows of a value of each bin; NaN without rows."""
+        return quotient(np.dot(values, self.rows), self.rows.sum())
 
 
 def bins_uniform(c: Counts, bins: int = 10) -> Bins:
@@ -211,7 +223,8 @@ def bins_quantile(c: Counts, bins: int = 10) -> Bins:
     calibration_curve(strategy="quantile") closes the same bins on the right.
     """
     # as numpy: the quantile lies between two rows, by rank from 0, and is interpolated
-    rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
+    share = np.linspace(0, 1, bins + 1)[1:-1]
+    rank = share * (c.total - 1)
     low = _score_at(c, np.floor(rank))
     high = _score_at(c, np.ceil(rank))
     quantile = low + (high - low) * (rank % 1)
@@ -233,7 +246,7 @@ def ece(b: Bins) -> float:
     >>> [round(ece(b), 4) for b in (bins_uniform(c), bins_quantile(c, 5))]
     [0.45, 0.33]
     """
-    return float(ratio(np.dot(b.gap, b.rows), b.rows.sum()))
+    return b.mean(b.gap)
 
 
 def ece_debiased(b: Bins) -> float:
@@ -254,14 +267,17 @@ def ece_debiased(b: Bins) -> float:
     if not len(b.rows):
         return np.nan
     share = ratio(b.positives, b.rows)
-    error = np.sqrt(ratio(share * (1 - share), b.rows))
+    variance = share * (1 - share)
+    error = np.sqrt(ratio(variance, b.rows))
     z = ratio(b.gap, error)
     # E|x| of a normal x with the mean `gap` and the standard deviation `error` (folded normal)
-    folded = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
+    from_noise = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)
+    from_gap = b.gap * erf(z / np.sqrt(2))
+    folded = from_noise + from_gap
     expected_gap = np.where(error > 0, folded, b.gap)
     # gap - (expected gap - gap): what noise adds to the gap is taken off
     debiased = 2 * b.gap - expected_gap
-    return max(float(ratio(np.dot(debiased, b.rows), b.rows.sum())), 0.0)
+    return max(b.mean(debiased), 0.0)
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
@@ -271,20 +287,21 @@ def _score_at(c: Counts, rank: Floats) -> Floats:
     # from the highest score: it is row number `total - rank`, at the first threshold that has so
     # many rows at or above it
     index = np.searchsorted(c.tp + c.fp, c.total - rank)
-    index = np.minimum(index, len(c.threshold) - 1)
-    return np.asarray(c.threshold[index])
+    last = len(c.threshold) - 1
+    return np.asarray(c.threshold[np.minimum(index, last)])
 
 
 def _constant(c: Counts) -> Counts:
     """The counts with the base rate as the score of every row."""
-    return replace(c, threshold=np.full(len(c.threshold), base_rate(c)))
+    base_rates = np.full(len(c.threshold), base_rate(c))
+    return replace(c, threshold=base_rates)
 
 
 def _bins(c: Counts, bin_of_score: Ints) -> Bins:
     """For each bin that holds rows their number, the number of positives and the sum of their
     scores. bin_of_score: the number of the bin, from 0, of each distinct score.
     """
-    rows_at_score = c.positive + c.negative
+    rows_at_score = c.rows
     rows = np.bincount(bin_of_score, rows_at_score)
     positives = np.bincount(bin_of_score, c.positive)
     sum_of_scores = np.bincount(bin_of_score, rows_at_score * c.threshold)
@@ -328,14 +345,16 @@ def slope(c: Counts) -> float:
     >>> print(f"{slope(count([0.2, 0.8], positive=[4, 6], negative=[6, 4])):.4f}")
     0.2925
     """
-    return float(_slope_fit(c).coefficients[1])
+    _, slope = _slope_fit(c).coefficients
+    return float(slope)
 
 
 def slope_influence(c: Counts) -> Floats:
     """The influence on the slope of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_slope_fit(c).influence[1])
+    _, on_slope = _slope_fit(c).influence
+    return np.asarray(on_slope)
 
 
 def intercept(c: Counts) -> float:
@@ -348,14 +367,16 @@ def intercept(c: Counts) -> float:
     >>> print(f"{intercept(count([0.5], positive=[3], negative=[1])):.4f}")
     1.0986
     """
-    return float(_intercept_fit(c).coefficients[0])
+    (intercept,) = _intercept_fit(c).coefficients
+    return float(intercept)
 
 
 def intercept_influence(c: Counts) -> Floats:
     """The influence on the intercept of a positive (first row) and a negative (second) at each
     threshold.
     """
-    return np.asarray(_intercept_fit(c).influence[0])
+    (on_intercept,) = _intercept_fit(c).influence
+    return np.asarray(on_intercept)
 
 
 def _slope_fit(c: Counts) -> LogisticFit:
@@ -427,7 +448,7 @@ def _logistic_regression(
     start from. The result also has the influence of a row on each coefficient: the inverse Fisher
     information · (label − probability) · columns of the row.
     """
-    model = LogisticModel(c.positive, c.positive + c.negative, columns, offset)
+    model = LogisticModel(c.positive, c.rows, columns, offset)
     for _ in range(MAX_STEPS):
         step = model.newton_step(coefficients)
         # a long step may lead beyond the maximum, to a lower likelihood: it is halved
@@ -456,25 +477,32 @@ class LogisticModel:
     columns: Floats
     offset: Floats
 
+    def logit(self, coefficients: Floats) -> Floats:
+        """The logit of the probability of a positive at each threshold."""
+        return self.offset + coefficients @ self.columns
+
     def probability(self, coefficients: Floats) -> Floats:
         """The probability of a positive at each threshold."""
-        return expit(self.offset + coefficients @ self.columns)
+        return expit(self.logit(coefficients))
 
     def log_likelihood(self, coefficients: Floats) -> float:
         """The logarithm of the likelihood: Σ label x - log(1 + eˣ), x the logit."""
-        logit = self.offset + coefficients @ self.columns
+        logit = self.logit(coefficients)
         of_positives = np.dot(self.positive, logit)
-        return float(of_positives - np.dot(self.rows, np.logaddexp(0, logit)))
+        of_rows = np.dot(self.rows, np.logaddexp(0, logit))
+        return float(of_positives - of_rows)
 
     def is_overshot(self, coefficients: Floats, step: Floats) -> bool:
         """True if the step leads to a lower likelihood."""
-        return self.log_likelihood(coefficients + step) < self.log_likelihood(coefficients)
+        after_step = self.log_likelihood(coefficients + step)
+        return after_step < self.log_likelihood(coefficients)
 
     def newton_step(self, coefficients: Floats) -> Floats:
         """The inverse information times the gradient of the log likelihood."""
         probability = self.probability(coefficients)
-        gradient = self.columns @ (self.positive - self.rows * probability)
-        return np.asarray(self.inverse_information(probability) @ gradient)
+        residual = self.positive - self.rows * probability
+        gradient = self.columns @ residual
+        return self.inverse_information(probability) @ gradient
 
     def inverse_information(self, probability: Floats) -> Floats:
         """The inverse of the Fisher information, Σ p (1 - p) x xᵀ over the rows. probability: p, by
@@ -555,7 +583,8 @@ def isotonic(table: Means) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(isotonic_regression(table.mean, weights=table.weight).x)
+    fitted = isotonic_regression(table.mean, weights=table.weight)
+    return np.asarray(fitted.x)
 
 
 def means_curve(table: Means) -> tuple[Floats, Floats]:
@@ -580,7 +609,7 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     3.5000 4.5000 4.6667
     """
     isotonic_mean = isotonic(table)  # of each distinct forecast
-    overall_mean = ratio(np.dot(table.weight, table.mean), table.weight.sum())
+    overall_mean = quotient(np.dot(table.weight, table.mean), table.weight.sum())
     # the variance of the rows around the mean of their forecast is missing in all three errors: it
     # cancels out of the differences
     mse = _squared_error(table, table.forecast)
@@ -598,4 +627,4 @@ def _squared_error(table: Means, prediction: Floats) -> float:
     mean of the actual values with this forecast.
     """
     square = (table.mean - prediction) ** 2
-    return float(ratio(np.dot(table.weight, square), table.weight.sum()))
+    return quotient(np.dot(table.weight, square), table.weight.sum())

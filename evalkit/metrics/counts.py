@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit import numbers
-from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import (
+    Floats,
+    InputError,
+    Ints,
+    are_whole,
+    codes,
+    finite,
+    quotient,
+    ratio,
+    same_length,
+)
 
 Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 
@@ -34,13 +44,15 @@ class Counts:
     negatives: Any
 
     @staticmethod
-    def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
+    def from_columns(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
         """The table with these columns; its totals are the counts at the last threshold, which all
         rows reach, or 0 without thresholds.
         """
         positives = tp[-1].item() if tp.size else 0
         negatives = fp[-1].item() if fp.size else 0
         return Counts(threshold, tp, fp, positives, negatives)
+
+    of = from_columns  # the name by which scripts know it
 
     def __repr__(self) -> str:
         """The totals and the number of thresholds."""
@@ -68,6 +80,12 @@ class Counts:
         return _differences(self.fp, 0)
 
     @property
+    def rows(self) -> Weights:
+        """The rows with exactly this score, by threshold; `total` is their total."""
+        rows: Weights = self.positive + self.negative
+        return rows
+
+    @property
     def fn(self) -> Weights:
         """The positives below each threshold."""
         fn: Weights = self.positives - self.tp
@@ -83,6 +101,11 @@ class Counts:
     def total(self) -> Any:
         """The number of positives and negatives together."""
         return self.positives + self.negatives
+
+    @property
+    def pairs(self) -> Any:
+        """The number of pairs of a positive and a negative."""
+        return self.positives * self.negatives
 
 
 # Making a table -----------------------------------------------------------------------------------
@@ -175,7 +198,7 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if power:
         threshold = threshold * 2.0**power
     rows = last + 1  # at or above each score
-    return Counts.of(threshold, tp, fp=rows - tp)
+    return Counts.from_columns(threshold, tp, fp=rows - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
@@ -184,13 +207,13 @@ def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Count
     out.
     """
     order = np.argsort(score)[::-1]  # highest scores first
-    has_weight = (positive + negative)[order] > 0
-    order = order[has_weight]
+    rows = positive + negative
+    order = order[rows[order] > 0]
     score = score[order] + 0.0  # -0.0 becomes 0.0
     last = run_ends(score)  # the last row of each distinct score
     tp = np.cumsum(positive[order])[last]
     fp = np.cumsum(negative[order])[last]
-    return Counts.of(score[last], tp, fp)
+    return Counts.from_columns(score[last], tp, fp)
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:
@@ -200,10 +223,9 @@ def _weights(name: str, values: ArrayLike) -> Weights:
     weight = finite(name, values)
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
-        raise InputError(
-            f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})"
-        )
-    return weight.astype(np.int64) if np.all(weight == np.rint(weight)) else weight
+        row = wrong[0]
+        raise InputError(f"{name} must hold weights of 0 or more, got {weight[row]} (row {row})")
+    return weight.astype(np.int64) if are_whole(weight) else weight
 
 
 # Scores as whole numbers of 63 bits, of which one plain sort orders the rows ----------------------
@@ -264,6 +286,31 @@ def run_ends(values: NDArray[Any]) -> Ints:
     return np.flatnonzero(end)
 
 
+def run_starts(values: NDArray[Any]) -> Ints:
+    """The first index of each run of equal values.
+
+    >>> run_starts(np.array([7, 7, 5]))
+    array([0, 2])
+    """
+    start = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=start[1:])
+    return np.flatnonzero(start)
+
+
+def run_numbers(size: Ints) -> Ints:
+    """The number of each element's run, from the sizes of the runs, which may be 0.
+
+    >>> run_numbers(np.array([2, 0, 1]))
+    array([0, 0, 2])
+    """
+    return np.repeat(np.arange(len(size)), size)
+
+
+def total_before(totals: Weights, index: int) -> Any:
+    """The running total before an index; 0 at the first."""
+    return totals[index - 1] if index else 0
+
+
 def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     """Labels as int8. Raises InputError for a label that is neither 0 nor 1. name: of the argument,
     for the error.
@@ -276,7 +323,8 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     if label.ndim != 1:
         raise InputError(f"{name} must have one dimension, got shape {label.shape}")
     if label.dtype != bool:
-        wrong = np.flatnonzero((label != 0) & (label != 1))
+        is_wrong = (label != 0) & (label != 1)
+        wrong = np.flatnonzero(is_wrong)
         if wrong.size:
             row = wrong[0]
             raise InputError(f"{name} must hold only 0 and 1, got {label[row]} (row {row})")
@@ -302,12 +350,12 @@ def majority(c: Counts) -> float:
     """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every
     accuracy.
     """
-    return float(ratio(max(c.positives, c.negatives), c.total))
+    return quotient(max(c.positives, c.negatives), c.total)
 
 
 def base_rate(c: Counts) -> float:
     """P / all; also prevalence. The precision and the average precision of a no-skill score."""
-    return float(ratio(c.positives, c.total))
+    return quotient(c.positives, c.total)
 
 
 def predicted_rate(c: Counts) -> Floats:
@@ -344,7 +392,8 @@ def f_score(c: Counts, beta: float = 1.0) -> Floats:
     nothing is positive and nothing predicted positive. van Rijsbergen, Information Retrieval
     (1979), ch. 7.
     """
-    return ratio((1 + beta**2) * c.tp, c.tp + c.fp + beta**2 * c.positives)
+    miss_weight = beta**2
+    return ratio((1 + miss_weight) * c.tp, c.tp + c.fp + miss_weight * c.positives)
 
 
 def jaccard(c: Counts) -> Floats:
@@ -366,10 +415,11 @@ def mcc(c: Counts) -> Floats:
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
     """
+    covariance = c.tp * c.tn - c.fp * c.fn  # times n²
     # roots of single products: the product of all four would overflow 64 bits
     of_labels = np.sqrt(c.positives) * np.sqrt(c.negatives)
     of_predictions = np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
-    return ratio(c.tp * c.tn - c.fp * c.fn, of_labels * of_predictions)
+    return ratio(covariance, of_labels * of_predictions)
 
 
 def kappa(c: Counts) -> Floats:
@@ -377,9 +427,11 @@ def kappa(c: Counts) -> Floats:
 
     Undefined if all labels and predictions are the same class. doi:10.1177/001316446002000104.
     """
-    return ratio(
-        2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn)
-    )
+    predicted_positive = c.tp + c.fp
+    predicted_negative = c.fn + c.tn
+    margins = predicted_positive * c.negatives + c.positives * predicted_negative
+    covariance = c.tp * c.tn - c.fp * c.fn  # times n²
+    return ratio(2 * covariance, margins)
 
 
 # Metrics of the whole order -----------------------------------------------------------------------
@@ -408,10 +460,8 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     for start in reversed(starts) if backwards else starts:
         tp = c.tp[start : start + STEP]
         fp = c.fp[start : start + STEP]
-        tp_before = c.tp[start - 1] if start else 0
-        fp_before = c.fp[start - 1] if start else 0
-        positives_at_score = _differences(tp, tp_before)
-        negatives_at_score = _differences(fp, fp_before)
+        positives_at_score = _differences(tp, total_before(c.tp, start))
+        negatives_at_score = _differences(fp, total_before(c.fp, start))
         yield Step(positives_at_score, negatives_at_score, tp, fp)
 
 
@@ -460,7 +510,7 @@ def auc(c: Counts) -> float:
     >>> print(f"{auc(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
     """
-    return float(ratio(twice_u(c), 2 * c.positives * c.negatives))
+    return quotient(twice_u(c), 2 * c.pairs)
 
 
 def average_precision(c: Counts) -> float:
@@ -477,7 +527,7 @@ def average_precision(c: Counts) -> float:
     for step in steps(c):
         precision = step.tp / (step.tp + step.fp)
         total += np.dot(step.p, precision).item()
-    return float(ratio(total, c.positives))
+    return quotient(total, c.positives)
 
 
 def ks(c: Counts) -> float:
@@ -485,12 +535,13 @@ def ks(c: Counts) -> float:
     the classes.
     """
     widest = max((rate_gap(c, run) for run in blocks(c)), default=0)  # times P N
-    return float(ratio(widest, c.positives * c.negatives))
+    return quotient(widest, c.pairs)
 
 
 def rate_gap(c: Counts, step: Step | Counts) -> float:
     """max |TPR - FPR| P N within a run of thresholds: an exact whole number if the weights are."""
-    widest: float = np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()
+    gap = step.tp * c.negatives - step.fp * c.positives
+    widest: float = np.abs(gap).max().item()
     return widest
 
 
@@ -519,7 +570,8 @@ class GroupedCounts:
     @property
     def auc(self) -> Floats:
         """AUC of each group, NaN if it has only one class."""
-        return ratio(self.twice_u, 2 * self.positives * self.negatives)
+        pairs = self.positives * self.negatives
+        return ratio(self.twice_u, 2 * pairs)
 
 
 def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> GroupedCounts:
@@ -556,12 +608,14 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     # are the negatives before it among the sorted rows, less those of the groups before. The i-th
     # positive, in sorted row r, has r - i negatives before it. They are added up over the positives
     # of a group as the difference of a running sum.
-    running_sum = np.append(0, np.cumsum(positive_row - np.arange(len(positive_row))))
+    negatives_before_row = positive_row - np.arange(len(positive_row))
+    running_sum = np.append(0, np.cumsum(negatives_before_row))
     negatives_before = running_sum[end] - running_sum[first]
     negatives_of_groups_before = group_start - first
     wins_and_ties = negatives_before - positives * negatives_of_groups_before
     # a tie, which sorts as a win, counts half of one
-    twice_u = 2 * wins_and_ties - _tied_pairs(key, positive_row, bits, groups=len(names))
+    ties = _tied_pairs(key, positive_row, bits, groups=len(names))
+    twice_u = 2 * wins_and_ties - ties
     return GroupedCounts(names, twice_u, positives, negatives=rows - positives)
 
 
@@ -580,19 +634,23 @@ def weighted_auc_by_group(
     group_code, names = codes(group)
     score_code, distinct_scores = codes(score)
     # a cell: the rows of one group with one score; cells ascend by group, then by score
-    cell_of_row, cell_code = codes(group_code * len(distinct_scores) + score_code)
-    group_of_cell = cell_code // len(distinct_scores)
+    n_scores = len(distinct_scores)
+    cell_of_row, cell_code = codes(group_code * n_scores + score_code)
+    group_of_cell = cell_code // n_scores
     # the weight of the positives and of the negatives, by cell and by group
+    weight_if_negative = weight * (1 - label)
     positive = np.bincount(cell_of_row, weight * label, len(cell_code))
-    negative = np.bincount(cell_of_row, weight * (1 - label), len(cell_code))
+    negative = np.bincount(cell_of_row, weight_if_negative, len(cell_code))
     positives = np.bincount(group_of_cell, positive, len(names))
     negatives = np.bincount(group_of_cell, negative, len(names))
     # negatives in the cells before, less those of the groups before: those of the same group with a
     # lower score
-    in_groups_before = (np.cumsum(negatives) - negatives)[group_of_cell]
-    below = np.cumsum(negative) - negative - in_groups_before
+    before_group = np.cumsum(negatives) - negatives
+    before_cell = np.cumsum(negative) - negative
+    below = before_cell - before_group[group_of_cell]
     # for each positive a lower negative counts 2, a tied one 1
-    twice_u = np.bincount(group_of_cell, positive * (2 * below + negative), len(names))
+    below_and_tied = 2 * below + negative
+    twice_u = np.bincount(group_of_cell, positive * below_and_tied, len(names))
     return GroupedCounts(names, twice_u, positives, negatives)
 
 
@@ -604,7 +662,9 @@ def _tied_pairs(key: Ints, positive_row: Ints, bits: int, groups: int) -> Ints:
     how many of the last bits are those of score and label.
     """
     # the first positive of each tie: the key before it is less by 1, so that only the label differs
-    first = positive_row[key[positive_row - 1] == key[positive_row] - 1]
+    key_before = key[positive_row - 1]
+    is_first = key_before == key[positive_row] - 1
+    first = positive_row[is_first]
     positive_key = key[first]
     negative_key = positive_key - 1  # the same group and score with label 0
     negatives = first - np.searchsorted(key, negative_key)

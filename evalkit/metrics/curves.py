@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit import numbers
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, quotient, ratio
 from evalkit.metrics import counts
 from evalkit.metrics.counts import (
     Counts,
+    Weights,
     blocks,
     f_score,
     false_positive_rate,
@@ -104,10 +105,13 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     (True, True)
     """
     # for each point but the last: the next one lies in another cell
-    leaves_cell = (np.diff(_cell(y, cells)) != 0) | (np.diff(_cell(x, cells)) != 0)
+    leaves_row = np.diff(_cell(y, cells)) != 0
+    leaves_column = np.diff(_cell(x, cells)) != 0
+    leaves_cell = leaves_row | leaves_column
     is_first_in_cell = np.append(True, leaves_cell)
     is_last_in_cell = np.append(leaves_cell, True)
-    return np.asarray(is_first_in_cell | is_last_in_cell)
+    is_needed: Bools = is_first_in_cell | is_last_in_cell
+    return is_needed
 
 
 def _cell(values: Floats, cells: int) -> Floats:
@@ -120,7 +124,8 @@ def _cell(values: Floats, cells: int) -> Floats:
     high = values.max(where=is_finite, initial=-np.inf)
     cell = np.zeros(values.size)
     if high > low:
-        cell = np.floor((values - low) / (high - low) * cells)
+        share_of_range = (values - low) / (high - low)
+        cell = np.floor(share_of_range * cells)
     if is_finite.all():
         return cell
     unique_cell = -np.arange(1.0, values.size + 1)
@@ -129,7 +134,8 @@ def _cell(values: Floats, cells: int) -> Floats:
 
 def lift(c: Counts) -> Floats:
     """precision / base rate: how many times more positives than among rows chosen at random."""
-    return ratio(precision(c) * c.total, c.positives)
+    precision_times_rows = precision(c) * c.total
+    return ratio(precision_times_rows, c.positives)
 
 
 def from_none(c: Counts) -> Counts:
@@ -200,9 +206,13 @@ def recall_at_rate(c: Counts, rate: ArrayLike) -> Floats:
     # the last point of this rate or a lower one, and the one after it
     before = np.searchsorted(roc.x, rate, side="right") - 1
     after = np.minimum(before + 1, len(roc.x) - 1)
-    distance = roc.x[after] - roc.x[before]
-    share = np.nan_to_num(ratio(rate - roc.x[before], distance))
-    recalls: Floats = roc.y[before] + share * (roc.y[after] - roc.y[before])
+    rate_before = roc.x[before]
+    recall_before = roc.y[before]
+    distance = roc.x[after] - rate_before
+    # how much of the way to the next point the rate lies; 0 after the last one
+    share = np.nan_to_num(ratio(rate - rate_before, distance))
+    rise = roc.y[after] - recall_before
+    recalls: Floats = recall_before + share * rise
     return recalls
 
 
@@ -218,7 +228,7 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
     0.833333 0.583333
     """
     # the solution of P / (P + weight N) = rate
-    weight = float(ratio(c.positives * (1 - rate), rate * c.negatives))
+    weight = quotient(c.positives * (1 - rate), rate * c.negatives)
     return replace(c, fp=c.fp * weight, negatives=c.negatives * weight)
 
 
@@ -233,22 +243,30 @@ def crossings(a: Curve, b: Curve) -> Floats:
     """
     # cut the x that both have into segments on which both curves are straight
     x = np.unique(np.concatenate([a.x, b.x]))
-    x = x[(x >= max(a.x[0], b.x[0])) & (x <= min(a.x[-1], b.x[-1]))]
+    low = max(a.x[0], b.x[0])
+    high = min(a.x[-1], b.x[-1])
+    is_common = (x >= low) & (x <= high)
+    x = x[is_common]
     ends = np.stack([x[:-1], x[1:]], axis=1)  # shape (segments, 2)
     # a - b at both ends of each segment. A curve may jump at an end, where it has two values: the
     # difference is taken at a quarter and at three quarters, and the straight line through these
     # two is continued to the ends.
     quarters = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
     at_quarters = np.interp(quarters, a.x, a.y) - np.interp(quarters, b.x, b.y)
-    difference = (at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])).ravel()
+    at_ends = at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])
+    difference = at_ends.ravel()
     differs = np.abs(difference) > 1e-12  # less is rounding
     x = ends.ravel()[differs]
     difference = difference[differs]
     # a crossing lies between two neighbours of opposite sign, where the line between them is 0
-    before = np.flatnonzero(difference[1:] * difference[:-1] < 0)
+    changes_sign = difference[1:] * difference[:-1] < 0
+    before = np.flatnonzero(changes_sign)
     after = before + 1
-    share = difference[before] / (difference[before] - difference[after])
-    return np.asarray(x[before] + share * (x[after] - x[before]))
+    drop = difference[before] - difference[after]
+    share = difference[before] / drop
+    distance = x[after] - x[before]
+    crossing: Floats = x[before] + share * distance
+    return crossing
 
 
 # Areas --------------------------------------------------------------------------------------------
@@ -264,7 +282,8 @@ def break_even(c: Counts) -> float:
     >>> print(f"{break_even(c):.2f}")
     0.75
     """
-    return float(recall(at_depth(c, c.positives)))
+    top = at_depth(c, c.positives)
+    return float(recall(top))
 
 
 def average_precision_interpolated(c: Counts) -> float:
@@ -279,7 +298,7 @@ def average_precision_interpolated(c: Counts) -> float:
     # a running maximum from the lowest threshold, which has the highest recall
     lowest_first = precision(c)[::-1]
     best_from_here = np.maximum.accumulate(lowest_first)[::-1]
-    return float(ratio(np.dot(c.positive, best_from_here), c.positives))
+    return quotient(np.dot(c.positive, best_from_here), c.positives)
 
 
 def pr_auc_davis_goadrich(c: Counts) -> float:
@@ -298,10 +317,12 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     offset = rows - slope * c.tp  # B
     rows_before = np.maximum(rows - p - n, 0)  # rounding may leave less
     # without rows before, B is 0, and so is B/A² log(rows / rows before)
-    log_term = np.where(rows_before > 0, offset * np.log(ratio(rows, rows_before)) / slope**2, 0)
+    log_growth = np.log(ratio(rows, rows_before))
+    log_term = offset * log_growth / slope**2
+    log_term = np.where(rows_before > 0, log_term, 0)
     # between thresholds without new positives recall stands still: no area
-    area_in_tp = np.sum(np.where(p > 0, p / slope - log_term, 0))
-    return float(ratio(area_in_tp, c.positives))
+    area_in_tp = np.where(p > 0, p / slope - log_term, 0)
+    return quotient(area_in_tp.sum(), c.positives)
 
 
 def pr_auc_trapezoid(c: Counts) -> float:
@@ -314,7 +335,9 @@ def pr_auc_trapezoid(c: Counts) -> float:
         return float("nan")
     y = np.append(1, precision(c))
     recall_gained = ratio(c.positive, c.positives)  # the widths of the trapezoids
-    return float(np.sum(recall_gained * (y[1:] + y[:-1]) / 2))
+    height = (y[1:] + y[:-1]) / 2
+    area = recall_gained * height
+    return float(area.sum())
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
@@ -337,7 +360,9 @@ def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
     if np.any(x == high):
         y_high = y[np.searchsorted(x, high)]
     inside = (x > low) & (x < high)
-    return float(np.trapezoid(np.r_[y_low, y[inside], y_high], np.r_[low, x[inside], high]))
+    x_between = np.r_[low, x[inside], high]
+    y_between = np.r_[y_low, y[inside], y_high]
+    return float(np.trapezoid(y_between, x_between))
 
 
 def partial_auc_mcclish(c: Counts, high: float) -> float:
@@ -349,7 +374,8 @@ def partial_auc_mcclish(c: Counts, high: float) -> float:
     no_skill = high**2 / 2  # the triangle below the diagonal
     best = high  # the rectangle below recall 1
     area = partial_auc(c, 0, high)
-    return float(0.5 * (1 + ratio(area - no_skill, best - no_skill)))
+    skill = quotient(area - no_skill, best - no_skill)
+    return 0.5 * (1 + skill)
 
 
 # Choice of a threshold ----------------------------------------------------------------------------
@@ -357,7 +383,8 @@ def partial_auc_mcclish(c: Counts, high: float) -> float:
 
 def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
     """Mean cost per row: (FP false_positive + FN false_negative) / all."""
-    return ratio(c.fp * false_positive + c.fn * false_negative, c.total)
+    total_cost = c.fp * false_positive + c.fn * false_negative
+    return ratio(total_cost, c.total)
 
 
 def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
@@ -365,7 +392,8 @@ def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
     predict nothing positive. false_positive, false_negative: the cost of one.
     """
     c = from_none(c)
-    return float(c.threshold[np.argmin(cost(c, false_positive, false_negative))])
+    least = np.argmin(cost(c, false_positive, false_negative))
+    return float(c.threshold[least])
 
 
 def best_f(c: Counts, beta: float = 1.0) -> float:
@@ -391,14 +419,8 @@ def for_precision(c: Counts, target: float) -> float:
     >>> for_precision(counts.count([0.9, 0.7, 0.5], [1, 1, 0]), 0.6)
     0.7
     """
-    precise_enough = np.flatnonzero(precision(c) >= target)  # indices of thresholds
-    if not precise_enough.size:
-        return float("nan")
-    # Thresholds descend, so that recall never falls along them: the last of these has the largest.
-    # Of all thresholds with this recall the first has the fewest false positives.
-    largest_tp = c.tp[precise_enough[-1]]
-    first = np.searchsorted(c.tp, largest_tp)
-    return float(c.threshold[first])
+    is_precise = precision(c) >= target
+    return _largest_recall(c, is_precise)
 
 
 def for_recall(c: Counts, target: float) -> float:
@@ -408,13 +430,14 @@ def for_recall(c: Counts, target: float) -> float:
     >>> for_recall(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]), 0.5)
     0.5
     """
-    with_recall = np.flatnonzero(recall(c) >= target)  # indices of thresholds
-    if not with_recall.size:
+    has_recall = recall(c) >= target
+    lowest_first = np.flatnonzero(has_recall)[::-1]  # indices of thresholds
+    if not lowest_first.size:
         return float("nan")
     # argmax takes the first of equal ones: with the lowest threshold first, that of most recall
-    lowest_first = with_recall[::-1]
     best = np.argmax(precision(c)[lowest_first])
-    return float(c.threshold[lowest_first[best]])
+    index = lowest_first[best]
+    return float(c.threshold[index])
 
 
 def for_specificity(c: Counts, target: float) -> float:
@@ -424,12 +447,20 @@ def for_specificity(c: Counts, target: float) -> float:
     >>> for_specificity(counts.count([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 0]), 0.5)
     0.6
     """
-    specific_enough = np.flatnonzero(counts.specificity(c) >= target)  # indices of thresholds
-    if not specific_enough.size:
+    is_specific = counts.specificity(c) >= target
+    return _largest_recall(c, is_specific)
+
+
+def _largest_recall(c: Counts, is_allowed: Bools) -> float:
+    """The threshold of the largest recall among those that a mask allows; of equal recalls that of
+    the fewest false positives, which the mask must allow too. NaN if it allows none.
+    """
+    allowed = np.flatnonzero(is_allowed)
+    if not allowed.size:
         return float("nan")
     # Thresholds descend, so that recall never falls along them: the last of these has the largest.
     # Of all thresholds with this recall the first has the fewest false positives.
-    largest_tp = c.tp[specific_enough[-1]]
+    largest_tp = c.tp[allowed[-1]]
     first = np.searchsorted(c.tp, largest_tp)
     return float(c.threshold[first])
 
@@ -450,7 +481,12 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     [0.4375, 0.0]
     """
     decisions = counts.at(c, chance)
-    return ratio(decisions.tp - decisions.fp * odds(chance), c.total)
+    return _benefit(decisions.tp, decisions.fp, odds(chance), c.total)
+
+
+def _benefit(tp: Weights, fp: Weights, false_positive: Floats, rows: float) -> Floats:
+    """(TP − FP · cost of a false positive, in true positives) / rows: the net benefit."""
+    return ratio(tp - fp * false_positive, rows)
 
 
 class NetBenefitCurve(NamedTuple):
@@ -482,12 +518,12 @@ def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     fp = np.append(0, c.fp)
     above = slice(start, stop)
     at_or_above = slice(start + 1, stop + 1)
-    # net benefit: (TP − FP · odds of the threshold probability) / rows
-    benefit_at = ratio(tp[at_or_above] - fp[at_or_above] * cost_of_false_positive, c.total)
-    benefit_above = ratio(tp[above] - fp[above] * cost_of_false_positive, c.total)
+    benefit_at = _benefit(tp[at_or_above], fp[at_or_above], cost_of_false_positive, c.total)
+    benefit_above = _benefit(tp[above], fp[above], cost_of_false_positive, c.total)
     score = descending_score[::-1]
     # two points for each score, lowest scores first
-    benefit = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1).ravel()
+    pairs = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1)
+    benefit = pairs.ravel()
     # insert the points of the grid between the pairs of points of the scores
     position = 2 * np.searchsorted(score, grid)
     return NetBenefitCurve(
@@ -503,7 +539,7 @@ def treat_all(c: Counts, chance: Floats) -> Floats:
     >>> treat_all(count([0.9, 0.6], [1, 0]), np.array([0.2, 0.5])).tolist()
     [0.375, 0.0]
     """
-    return ratio(c.positives - c.negatives * odds(chance), c.total)
+    return _benefit(c.positives, c.negatives, odds(chance), c.total)
 
 
 def odds(chance: Floats) -> Floats:

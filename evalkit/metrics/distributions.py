@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats, Ints, are_whole
 
 ROUNDING = 1e-12  # how far rounding may take a sum of shares from its true value
 LARGEST = 100  # one in this many rows belongs to the largest
@@ -44,7 +44,7 @@ class Distribution:
             values=distinct,
             rows=rows,
             weight=rows.astype(np.float64),
-            integers=not np.any(distinct != np.rint(distinct)),
+            integers=are_whole(distinct),
             low=float(distinct[0]),
             high=float(distinct[-1]),
             half_width=np.zeros(len(rows)),
@@ -74,13 +74,19 @@ class Distribution:
         return np.cumsum(self.rows)
 
     @property
+    def row_count(self) -> int:
+        """The number of all rows."""
+        return int(self._rows_up_to[-1])
+
+    @property
     def _last(self) -> int:
         """The position of the largest row, where the smallest has 0."""
-        return int(self._rows_up_to[-1]) - 1
+        return self.row_count - 1
 
     def _value_at(self, position: int) -> float:
         """The number of the row at a position, from 0, of all rows in ascending order."""
-        return float(self.values[np.searchsorted(self._rows_up_to, position, side="right")])
+        index = np.searchsorted(self._rows_up_to, position, side="right")
+        return float(self.values[index])
 
     def quantile_error(self, shares: Sequence[float]) -> float:
         """The largest possible error, due to binning, of the quantiles of these shares: half the
@@ -94,7 +100,7 @@ class Distribution:
     @property
     def mean(self) -> float:
         """The mean over the rows, unweighted."""
-        return float(self.values @ self.rows / self._rows_up_to[-1])
+        return float(self.values @ self.rows / self.row_count)
 
     @property
     def median(self) -> float:
@@ -104,34 +110,40 @@ class Distribution:
     @property
     def zeros(self) -> int:
         """The number of rows that are 0."""
-        return int(self.rows[self.values == 0].sum())
+        rows_of_zero = self.rows[self.values == 0]
+        return int(rows_of_zero.sum())
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
         """Quantiles over the rows, unweighted, with linear interpolation between neighbouring
         numbers.
         """
-        return np.array([self._interpolated(share * self._last) for share in shares])
+        numbers = [self._interpolated(share * self._last) for share in shares]
+        return np.array(numbers)
 
     def _interpolated(self, position: float) -> float:
         """The number at a position between two rows of the sorted rows, by linear interpolation."""
         below = int(np.floor(position))
         a = self._value_at(below)
         b = self._value_at(min(below + 1, self._last))
+        distance = b - a
         fraction = position - below
         # computed from the nearer of the two numbers, for the same rounding as in numpy
-        return a + (b - a) * fraction if fraction < 0.5 else b - (b - a) * (1 - fraction)
+        if fraction < 0.5:
+            return a + distance * fraction
+        return b - distance * (1 - fraction)
 
     def range_without_tails(self, tail: float) -> tuple[float, float]:
         """The smallest and the largest number after leaving out at most the share `tail` of the
         rows at each end.
         """
-        low = self._value_at(int(np.floor(tail * self._last)))
-        high = self._value_at(int(np.ceil((1 - tail) * self._last)))
-        return low, high
+        low = np.floor(tail * self._last)
+        high = np.ceil((1 - tail) * self._last)
+        return self._value_at(int(low)), self._value_at(int(high))
 
     def histogram(self, edges: Floats) -> Floats:
         """The weight of the rows between each two neighbouring edges."""
-        return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
+        weight, _ = np.histogram(self.values, edges, weights=self.weight)
+        return weight.astype(np.float64)
 
     @property
     def total(self) -> float:
@@ -141,7 +153,8 @@ class Distribution:
     def weighted_median(self) -> float:
         """The smallest number up to which at least half of the weight lies."""
         share = np.cumsum(self.weight) / self.weight.sum()
-        return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
+        middle = np.searchsorted(share, 0.5 - ROUNDING)
+        return float(self.values[middle])
 
     def share_of_largest(self) -> float:
         """The share of the sum of squares that comes from the 1 % of the rows (at least one) with
@@ -150,8 +163,8 @@ class Distribution:
         sizes = self.sizes()
         square = sizes.values[::-1] ** 2  # of each distinct absolute value, the largest first
         rows = sizes.rows[::-1]
-        largest = max(1, int(rows.sum()) // LARGEST)  # how many rows
-        rows_among_largest = _first_rows(rows, largest)
+        largest_count = max(1, self.row_count // LARGEST)
+        rows_among_largest = _first_rows(rows, largest_count)
         total = float(square @ rows)
         if total == 0:
             return 0.0
@@ -161,7 +174,8 @@ class Distribution:
         """How many of the rows of each number belong to the share of all rows, rounded up, that has
         the largest numbers; shape of `values`.
         """
-        return self.top(int(np.ceil(share * int(self._rows_up_to[-1]))))
+        count = np.ceil(share * self.row_count)
+        return self.top(int(count))
 
     def top(self, count: int) -> Ints:
         """How many of the rows of each number are among the `count` rows with the largest numbers;

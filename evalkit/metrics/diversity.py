@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, ratio
-from evalkit.metrics.rankings import Listed
+from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, quotient, ratio
+from evalkit.metrics.rankings import Listed, offsets, totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Items(Listed):
 
     @cached_property
     def rank(self) -> Ints:
-        """The place of each row in its list, from 1."""
-        return np.arange(1, len(self.item) + 1) - self.offset[self.owner]
+        """The rank of each row in its list, from 1."""
+        return self.place
 
     @cached_property
     def known(self) -> Bools:
@@ -114,8 +114,8 @@ def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
     # equal keys are neighbours once sorted; the sort keeps the first row of them first
     order = np.argsort(key, kind="stable")
     sorted_key = key[order]
-    equals_last_key = np.append(False, sorted_key[1:] == sorted_key[:-1])[: len(order)]
-    repeats = order[equals_last_key]
+    equals_key_before = sorted_key[1:] == sorted_key[:-1]
+    repeats = order[1:][equals_key_before]
     if repeats.size:
         row = known_rows[repeats.min()]
         where = f"list {lists.owner[row]}, row {row}"
@@ -131,7 +131,8 @@ def top(lists: Items, k: int | None) -> Items:
     if k is None:
         return lists
     length = np.minimum(lists.length, k)
-    return Items(lists.item[lists.rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
+    item = lists.item[lists.rank <= k]
+    return Items(item, offsets(length), lists.size)
 
 
 def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
@@ -145,7 +146,8 @@ def unknown_items(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
     array([2.])
     """
     lists = top(lists, k)
-    return lists.total(~_rows_with(lists, np.asarray(has, bool)))
+    has_values = _rows_with(lists, np.asarray(has, bool))
+    return lists.total(~has_values)
 
 
 def _rows_with(lists: Items, has: Bools) -> Bools:
@@ -159,7 +161,8 @@ def _rows_with(lists: Items, has: Bools) -> Bools:
             f"{has.shape}"
         )
     # the index -1, of an unknown item, takes the False that is added at the end
-    return np.asarray(lists.known & np.append(has, False)[lists.item])
+    has_or_unknown = np.append(has, False)
+    return np.asarray(has_or_unknown[lists.item])
 
 
 # Similar to each other ----------------------------------------------------------------------------
@@ -190,8 +193,10 @@ def _directions(features: ArrayLike) -> Floats:
             f"one"
         )
     # scaled by the largest feature first, so that squares cannot overflow
-    vector = ratio(vector, np.abs(vector).max(axis=1, keepdims=True, initial=0))
-    return ratio(vector, np.sqrt((vector**2).sum(axis=1, keepdims=True)))
+    largest = np.abs(vector).max(axis=1, keepdims=True, initial=0)
+    vector = ratio(vector, largest)
+    squared_length = (vector**2).sum(axis=1, keepdims=True)
+    return ratio(vector, np.sqrt(squared_length))
 
 
 def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -216,7 +221,9 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     square_of_sum = np.zeros(len(lists))
     for feature in np.ascontiguousarray(vector.T):
         square_of_sum += lists.total(rows, feature[item]) ** 2
-    return np.clip(ratio(square_of_sum - n, n * (n - 1)), -1, 1)  # rounding may lie outside
+    pairs = n * (n - 1)
+    similarity = ratio(square_of_sum - n, pairs)
+    return np.clip(similarity, -1, 1)  # rounding may lie outside
 
 
 def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
@@ -225,8 +232,8 @@ def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    # rounded, so that equal items do not have a distance of 1e-16
-    return (1 - intra_list_similarity(lists, features, k)).round(14)
+    distance = 1 - intra_list_similarity(lists, features, k)
+    return distance.round(14)  # so that equal items do not have a distance of 1e-16
 
 
 def intra_list_similarity_category(
@@ -245,8 +252,10 @@ def intra_list_similarity_category(
     category = np.asarray(category)
     rows = _rows_with(lists, category >= 0)
     n = lists.total(rows)
-    equal = _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists))
-    return ratio(2 * equal, n * (n - 1))
+    category_of_row = category[lists.item[rows]]
+    equal = _equal_pairs(lists.owner[rows], category_of_row, len(lists))
+    ordered_pairs = n * (n - 1)
+    return ratio(2 * equal, ordered_pairs)
 
 
 def intra_list_diversity_category(
@@ -269,8 +278,9 @@ def _equal_pairs(owner: Ints, code: Ints, lists: int) -> Ints:
     codes_of_list = int(code.max(initial=0)) + 1
     # one number for each list and code, and how many rows have it
     key, count = np.unique(owner * codes_of_list + code, return_counts=True)
+    pairs_of_key = count * (count - 1) // 2
     pairs = np.zeros(lists, np.int64)
-    np.add.at(pairs, key // codes_of_list, count * (count - 1) // 2)
+    np.add.at(pairs, key // codes_of_list, pairs_of_key)  # a list may have several keys
     return pairs
 
 
@@ -293,7 +303,8 @@ def user_share(count: ArrayLike, users: float) -> Floats:
         raise InputError(
             f"count must be at most the {users:g} users, got {count.max():g} (row {count.argmax()})"
         )
-    return ratio(np.where(count > 0, count, np.nan), users)
+    positive_count = np.where(count > 0, count, np.nan)
+    return ratio(positive_count, users)
 
 
 def interaction_share(count: ArrayLike) -> Floats:
@@ -307,7 +318,8 @@ def interaction_share(count: ArrayLike) -> Floats:
     array([0.75, 0.25,  nan])
     """
     count = _counts(count)
-    return ratio(np.where(count > 0, count, np.nan), count.sum())
+    positive_count = np.where(count > 0, count, np.nan)
+    return ratio(positive_count, count.sum())
 
 
 def _counts(count: ArrayLike) -> Floats:
@@ -315,7 +327,8 @@ def _counts(count: ArrayLike) -> Floats:
     count = finite("count", count)
     wrong = np.flatnonzero(count < 0)
     if wrong.size:
-        raise InputError(f"count must be at least 0, got {count[wrong[0]]:g} (row {wrong[0]})")
+        row = wrong[0]
+        raise InputError(f"count must be at least 0, got {count[row]:g} (row {row})")
     return count
 
 
@@ -334,7 +347,8 @@ def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     lists = top(lists, k)
     share = np.asarray(share, float)
     rows = _rows_with(lists, share > 0)
-    return ratio(lists.total(rows, -np.log2(share[lists.item[rows]])), lists.total(rows))
+    information = -np.log2(share[lists.item[rows]])
+    return ratio(lists.total(rows, information), lists.total(rows))
 
 
 # Spread over the catalogue: one number for all lists ----------------------------------------------
@@ -369,7 +383,7 @@ def share_exposed(exposed: ArrayLike) -> float:
     >>> share_exposed([2, 0, 1, 0])
     0.5
     """
-    return float(ratio(np.count_nonzero(exposed), np.size(exposed)))
+    return quotient(np.count_nonzero(exposed), np.size(exposed))
 
 
 def gini(values: ArrayLike) -> float:
@@ -383,8 +397,8 @@ def gini(values: ArrayLike) -> float:
     """
     x = np.sort(np.asarray(values, float))
     n = len(x)
-    coefficient = 2 * np.arange(1, n + 1) - n - 1
-    return float(ratio(coefficient @ x, n * x.sum()))
+    coefficient = np.arange(1 - n, n, 2)  # 2i - n - 1 for i from 1 to n
+    return quotient(coefficient @ x, n * x.sum())
 
 
 def exposure_gini(lists: Items, k: int | None = None) -> float:
@@ -415,8 +429,10 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     """
     lists = top(lists, k)
     exposed = exposure(lists)
-    only_here = lists.total(_rows_with(lists, exposed == 1))
-    without_list = ratio((exposed > 0).sum() - only_here, lists.size)
+    shown_once = _rows_with(lists, exposed == 1)
+    only_here = lists.total(shown_once)
+    exposed_elsewhere = np.count_nonzero(exposed) - only_here
+    without_list = ratio(exposed_elsewhere, lists.size)
     return _pseudo_values(catalogue_coverage(lists), without_list)
 
 
@@ -444,7 +460,8 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     change = lists.total(lists.known, change_by_item.astype(float))
     # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
     # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
-    change -= 2 * _equal_pairs(known_owner, exposed[known_item], len(lists))
+    equal_pairs = _equal_pairs(known_owner, exposed[known_item], len(lists))
+    change -= 2 * equal_pairs
     total = exposed.sum()
     gini_of_all = exposure_gini(lists)
     distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
@@ -472,12 +489,13 @@ def jackknife_by_unit(
     # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
     unit_of_row = unit_of_list[lists.owner[lists.known]]
     order = np.argsort(unit_of_row, kind="stable")
+    sorted_item = lists.item[lists.known][order]
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
-    items_of_units = np.split(lists.item[lists.known][order], starts_after_first)
+    items_of_units = np.split(sorted_item, starts_after_first)
     without_unit = []
     for item in items_of_units:
-        exposed_by_unit = np.bincount(item, minlength=lists.size)
-        without_unit.append(statistic(exposed - exposed_by_unit))
+        exposed_by_others = exposed - np.bincount(item, minlength=lists.size)
+        without_unit.append(statistic(exposed_by_others))
     return _pseudo_values(statistic(exposed), np.array(without_unit))
 
 
@@ -490,7 +508,9 @@ def _pseudo_values(value: float, without_unit: Floats) -> Floats:
     n = len(without_unit)
     # less the first one: small numbers keep digits, and exactly 0 if all are equal
     change = without_unit - without_unit[:1]
-    return np.asarray(value + (n - 1) * (change.sum() / max(n, 1) - change))
+    mean_change = change.sum() / max(n, 1)
+    pseudo_values: Floats = value + (n - 1) * (mean_change - change)
+    return pseudo_values
 
 
 # Overlap of two lists -----------------------------------------------------------------------------
@@ -512,7 +532,8 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     a = top(first, k)
     b = top(second, k)
     common = _common(a, b)
-    return ratio(_total(common.owner, len(a)), np.maximum(a.length, b.length))
+    common_items = totals(common.owner, len(a))
+    return ratio(common_items, np.maximum(a.length, b.length))
 
 
 def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
@@ -535,24 +556,31 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
         raise InputError(
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
+    lists = len(first)
     owner, depth = _common(first, second)  # of each common item
     short = np.minimum(first.length, second.length)  # s of each list
     long = np.maximum(first.length, second.length)  # l
-    d = np.arange(1, int(long.max(initial=0)) + 1)
+    longest = int(long.max(initial=0))
+    d = np.arange(1, longest + 1)
     # running sums over depths, from depth 0: of p^d and of p^d / d
-    power_sums = np.concatenate([[0.0], np.cumsum(p**d)])
-    share_sums = np.concatenate([[0.0], np.cumsum(p**d / d)])
+    power = p**d
+    power_sums = np.append(0.0, np.cumsum(power))
+    share_sums = np.append(0.0, np.cumsum(power / d))
     # Σ_{d≤l} p^d X_d/d: a common item counts in X_d from its depth on
-    agreed = _total(owner, len(first), share_sums[long[owner]] - share_sums[depth - 1])
-    x_short = _total(owner[depth <= short[owner]], len(first))  # X_s
-    x_long = _total(owner, len(first))  # X_l
+    shares_from_depth = share_sums[long[owner]] - share_sums[depth - 1]
+    agreed = totals(owner, lists, shares_from_depth)
+    is_in_short = depth <= short[owner]
+    x_short = totals(owner[is_in_short], lists)  # X_s
+    x_long = totals(owner, lists)  # X_l
     agreement_at_short = ratio(x_short, short)  # X_s/s
     # Σ_{s<d≤l} p^d X_s (d - s)/(s d) = X_s/s Σ p^d - X_s Σ p^d/d
     powers_between = power_sums[long] - power_sums[short]
     shares_between = share_sums[long] - share_sums[short]
     between = agreement_at_short * powers_between - x_short * shares_between
-    beyond = p**long * (ratio(x_long - x_short, long) + agreement_at_short)
-    overlap = (1 - p) / p * (agreed + between) + beyond
+    agreement_at_long = ratio(x_long - x_short, long) + agreement_at_short
+    beyond = p**long * agreement_at_long
+    up_to_longest = agreed + between
+    overlap = (1 - p) / p * up_to_longest + beyond
     return np.asarray(np.clip(overlap, 0, 1))  # rounding may lie outside
 
 
@@ -577,10 +605,3 @@ def _common(first: Items, second: Items) -> CommonItems:
     )
     depth = np.maximum(first.rank[row], second.rank[row_of_second])
     return CommonItems(first.owner[row], depth)
-
-
-def _total(owner: Ints, lists: int, weights: Floats | None = None) -> Floats:
-    """The number of items of each list, or the sum of their weights; shape (lists,). owner: the
-    list of each item.
-    """
-    return np.bincount(owner, weights, minlength=lists).astype(float)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, quotient, ratio
 
 # quantiles that stand for the distribution of a probability
 QUANTILES = (np.arange(64)[:, None] + 0.5) / 64  # one row each
@@ -31,14 +31,19 @@ class Draws:
         return len(self.count)
 
     @property
-    def several(self) -> bool:
+    def has_several_draws(self) -> bool:
         """True if any unit has more than one draw."""
         return bool((self.count > 1).any())
 
     @property
+    def _freedom(self) -> Floats:
+        """The degrees of freedom of the variance of each unit."""
+        return np.maximum(self.count - 1, 0)
+
+    @property
     def passes(self) -> bool:
         """True if all draws are 0 or 1: then the sum of their squares equals their sum."""
-        around_mean = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance)
+        around_mean = self._freedom * np.nan_to_num(self.variance)
         squares = around_mean + self.count * self.mean**2
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
@@ -47,15 +52,16 @@ class Draws:
         """True if most units have several draws and all draws are 0 or 1: means then have few
         distinct values, which often tie.
         """
-        return bool(2 * np.count_nonzero(self.count > 1) > len(self)) and self.passes
+        units_with_several = int(np.count_nonzero(self.count > 1))
+        return 2 * units_with_several > len(self) and self.passes
 
     @property
     def pooled(self) -> float:
         """The variance of a draw around the mean of its unit, from all units; NaN if no unit has
         several draws.
         """
-        freedom = np.maximum(self.count - 1, 0)
-        return float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))
+        around_mean = self._freedom @ np.nan_to_num(self.variance)
+        return quotient(around_mean, self._freedom.sum())
 
     @property
     def noise(self) -> Floats:
@@ -88,7 +94,8 @@ class Draws:
             # the binomial probability of each outcome, one row for each p
             probability = np.diff(bdtr(successes, int(n), p), prepend=0)
             mean = probability @ value_of_outcome
-            variance = probability @ value_of_outcome**2 - mean**2
+            mean_square = probability @ value_of_outcome**2
+            variance = mean_square - mean**2
             noise[self.count == n] = variance.mean()  # over the p
         return noise
 
@@ -101,11 +108,14 @@ class Draws:
         One draw with the variance of all units together is added, because units may be alike by
         chance; s is at most `MAX_PRIOR`.
         """
-        freedom = np.maximum(self.count - 1, 0).sum()
-        share = (np.nansum(self.successes) + 0.5) / (self.count.sum() + 1)
+        successes = np.nansum(self.successes) + 0.5  # the added draw is half a success
+        share = successes / (self.count.sum() + 1)
         variance = share * (1 - share)  # of a draw of any unit
-        within_unit = (freedom * np.nan_to_num(self.pooled) + variance) / (freedom + 1)
-        strength = within_unit / max(variance - within_unit, variance / MAX_PRIOR)  # s
+        freedom = self._freedom.sum()
+        around_mean = freedom * np.nan_to_num(self.pooled) + variance
+        within_unit = around_mean / (freedom + 1)
+        between_units = max(variance - within_unit, variance / MAX_PRIOR)
+        strength = within_unit / between_units  # s
         return Beta(strength * share, strength * (1 - share))
 
     @property
@@ -131,7 +141,8 @@ def any_passes(draws: Draws, k: int) -> Floats:
     >>> any_passes(Draws(np.array([4.0, 2]), np.array([0.25, 1]), np.zeros(2)), 3)
     array([0.75,  nan])
     """
-    return 1 - _all_among(draws.count - draws.successes, draws.count, k)
+    failures = draws.count - draws.successes
+    return 1 - _all_among(failures, draws.count, k)
 
 
 def all_pass(draws: Draws, k: int) -> Floats:
@@ -153,6 +164,7 @@ def _all_among(marked: Floats, count: Floats, k: int) -> Floats:
     probability = np.where(count >= k, 1.0, np.nan)
     for taken in range(k):
         # the next draw is a marked one
-        left = np.where(count > taken, count - taken, np.nan)
-        probability = probability * np.maximum(marked - taken, 0) / left
+        remaining = np.where(count > taken, count - taken, np.nan)
+        remaining_marked = np.maximum(marked - taken, 0)
+        probability = probability * remaining_marked / remaining
     return probability

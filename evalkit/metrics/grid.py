@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_label
 
@@ -54,7 +54,8 @@ class Grid:
     @property
     def exact(self) -> Bools:
         """True for each bin whose scores are all equal."""
-        return np.asarray(self.low == self.high)
+        is_exact: Bools = self.low == self.high
+        return is_exact
 
 
 def codes(score: Floats) -> Ints:
@@ -69,7 +70,8 @@ def codes(score: Floats) -> Ints:
 
 def code_of(score: float) -> int:
     """The code of one score."""
-    return int(codes(np.array([score]))[0])
+    (code,) = codes(np.array([score]))
+    return int(code)
 
 
 def scores(code: Ints) -> Floats:
@@ -200,7 +202,8 @@ def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
     # the grids are sorted already: a stable sort merges them
     order = np.argsort(low, kind="stable")
     columns = zip(*(table.sums for table in grids), strict=True)
-    sums = tuple(np.concatenate(column)[order] for column in columns)
+    all_sums = map(np.concatenate, columns)
+    sums = tuple(column[order] for column in all_sums)
     # the shift is how many last bits the codes of a bin may differ in
     widest_shift = max(table.shift for table in grids)
     # all bins one after another: `pooled` puts those together that share a bin at the new shift
@@ -345,7 +348,8 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     if scale != 1:
         tp = tp * scale
         fp = fp * scale
-    return Counts.of(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
+    threshold = np.ascontiguousarray(scores(g.low[filled]))
+    return Counts.from_columns(threshold, tp, fp)
 
 
 def _filled_bins(g: Grid) -> Ints | slice:
@@ -419,7 +423,8 @@ def _at_lowest(rows: Ints, has_several_scores: Bools) -> Ints:
     """The rows of each bin at its lowest score, then none at the highest scores of the bins that
     have several.
     """
-    return np.concatenate([rows, np.zeros_like(rows[has_several_scores])])
+    none = np.zeros_like(rows[has_several_scores])
+    return np.concatenate([rows, none])
 
 
 def _at_highest(rows: Ints, has_several_scores: Bools) -> Ints:
@@ -444,7 +449,7 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     for step, pooled_here in zip(steps(c), runs(pooled_scores), strict=False):
         positives_in_pools = np.where(pooled_here, step.p, 0.0)
         pairs += np.dot(positives_in_pools, step.n)
-    return float(ratio(pairs, 2.0 * c.positives * c.negatives))
+    return quotient(pairs, 2.0 * c.pairs)
 
 
 class Range(NamedTuple):
@@ -476,12 +481,14 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
         precision = step.tp / rows
         # If all rows so far are positives of this bin, their precision is 1, which `precision` has.
         has_other_rows = is_pooled & (rows > step.p)
-        worst = np.where(has_other_rows, ratio(step.tp - step.p, rows - step.p), precision)
-        best = np.where(is_pooled, ratio(step.tp, rows - step.n), precision)
+        lowest = ratio(step.tp - step.p, rows - step.p)
+        highest = ratio(step.tp, rows - step.n)
+        worst = np.where(has_other_rows, lowest, precision)
+        best = np.where(is_pooled, highest, precision)
         best = np.where(step.p > 0, best, 0)  # in a bin without positives it may be NaN
         lowest_sum = lowest_sum + np.dot(step.p, worst)
         highest_sum = highest_sum + np.dot(step.p, best)
-    return Range(float(ratio(lowest_sum, c.positives)), float(ratio(highest_sum, c.positives)))
+    return Range(quotient(lowest_sum, c.positives), quotient(highest_sum, c.positives))
 
 
 # Weights as whole numbers -------------------------------------------------------------------------
@@ -499,10 +506,13 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
     """
     if integers:
         return 1.0
-    bits = np.ceil(np.log2(largest)) + np.ceil(np.log2(max(rows, 1)))  # of the largest sum
+    bits_of_weight = np.ceil(np.log2(largest))
+    bits_of_rows = np.ceil(np.log2(max(rows, 1)))
+    bits = bits_of_weight + bits_of_rows  # of the largest sum
     return float(2.0 ** (bits - 62))
 
 
 def in_units(weight: Floats, scale: float) -> Ints:
     """Weights as whole multiples of the unit `scale`, rounded to the nearest."""
-    return np.rint(weight / scale).astype(np.int64)
+    multiple = np.rint(weight / scale)
+    return multiple.astype(np.int64)

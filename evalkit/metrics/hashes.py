@@ -50,7 +50,8 @@ def of_texts(column: Any) -> Hashes:
     # Arrow has all texts as bytes one after another, and the offset of each among them.
     _, offsets, data = texts.buffers()
     # where each text begins, and where the last one ends; the array may be a slice of a longer one
-    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    end = texts.offset + len(texts) + 1
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset : end]
     data_start = bounds[0]
     data_end = bounds[-1]
     sum_of_hashes = np.zeros(len(column), np.uint64)
@@ -59,8 +60,10 @@ def of_texts(column: Any) -> Hashes:
     if data_end > data_start:
         text_bytes = np.frombuffer(data, np.uint8)[data_start:data_end].astype(np.uint64)
         # the position of each byte within its text, from 1
-        position = np.arange(1, len(text_bytes) + 1) - np.repeat(text_start, length)
-        byte_hashes = mixed(text_bytes + position.astype(np.uint64) * GOLDEN)
+        byte_number = np.arange(len(text_bytes))
+        position = byte_number - np.repeat(text_start, length) + 1
+        steps = position.astype(np.uint64) * GOLDEN
+        byte_hashes = mixed(text_bytes + steps)
         filled = length > 0  # reduceat would give an empty text the hash of the next byte
         sum_of_hashes[filled] = np.add.reduceat(byte_hashes, text_start[filled])
     return mixed(sum_of_hashes + length.astype(np.uint64))
@@ -103,7 +106,8 @@ class KeyRepeats:
         while _is_to_be_merged(arrays, self.max_keys):
             *earlier, second_last, last = arrays
             joined = np.sort(np.concatenate([second_last, last]), kind="stable")
-            is_new = np.append(True, joined[1:] != joined[:-1])
+            differs_from_last = joined[1:] != joined[:-1]
+            is_new = np.append(True, differs_from_last)
             distinct = joined[is_new]
             arrays = (*earlier, distinct)
             repeats += len(joined) - len(distinct)
@@ -119,7 +123,8 @@ class KeyRepeats:
         if not self.sorted_keys:
             return self.repeats or None
         keys = np.concatenate(self.sorted_keys)
-        return self.repeats + len(keys) - len(np.unique(keys))
+        repeats = len(keys) - len(np.unique(keys))
+        return self.repeats + repeats
 
 
 def _is_to_be_merged(arrays: tuple[Hashes, ...], max_keys: int) -> bool:
@@ -128,5 +133,7 @@ def _is_to_be_merged(arrays: tuple[Hashes, ...], max_keys: int) -> bool:
     """
     if len(arrays) < 2:
         return False
-    similar_length = len(arrays[-1]) * 2 > len(arrays[-2])
-    return similar_length or sum(map(len, arrays)) > max_keys
+    *_, second_last, last = map(len, arrays)
+    has_similar_length = last * 2 > second_last
+    keys = sum(map(len, arrays))
+    return has_similar_length or keys > max_keys

@@ -18,7 +18,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, rate_gap, steps
+from evalkit.metrics.counts import (
+    Counts,
+    Step,
+    auc,
+    average_precision,
+    blocks,
+    rate_gap,
+    run_ends,
+    run_numbers,
+    steps,
+    total_before,
+)
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
@@ -40,7 +51,8 @@ def auc_variance(c: Counts, area: float | None = None) -> float:
         squares = squares + placement_squares(c, step, area)
     size = np.array([c.positives, c.negatives])
     # squares / (size - 1) is the sample variance of a class; its mean varies by that / size
-    return float(ratio(squares, size * (size - 1)).sum())
+    variance_of_mean = ratio(squares, size * (size - 1))
+    return float(variance_of_mean.sum())
 
 
 def placement_squares(c: Counts, step: Step, area: float) -> Floats:
@@ -78,12 +90,15 @@ def auc_influence(c: Counts) -> Floats:
     """
     # a negative below counts 2, a tied one 1: c.negative are those with exactly this score,
     # c.negatives all of them
-    of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
+    twice_below = 2 * (c.negatives - c.fp) + c.negative
     # a positive above counts 2, a tied one 1
-    of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
+    twice_above = 2 * c.tp - c.positive
+    of_positives = ratio(twice_below, 2 * c.negatives)
+    of_negatives = ratio(twice_above, 2 * c.positives)
     placement = np.array([of_positives, of_negatives])
     class_size = np.array([[c.positives], [c.negatives]])
-    return ratio(placement - auc(c), class_size)
+    residual = placement - auc(c)
+    return ratio(residual, class_size)
 
 
 def average_precision_influence(c: Counts) -> Floats:
@@ -130,7 +145,8 @@ def average_precision_by_step(
         np.divide(step.p, rows, out=terms.real)  # 1/M of each of the positives of a score
         np.multiply(terms.real, precision, out=terms.imag)  # T/M² of each
         # from the lowest threshold of the step upwards
-        sums = np.cumsum(terms[::-1])[::-1] + sums_of_steps_below
+        sums_within_step = np.cumsum(terms[::-1])[::-1]
+        sums = sums_within_step + sums_of_steps_below
         sums_of_steps_below = sums[0]
         of_positives = precision + sums.real - sums.imag - value
         of_negatives = -sums.imag
@@ -160,13 +176,15 @@ def average_precision_bias(c: Counts) -> float:
     without_a_negative = c.fp * c.tp / other_rows + (negatives - c.fp) * precision
     # The same over the tables without one other positive each: (TP - 1) / (rows - 1) in the TP - 1
     # tables where that is at or above it, else unchanged.
-    without_a_positive = (c.tp - 1.0) ** 2 / other_rows + (positives - c.tp) * precision
+    other_positives = c.tp - 1.0
+    without_a_positive = other_positives**2 / other_rows + (positives - c.tp) * precision
     # The average precisions of the tables without one row each, added up. c.positive has the
     # positives of each score; a table with a positive less divides by P - 1.
     sum_of_values = c.positive @ without_a_negative / positives
     sum_of_values += c.positive @ without_a_positive / (positives - 1)
     n = positives + negatives
-    return float((n - 1) * (sum_of_values / n - average_precision(c)))
+    mean_value = sum_of_values / n
+    return float((n - 1) * (mean_value - average_precision(c)))
 
 
 def ks_influence(c: Counts) -> Floats:
@@ -213,12 +231,14 @@ def widest_gap(c: Counts) -> WidestGap:
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
-    widest_run = int(np.argmax([rate_gap(c, run) for run in runs]))
+    widest_of_runs = [rate_gap(c, run) for run in runs]
+    widest_run = int(np.argmax(widest_of_runs))
     run = runs[widest_run]
     gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
     thresholds_before = sum(len(earlier.tp) for earlier in runs[:widest_run])
-    return WidestGap(thresholds_before + index, np.sign(gap[index]))
+    sign = np.sign(gap[index])
+    return WidestGap(thresholds_before + index, sign)
 
 
 def threshold_index(threshold: Floats, score: Floats) -> Ints:
@@ -255,7 +275,8 @@ def cells(c: Counts, max_cells: int = CELLS) -> Ints:
     array([0, 0, 1, 2, 2, 3])
     """
     starts = _cell_starts(c, max_cells)
-    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
+    size = np.diff(starts, append=len(c.threshold))  # thresholds of each cell
+    return run_numbers(size)
 
 
 def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
@@ -268,7 +289,8 @@ def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
     last = np.empty(0, np.int64)
     if len(c.threshold):
         # a cell ends just before the next one starts, the last one at the end of the table
-        last = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold)) - 1
+        next_starts = np.append(_cell_starts(c, max_cells)[1:], len(c.threshold))
+        last = next_starts - 1
     return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
@@ -280,16 +302,18 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     """
     if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
-    has_positives = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
+    has_positives = c.positive > 0
     # a threshold with positives is a cell of its own: a cell begins there and just after it
-    begins_cell = np.append(True, has_positives[1:] | has_positives[:-1])
+    begins_after_first = has_positives[1:] | has_positives[:-1]
+    begins_cell = np.append(True, begins_after_first)
     if np.count_nonzero(begins_cell) <= max_cells:
         return np.flatnonzero(begins_cell)
     by_progress = CellsByProgress(c, max_cells)
     has_weights = c.tp.dtype.kind == "f"
     if has_weights:  # rounding may let the progress fall: no bisection, all thresholds are read
         cell = by_progress.cells_at(np.arange(len(c.threshold)))
-        return np.flatnonzero(np.append(True, np.diff(cell) > 0))
+        rises = np.diff(cell) > 0
+        return np.flatnonzero(np.append(True, rises))
     return by_progress.first_of_each_cell()
 
 
@@ -308,7 +332,8 @@ class CellsByProgress:
         tp = c.tp[index]
         fp = c.fp[index]
         depth = np.log1p(tp + fp) / np.log1p(c.total)
-        return np.asarray(ratio(tp, c.positives) + ratio(fp, c.negatives) + depth)
+        progress: Floats = ratio(tp, c.positives) + ratio(fp, c.negatives) + depth
+        return progress
 
     @cached_property
     def _progress_at_end(self) -> Floats:
@@ -317,7 +342,8 @@ class CellsByProgress:
 
     def cells_at(self, index: Ints) -> Ints:
         """The cells, from 0 to max_cells - 1, of thresholds by index."""
-        cell = (self.progress(index) / self._progress_at_end * self.max_cells).astype(np.int64)
+        share = self.progress(index) / self._progress_at_end
+        cell = (share * self.max_cells).astype(np.int64)
         return np.minimum(cell, self.max_cells - 1)
 
     def first_of_each_cell(self) -> Ints:
@@ -328,14 +354,16 @@ class CellsByProgress:
         cells = np.arange(self.max_cells)
         # for each cell the first threshold in it or in a later one lies between these indices
         low = np.zeros(self.max_cells, np.int64)
-        high = np.full(self.max_cells, len(self.table.threshold) - 1)
+        last_threshold = len(self.table.threshold) - 1
+        high = np.full(self.max_cells, last_threshold)
         while (low < high).any():
             middle = (low + high) // 2
             reaches_cell = self.cells_at(middle) >= cells
             low = np.where(reaches_cell, low, middle + 1)
             high = np.where(reaches_cell, middle, high)
         is_found = self.cells_at(low) >= cells  # else even the last threshold is in a cell before
-        return np.unique(np.append(0, low[is_found]))  # a cell without thresholds repeats the next
+        starts = np.append(0, low[is_found])
+        return np.unique(starts)  # a cell without thresholds repeats the next
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
@@ -348,9 +376,10 @@ def pool(c: Counts, cell: Ints) -> Counts:
     >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
     array([3.5, 1.5])
     """
-    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))  # the last threshold of each cell
-    rows = c.positive + c.negative
-    mean_score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
+    last = run_ends(cell)  # the last threshold of each cell
+    rows = c.rows
+    sum_of_scores = np.bincount(cell, rows * c.threshold)
+    mean_score = ratio(sum_of_scores, np.bincount(cell, rows))
     # exactly the score of a cell with a single one: n score / n may differ from it by rounding
     has_one_threshold = np.bincount(cell) == 1
     mean_score[has_one_threshold] = c.threshold[last[has_one_threshold]]
@@ -413,7 +442,8 @@ def numerical(c: Counts, metric: Metric) -> Floats:
     stored = _DERIVATIVES.setdefault(c, {})
     if metric not in stored:
         stored[metric] = derivatives(pool(c, cell), metric)
-    return np.array(stored[metric])[:, cell]
+    by_cell = np.array(stored[metric])
+    return by_cell[:, cell]
 
 
 def decision(c: Counts, threshold: float) -> Counts:
@@ -431,8 +461,8 @@ def decision(c: Counts, threshold: float) -> Counts:
     # The number of scores at or above the threshold. Scores descend, and bisect with a key, unlike
     # searchsorted, needs no ascending copy of them.
     reached = bisect_right(c.threshold, -threshold, key=operator.neg)
-    tp = c.tp[reached - 1] if reached else 0
-    fp = c.fp[reached - 1] if reached else 0
+    tp = total_before(c.tp, reached)
+    fp = total_before(c.fp, reached)
     scores = np.array([1.0, 0.0])
     # at or above score 0 are all rows
-    return Counts.of(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))
+    return Counts.from_columns(scores, np.array([tp, c.positives]), np.array([fp, c.negatives]))

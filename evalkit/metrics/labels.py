@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
+from evalkit.metrics import losses
 from evalkit.metrics.counts import Counts, Weights, auc_by_group, count, f_score, precision
 
 Metric = Callable[[Counts], Floats]
@@ -60,14 +61,16 @@ def weighted(c: Counts, metric: Metric = f_score) -> float:
     """
     occurring = c.positives > 0  # the metric of a class without positives may be undefined
     weight = c.positives[occurring]
-    return float(ratio(np.dot(metric(c)[occurring], weight), c.positives.sum()))
+    weighted_sum = np.dot(metric(c)[occurring], weight)
+    return quotient(weighted_sum, c.positives.sum())
 
 
 def occurs(c: Counts) -> Bools:
     """True for each class that occurs or is predicted at least once. c: from `one_vs_rest`, so that
     fp are the rows that are predicted as the class and are not of it.
     """
-    return np.asarray(c.positives + c.fp > 0)
+    occurs: Bools = c.positives + c.fp > 0
+    return occurs
 
 
 # Metrics of the confusion table -------------------------------------------------------------------
@@ -82,11 +85,18 @@ def mcc(m: Confusion) -> float:
     actual, predicted, total = _margins(m)  # rows by actual class, by predicted class, and all
     # each times n²: Σ over the classes of cov(is actual, is predicted), and of both variances
     covariance = total * np.trace(m.table) - actual @ predicted
-    # not below 0, which rounding may leave where there is one class
-    variance_actual = max(actual.sum() ** 2 - actual @ actual, 0.0)
-    variance_predicted = max(predicted.sum() ** 2 - predicted @ predicted, 0.0)
     # one root, which is exact where both variances are equal: an MCC of 1 is no rounded one
-    return float(ratio(covariance, np.sqrt(variance_actual * variance_predicted)))
+    variances = _class_variance(actual) * _class_variance(predicted)
+    return quotient(covariance, np.sqrt(variances))
+
+
+def _class_variance(rows: Floats) -> float:
+    """n² times Σ over the classes of the variance of "a row is of the class". rows: of each class,
+    n in all.
+    """
+    n = rows.sum()
+    variance: float = n**2 - rows @ rows
+    return max(variance, 0.0)  # rounding may leave less where there is one class
 
 
 def kappa(m: Confusion) -> float:
@@ -95,7 +105,8 @@ def kappa(m: Confusion) -> float:
 
     doi:10.1177/001316446002000104.
     """
-    return _kappa(m, 1 - np.eye(len(m.table)))
+    is_wrong = 1 - np.eye(len(m.table))
+    return _kappa(m, penalty=is_wrong)
 
 
 def kappa_quadratic(m: Confusion) -> float:
@@ -103,7 +114,8 @@ def kappa_quadratic(m: Confusion) -> float:
     of the two classes, which are in order.
     """
     number = np.arange(len(m.table))
-    return _kappa(m, (number[:, None] - number) ** 2.0)
+    distance = number[:, None] - number  # of each two classes
+    return _kappa(m, penalty=distance**2.0)
 
 
 def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
@@ -111,8 +123,10 @@ def _kappa(m: Confusion, penalty: NDArray[Any]) -> float:
     independent. penalty: of each cell of the matrix, 0 on the diagonal.
     """
     actual, predicted, total = _margins(m)
+    observed = np.sum(penalty * m.table)
     # under independence a cell has actual · predicted / total rows
-    return float(1 - ratio(np.sum(penalty * m.table) * total, actual @ penalty @ predicted))
+    expected_times_total = actual @ penalty @ predicted
+    return 1 - quotient(observed * total, expected_times_total)
 
 
 class Margins(NamedTuple):
@@ -135,8 +149,9 @@ def coverage_by_class(m: Confusion, target: float) -> Floats:
 
     It is the work saved if only these predictions need no review; `coverage` is their sum.
     """
-    enough = precision(one_vs_rest(m)) >= target
-    return ratio(np.where(enough, m.table.sum(axis=0), 0), m.total)
+    is_precise = precision(one_vs_rest(m)) >= target
+    predicted = m.table.sum(axis=0)
+    return ratio(predicted * is_precise, m.total)
 
 
 def coverage(m: Confusion, target: float) -> float:
@@ -147,7 +162,8 @@ def coverage(m: Confusion, target: float) -> float:
     >>> coverage(m, 0.8), coverage(m, 0.99)
     (0.475, 0.0)
     """
-    return float(coverage_by_class(m, target).sum())
+    shares = coverage_by_class(m, target)
+    return float(shares.sum())
 
 
 # Scores for every class ---------------------------------------------------------------------------
@@ -158,7 +174,7 @@ def top_label(actual: Ints, score: Floats) -> Counts:
     AUC finds errors.
     """
     best = score.argmax(axis=1)  # the predicted class of each row
-    return count(score[np.arange(len(score)), best], best == actual)
+    return count(losses.score_of_class(score, best), best == actual)
 
 
 def in_top(actual: Ints, score: Floats, k: int) -> Floats:
@@ -171,10 +187,11 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
     """
-    score_of_actual = score[np.arange(len(score)), actual][:, None]
+    score_of_actual = losses.score_of_class(score, actual)[:, None]
     higher = (score > score_of_actual).sum(axis=1)
     tied = (score == score_of_actual).sum(axis=1)  # with the actual class itself
-    return np.asarray(np.clip((k - higher) / tied, 0, 1), np.float64)
+    share_of_tie = (k - higher) / tied
+    return np.asarray(np.clip(share_of_tie, 0, 1), np.float64)
 
 
 # Several labels per row ---------------------------------------------------------------------------
@@ -182,7 +199,8 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
 
 def exact_match(actual: Bools, predicted: Bools) -> Floats:
     """1 for each row whose labels are all correct, else 0; the mean is the subset accuracy."""
-    return np.asarray((actual == predicted).all(axis=1), np.float64)
+    is_correct = actual == predicted  # each label
+    return np.asarray(is_correct.all(axis=1), np.float64)
 
 
 def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -191,7 +209,8 @@ def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
     >>> f1_by_row(np.array([[1, 1, 0], [0, 0, 0]]) == 1, np.array([[1, 0, 1], [0, 0, 0]]) == 1)
     array([0.5, nan])
     """
-    return ratio(2.0 * (actual & predicted).sum(axis=1), actual.sum(axis=1) + predicted.sum(axis=1))
+    in_both = (actual & predicted).sum(axis=1)
+    return ratio(2.0 * in_both, actual.sum(axis=1) + predicted.sum(axis=1))
 
 
 def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
@@ -200,12 +219,15 @@ def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
     >>> jaccard_by_row(np.array([[1, 1, 0]]) == 1, np.array([[1, 0, 1]]) == 1).round(4)
     array([0.3333])
     """
-    return ratio((actual & predicted).sum(axis=1), (actual | predicted).sum(axis=1))
+    in_both = (actual & predicted).sum(axis=1)
+    in_either = (actual | predicted).sum(axis=1)
+    return ratio(in_both, in_either)
 
 
 def hamming(actual: Bools, predicted: Bools) -> Floats:
     """Share of wrong labels per row; the mean is the Hamming loss."""
-    return ratio((actual != predicted).sum(axis=1), actual.shape[1])
+    wrong_labels = (actual != predicted).sum(axis=1)
+    return ratio(wrong_labels, actual.shape[1])
 
 
 def ranking_loss(actual: Bools, score: Floats) -> Floats:
@@ -217,7 +239,8 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
     array([0.583333])
     """
     row = np.repeat(np.arange(len(actual)), actual.shape[1])  # of each label: rows are the groups
-    return 1 - auc_by_group(actual.ravel(), score.ravel(), row).auc
+    groups = auc_by_group(actual.ravel(), score.ravel(), row)
+    return 1 - groups.auc
 
 
 def coverage_error(actual: Bools, score: Floats) -> Floats:
@@ -225,7 +248,8 @@ def coverage_error(actual: Bools, score: Floats) -> Floats:
     label is true.
     """
     lowest_of_true = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
-    return np.where(actual.any(axis=1), (score >= lowest_of_true).sum(axis=1), np.nan)
+    labels = (score >= lowest_of_true).sum(axis=1)
+    return np.where(actual.any(axis=1), labels, np.nan)
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
@@ -238,11 +262,13 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     ranked_score = np.take_along_axis(score, order, axis=1)
     is_true = np.take_along_axis(actual, order, axis=1)
     labels = score.shape[1]
-    tied_with_next = np.pad(ranked_score[:, :-1] == ranked_score[:, 1:], ((0, 0), (0, 1)))
+    equals_next = ranked_score[:, :-1] == ranked_score[:, 1:]
+    tied_with_next = np.pad(equals_next, ((0, 0), (0, 1)))  # False for the last one
     # Tied labels all take the last rank of the tie: of the ranks from their own on, the first that
     # is not tied with the next. A minimum from the back finds it, as tied ranks count as the last.
     last_rank_of_tie = np.where(tied_with_next, labels, np.arange(1, labels + 1))
     rank = np.minimum.accumulate(last_rank_of_tie[:, ::-1], axis=1)[:, ::-1]
     true_up_to_rank = np.take_along_axis(is_true.cumsum(axis=1), rank - 1, axis=1)
     precision = true_up_to_rank / rank
-    return ratio(np.sum(is_true * precision, axis=1), is_true.sum(axis=1))
+    sum_of_precisions = np.sum(is_true * precision, axis=1)
+    return ratio(sum_of_precisions, is_true.sum(axis=1))

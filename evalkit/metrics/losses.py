@@ -42,7 +42,8 @@ def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
     array([1., 0., 2., 2.])
     """
     size = np.abs(actual) + np.abs(forecast)
-    return 2 * absolute(actual, forecast) / np.where(size > 0, size, 1.0)
+    positive_size = np.where(size > 0, size, 1.0)  # of two zeros 1: the quotient is 0
+    return 2 * absolute(actual, forecast) / positive_size
 
 
 def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
@@ -54,7 +55,8 @@ def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
     >>> scaled(np.array([3.0, 1.0]), np.array([1.0, 3.0]), np.array([4.0, 0.0]))
     array([0.5, nan])
     """
-    return ratio(absolute(actual, forecast), np.where(scale > 0, scale, 0.0))
+    positive_scale = np.where(scale > 0, scale, 0.0)
+    return ratio(absolute(actual, forecast), positive_scale)
 
 
 def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
@@ -79,10 +81,12 @@ def poisson(actual: Floats, forecast: Floats) -> Floats:
     >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
     array([2., 0.])
     """
-    quotient = ratio(actual, np.where(forecast > 0, forecast, 0))  # NaN unless forecast > 0
-    log_quotient = np.log(np.where(actual > 0, quotient, 1))
-    # 0 · quotient makes the sum NaN where the quotient is, also for an actual value of 0
-    return 2 * (actual * log_quotient - actual + forecast + 0 * quotient)
+    positive_forecast = np.where(forecast > 0, forecast, 0)
+    multiple = ratio(actual, positive_forecast)  # NaN unless forecast > 0
+    log_multiple = np.log(np.where(actual > 0, multiple, 1))
+    half_deviance = actual * log_multiple - actual + forecast
+    # 0 · multiple makes the sum NaN where the multiple is, also for an actual value of 0
+    return 2 * (half_deviance + 0 * multiple)
 
 
 # Per row: labels and probabilities ----------------------------------------------------------------
@@ -114,20 +118,23 @@ def log_classes(actual: Ints, probability: Floats) -> Floats:
     probability: shape (n, classes). Equals scikit-learn's log_loss with several classes, of
     probabilities as float64; that of float32 ones clips at the eps of float32.
     """
-    scaled_probability = ratio(_of_actual(actual, probability), probability.sum(axis=1))
+    scaled_probability = ratio(score_of_class(probability, actual), probability.sum(axis=1))
     return -np.log(np.clip(scaled_probability, EPSILON, 1))
 
 
-def _of_actual(actual: Ints, probability: Floats) -> Floats:
-    """The probability of each row's actual class."""
-    return probability[np.arange(len(actual)), actual]
+def score_of_class(score: Floats, number: Ints) -> Floats:
+    """The score of one class of each row; shape (rows,). score: shape (rows, classes). number: that
+    of the class, of each row.
+    """
+    return score[np.arange(len(score)), number]
 
 
 def log_unscaled(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped, of rows as they are, which may not sum to 1.
     probability: shape (n, classes).
     """
-    return -np.log(np.clip(_of_actual(actual, probability), EPSILON, 1))
+    probability_of_actual = score_of_class(probability, actual)
+    return -np.log(np.clip(probability_of_actual, EPSILON, 1))
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
@@ -138,4 +145,6 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
     array([0.18])
     """
     is_actual = actual[:, None] == np.arange(probability.shape[1])
-    return np.asarray(np.sum((probability - is_actual) ** 2, axis=1))
+    squares = (probability - is_actual) ** 2
+    loss: Floats = squares.sum(axis=1)
+    return loss

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes
 
@@ -32,7 +32,8 @@ def products(x: Floats) -> Floats:
     threads, which would only wait for each other. With many columns a piece has at least a few
     rows, because adding the pieces would otherwise take longer than making them.
     """
-    step = max(MIN_PIECE, MAX_MULTIPLICATIONS // len(x) ** 2)
+    n_products = len(x) ** 2
+    step = max(MIN_PIECE, MAX_MULTIPLICATIONS // n_products)
     total = np.zeros((len(x), len(x)))
     for start in range(0, x.shape[1], step):
         piece = x[:, start : start + step]
@@ -109,7 +110,8 @@ class Moments:
             unit_key = block.key[block.unit_starts]
         if squared:
             i, j = np.triu_indices(len(x))  # each two columns once
-            return Moments.from_columns(key=None, x=x[i] * x[j], max_units=0)
+            squares = x[i] * x[j]
+            return Moments.from_columns(key=None, x=squares, max_units=0)
         return Moments.from_columns(unit_key, x, max_units)
 
     @staticmethod
@@ -150,15 +152,19 @@ class Moments:
         d = other.mean - self.mean
         squares = np.diag(self.second)
         other_squares = np.diag(other.second)
-        third = self.third + other.third + d**3 * (a * b * (a - b) / n**2)
-        third = third + 3 * d / n * (a * other_squares - b * squares)
-        second = self.second + other.second + np.outer(d, d) * (a * b / n)
+        shift_of_cubes = d**3 * (a * b * (a - b) / n**2)
+        third = self.third + other.third + shift_of_cubes
+        cross_terms = a * other_squares - b * squares
+        third = third + 3 * d / n * cross_terms
+        shift_of_products = np.outer(d, d) * (a * b / n)
+        second = self.second + other.second + shift_of_products
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
             unit_columns = (*self.unit_columns, *other.unit_columns)  # pieces, joined by `units`
+        mean = self.mean + d * (b / n)
         return Moments(
             n,
-            mean=self.mean + d * (b / n),
+            mean,
             second=second,
             third=third,
             max_units=self.max_units,
@@ -182,16 +188,18 @@ class Moments:
         """
         if self.unit_columns is None:
             return None
-        key = np.concatenate([part.key for part in self.unit_columns])
-        columns = np.concatenate([part.columns for part in self.unit_columns], axis=-1)
-        return columns[:, np.argsort(key, kind="stable")]
+        key = np.concatenate([piece.key for piece in self.unit_columns])
+        columns = np.concatenate([piece.columns for piece in self.unit_columns], axis=-1)
+        order = np.argsort(key, kind="stable")
+        return columns[:, order]
 
     @property
     def around_zero(self) -> Moments:
         """The moments with sums of products that are not centred: Σ x y in place of Σ (x - mean) (y
         - mean).
         """
-        return replace(self, second=self.second + np.outer(self.totals, self.mean))
+        products_of_means = np.outer(self.totals, self.mean)
+        return replace(self, second=self.second + products_of_means)
 
     def square(self, coefficients: Floats) -> float:
         """The centred sum of squares of a linear combination of the columns; 0 if it is only
@@ -200,7 +208,7 @@ class Moments:
         value = float(coefficients @ self.second @ coefficients)
         # the sum of the absolute terms, of which rounding errors are a share
         sizes = np.abs(coefficients)
-        size_of_terms = float(sizes @ np.abs(self.second) @ sizes)
+        size_of_terms = sizes @ np.abs(self.second) @ sizes
         if value > ROUNDING * size_of_terms:
             return value
         return 0.0
@@ -225,7 +233,7 @@ class Moments:
         """Kish's effective number of units, (Σ x)² / Σ x², of the column of this number."""
         total = self.totals[column]
         sum_of_squares = self.second[column, column] + total**2 / self.n
-        kish = float(ratio(total**2, sum_of_squares))
+        kish = quotient(total**2, sum_of_squares)
         return 1.0 if kish - 1 < ALL_ON_ONE else kish
 
 
@@ -264,12 +272,14 @@ class UnitSums:
         """The sums of the units of both; those of a unit that both have are added."""
         keys, unit = np.unique(np.append(self.key, other.key), return_inverse=True)
         columns = np.concatenate([self.sums, other.sums], axis=1)
-        return UnitSums(keys, _sums_by_unit(columns, unit, len(keys)), self.max_units)
+        sums = _sums_by_unit(columns, unit, len(keys))
+        return UnitSums(keys, sums, self.max_units)
 
     @cached_property
     def moments(self) -> Moments:
         """The moments over the units."""
-        return Moments.from_columns(self.key, self.sums, max(self.max_units, len(self.key)))
+        max_units = max(self.max_units, len(self.key))
+        return Moments.from_columns(self.key, self.sums, max_units)
 
 
 def _sums_by_unit(columns: Floats, unit: Ints, units: int) -> Floats:

@@ -75,7 +75,8 @@ class Predictive(ABC):
         Bounds(low=array([1.]), high=array([4.]))
         """
         low = level_of((100 - percent) / 2)
-        return Bounds(self.quantile(low), self.quantile(round(1 - low, EXACT)))
+        high = round(1 - low, EXACT)
+        return Bounds(self.quantile(low), self.quantile(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,8 @@ class Quantiles(Predictive):
         """The column of a level. Raises MissingLevel if there is none."""
         if level not in self.levels:
             raise MissingLevel(level)
-        return np.asarray(self.values[self.levels.index(level)])
+        row = self.levels.index(level)
+        return np.asarray(self.values[row])
 
     @property
     def drops(self) -> Floats:
@@ -98,7 +100,9 @@ class Quantiles(Predictive):
         >>> Quantiles(np.array([[1.0, 3.0], [2.0, 1.0], [2.0, 4.0]]), (0.1, 0.5, 0.9)).drops
         array([0., 2.])
         """
-        return np.asarray((np.maximum.accumulate(self.values) - self.values).max(axis=0))
+        largest_so_far = np.maximum.accumulate(self.values)
+        drops: Floats = np.max(largest_so_far - self.values, axis=0)
+        return drops
 
 
 class Ensemble(Predictive):
@@ -113,10 +117,11 @@ class Ensemble(Predictive):
         >>> Ensemble(np.array([[3.0], [1.0], [2.0]])).quantile(0.25)
         array([1.])
         """
-        place = round(level * (len(self.values) + 1), EXACT)
-        if not 1 <= place <= len(self.values):
+        draws = len(self.values)
+        place = round(level * (draws + 1), EXACT)
+        if not 1 <= place <= draws:
             raise MissingLevel(level)
-        return np.asarray(np.quantile(self.values, level, axis=0, method="weibull"))
+        return np.quantile(self.values, level, axis=0, method="weibull")
 
 
 class Normal(Predictive):
@@ -127,7 +132,8 @@ class Normal(Predictive):
         from scipy.special import ndtri
 
         mean, deviation = self.values
-        return np.asarray(mean + deviation * ndtri(level))
+        quantile: Floats = mean + deviation * ndtri(level)
+        return quantile
 
 
 def are_same(first: Predictive | None, second: Predictive | None) -> bool:
@@ -150,7 +156,8 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
     if is_ensemble(columns):
         members = [values for role, values in columns.items() if role.startswith(MEMBER)]
         return Ensemble(np.array(members))
-    levels = sorted(level_of_role(role) for role in columns if role.startswith(QUANTILE))
+    quantile_roles = [role for role in columns if role.startswith(QUANTILE)]
+    levels = sorted(map(level_of_role, quantile_roles))
     if levels:
         values_by_level = [columns[f"{QUANTILE}{level}"] for level in levels]
         return Quantiles(np.array(values_by_level), levels=(*levels,))
@@ -174,7 +181,8 @@ def covered(actual: Floats, interval: Bounds, percent: float) -> Floats:
     >>> covered(np.array([1.0, 5.0]), Bounds(np.array([1.0, 1.0]), np.array([4.0, 4.0])), 90)
     array([1., 0.])
     """
-    return ((interval.low <= actual) & (actual <= interval.high)).astype(np.float64)
+    is_covered = (interval.low <= actual) & (actual <= interval.high)
+    return is_covered.astype(np.float64)
 
 
 def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
@@ -187,9 +195,12 @@ def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
     array([13.])
     """
     low, high = interval
-    distance_outside = np.maximum(low - actual, 0) + np.maximum(actual - high, 0)
+    distance_below = np.maximum(low - actual, 0)
+    distance_above = np.maximum(actual - high, 0)
+    distance_outside = distance_below + distance_above
     share_outside = level_of(100 - percent)  # 1 - level
-    return high - low + 2 / share_outside * distance_outside
+    penalty = 2 / share_outside * distance_outside
+    return high - low + penalty
 
 
 def width(actual: Floats, interval: Bounds, percent: float) -> Floats:
@@ -217,8 +228,9 @@ def weighted_interval_score(actual: Floats, quantiles: Quantiles) -> Floats:
     array([1.8667])
     """
     pairs = zip(quantiles.levels, quantiles.values, strict=True)
-    loss = [2 * losses.quantile(actual, values, level) for level, values in pairs]
-    return np.asarray(np.mean(loss, axis=0))
+    loss_of_levels = [2 * losses.quantile(actual, values, level) for level, values in pairs]
+    loss: Floats = np.mean(loss_of_levels, axis=0)
+    return loss
 
 
 def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
@@ -236,12 +248,15 @@ def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
     is_lower_bound = levels <= 0.5
     is_upper_bound = levels >= 0.5
     penalty = np.where(levels == 0.5, 1, 2) / n
-    overprediction = (penalty * np.maximum(above_actual, 0) * is_lower_bound).sum(axis=0)
-    underprediction = (penalty * np.maximum(-above_actual, 0) * is_upper_bound).sum(axis=0)
+    overshoot = np.maximum(above_actual, 0)
+    undershoot = np.maximum(-above_actual, 0)
+    overprediction = (penalty * overshoot * is_lower_bound).sum(axis=0)
+    underprediction = (penalty * undershoot * is_upper_bound).sum(axis=0)
     # Each interval counts with its width, upper less lower bound, times 2 · lower level / n. The
     # distances to the actual value are taken instead of the bounds: it cancels out.
     sign = np.sign(levels - 0.5)  # 1 for an upper bound, -1 for a lower one, 0 for the median
-    width_factor = 2 * np.minimum(levels, 1 - levels) * sign / n
+    lower_level = np.minimum(levels, 1 - levels)
+    width_factor = 2 * lower_level * sign / n
     dispersion = (width_factor * above_actual).sum(axis=0)
     return WeightedParts(overprediction, underprediction, dispersion)
 
@@ -250,7 +265,8 @@ def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
     """1 for each row whose actual value is at most the quantile of this percentage, else 0. The
     mean is the level, if the quantiles are right.
     """
-    return np.asarray(actual <= distribution.quantile(level_of(percent)), np.float64)
+    quantile = distribution.quantile(level_of(percent))
+    return np.asarray(actual <= quantile, np.float64)
 
 
 def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
@@ -275,10 +291,15 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     from scipy.special import ndtr
 
     mean, deviation = distribution.values
-    z = (actual - mean) / np.where(deviation > 0, deviation, 1)
-    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # φ(z); ndtr is Φ
-    score = deviation * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
-    return np.asarray(np.where(deviation > 0, score, np.abs(actual - mean)))
+    positive_deviation = np.where(deviation > 0, deviation, 1)
+    z = (actual - mean) / positive_deviation
+    probability = ndtr(z)  # Φ(z)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # φ(z)
+    distance = z * (2 * probability - 1) + 2 * density  # E|X − actual| / σ
+    half_distance_of_draws = 1 / np.sqrt(np.pi)  # ½ E|X − X'| / σ
+    score = deviation * (distance - half_distance_of_draws)
+    absolute_error = np.abs(actual - mean)
+    return np.asarray(np.where(deviation > 0, score, absolute_error))
 
 
 def fair_crps(actual: Floats, ensemble: Ensemble) -> Floats:
@@ -302,6 +323,8 @@ def _ensemble_crps(actual: Floats, members: Floats, pairs: int) -> Floats:
     n = len(members)
     # Σ |x − x'| over all ordered pairs is 2 Σ (2 i − n − 1) x_i of the sorted members, i from 1:
     # the i-th one is the larger of i − 1 pairs and the smaller of n − i
-    coefficient = 2 * np.arange(1, n + 1) - n - 1
+    coefficient = np.arange(1 - n, n, 2)
     distances = 2 * coefficient @ np.sort(members, axis=0)
-    return np.asarray(np.abs(members - actual).mean(axis=0) - distances / (2 * pairs))
+    mean_error = np.abs(members - actual).mean(axis=0)
+    crps: Floats = mean_error - distances / (2 * pairs)
+    return crps

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
-from evalkit.metrics.counts import GroupedCounts, auc_by_group
+from evalkit.metrics.counts import GroupedCounts, auc_by_group, run_numbers
 from evalkit.metrics.rows import Sums
 
 
@@ -37,7 +37,9 @@ class Hits:
 
     def first(self, k: int | None) -> "Hits":
         """The hits in the first k ranks, all if k is None; their `rank` and `nth` stay."""
-        return self if k is None else self.take(self.rank <= k)
+        if k is None:
+            return self
+        return self.take(self.rank <= k)
 
     def take(self, member: Bools) -> "Hits":
         """The hits that a mask selects."""
@@ -47,7 +49,23 @@ class Hits:
 
     def total(self, weights: np.ndarray | None = None) -> Floats:
         """The number of hits of each list, or the sum of their weights; shape (lists,)."""
-        return np.bincount(self.owner, weights, minlength=self.lists).astype(float)
+        return totals(self.owner, self.lists, weights)
+
+
+def totals(owner: Ints, lists: int, weights: np.ndarray | None = None) -> Floats:
+    """The number of rows of each list, or the sum of their weights; shape (lists,). owner: the list
+    of each row.
+    """
+    return np.bincount(owner, weights, minlength=lists).astype(float)
+
+
+def offsets(length: ArrayLike) -> Ints:
+    """The row at which each list begins, and that at which the last one ends, from the lengths.
+
+    >>> offsets([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.append(0, np.cumsum(length))
 
 
 class Listed:
@@ -68,13 +86,20 @@ class Listed:
     @cached_property
     def owner(self) -> Ints:
         """The list that each row belongs to."""
-        return np.repeat(np.arange(len(self)), self.length)
+        return run_numbers(self.length)
+
+    @property
+    def place(self) -> Ints:
+        """The place of each row in its list, from 1."""
+        start_of_list = np.repeat(self.offset[:-1], self.length)
+        row = np.arange(len(start_of_list))
+        return row - start_of_list + 1
 
     def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
         """The number of selected rows of each list, or the sum of their weights; shape (lists,).
         rows: a mask. weights: one for each selected row.
         """
-        return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
+        return totals(self.owner[rows], len(self), weights)
 
 
 @dataclass(frozen=True)
@@ -97,14 +122,12 @@ class Lists(Listed):
     @cached_property
     def rank(self) -> Ints:
         """The rank of each row in its list, from 1."""
-        if self.position is not None:
-            return self.position
-        return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
+        return self.place if self.position is None else self.position
 
     def take(self, member: Bools) -> "Lists":
         """The lists that a mask selects."""
         rows = np.repeat(member, self.length)
-        offset = np.concatenate([[0], np.cumsum(self.length[member])])
+        offset = offsets(self.length[member])
         position = None if self.position is None else self.position[rows]
         return Lists(self.grade[rows], self.tied[rows], offset, position)
 
@@ -134,20 +157,23 @@ class Lists(Listed):
     def hits(self, level: float) -> Hits:
         """The rows with a grade at or above the level; computed once for all metrics."""
         if level not in self._hits:
-            rows = self._judged_rows[self.grade.take(self._judged_rows) >= level]
+            is_hit = self.grade.take(self._judged_rows) >= level
+            rows = self._judged_rows[is_hit]
             # The hits of the higher of two levels are among those of the lower: if they are as
             # many, they are the same.
-            same = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
-            self._hits[level] = next(same, None) or self._hits_of(rows)
+            as_many = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
+            self._hits[level] = next(as_many, None) or self._hits_of(rows)
         return self._hits[level]
 
     def _hits_of(self, row: Ints) -> Hits:
         """The rows with these indices, ascending, as hits."""
         # how many of them are before the start of each list, and before the end of the last
         hits_before = np.searchsorted(row, self.offset)
-        owner = np.repeat(np.arange(len(self)), np.diff(hits_before))
-        nth = np.arange(1, len(row) + 1) - hits_before[owner]
-        rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
+        owner = run_numbers(np.diff(hits_before))
+        number = np.arange(len(row))  # of each hit
+        nth = number - hits_before[owner] + 1
+        start_of_list = self.offset[owner]
+        rank = row - start_of_list + 1 if self.position is None else self.position[row]
         return Hits(row, owner, rank, nth, len(self))
 
 
@@ -187,9 +213,10 @@ def lists(grades: Sequence[ArrayLike]) -> Lists:
     arrays = [np.asarray(grades_of_list, float) for grades_of_list in grades]
     offset = np.cumsum([0, *map(len, arrays)])
     grade = np.concatenate(arrays) if arrays else np.zeros(0)
-    if (grade < 0).any():
-        raise InputError(f"grade must be at least 0, got {grade[grade < 0][0]}")
-    return Lists(grade, np.zeros(len(grade), bool), offset)
+    negative = grade[grade < 0]
+    if negative.size:
+        raise InputError(f"grade must be at least 0, got {negative[0]}")
+    return Lists(grade, tied=np.zeros(len(grade), bool), offset=offset)
 
 
 def from_grades(
@@ -211,7 +238,8 @@ def from_grades(
     for grades_of_query in judged_grades:
         grades = np.asarray(grades_of_query, float)
         is_judged = ~np.isnan(grades)
-        highest_first.append(np.sort(grades[is_judged])[::-1])
+        lowest_first = np.sort(grades[is_judged])
+        highest_first.append(lowest_first[::-1])
     ideal = lists(highest_first)
     query_numbers = np.arange(len(retrieved))
     top_grade = float(ideal.grade.max(initial=0))
@@ -240,7 +268,8 @@ def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     array([0.6])
     """
     size = np.maximum(r.retrieved.depth, 1) if k is None else k  # an empty list has precision 0
-    return defined(r, level, hits(r, k, level) / size)
+    share = hits(r, k, level) / size
+    return defined(r, level, share)
 
 
 def recall(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -260,7 +289,8 @@ def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """
     total_relevant = relevant(r, level)  # R of each query
     hit = r.retrieved.hits(level)
-    in_first_r = hit.take(hit.rank <= total_relevant[hit.owner])
+    last_rank = total_relevant[hit.owner]
+    in_first_r = hit.take(hit.rank <= last_rank)
     return ratio(in_first_r.total(), total_relevant)
 
 
@@ -270,7 +300,8 @@ def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     >>> hit_rate(from_grades([[0, 1], [0, 0]], [[1], [1]]), k=2)
     array([1., 0.])
     """
-    return defined(r, level, (hits(r, k, level) > 0).astype(float))
+    has_hit = hits(r, k, level) > 0
+    return defined(r, level, has_hit.astype(float))
 
 
 def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
@@ -279,16 +310,18 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     >>> hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2).value
     0.6666666666666666
     """
+    hit_count = defined(r, level, hits(r, k, level))
     total_relevant = defined(r, level, relevant(r, level))
-    return Sums(defined(r, level, hits(r, k, level)), total_relevant)
+    return Sums(hit_count, total_relevant)
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
     """Σ relevant items in the first k / (k × number of queries), pooled over the queries with
     relevant items.
     """
+    hit_count = defined(r, level, hits(r, k, level))
     k_of_each_query = np.full(len(r), float(k))
-    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, k_of_each_query))
+    return Sums(hit_count, defined(r, level, k_of_each_query))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
@@ -311,15 +344,19 @@ def average_precision_min(r: Rankings, k: int | None = None, level: float = 1) -
     """Sum of the precision at each relevant item of the first k / min(k, R): 1 if all first k are
     relevant.
     """
-    wanted = relevant(r, level)
-    return ratio(_precision_sum(r, k, level), wanted if k is None else np.minimum(wanted, k))
+    most_hits = relevant(r, level)
+    if k is not None:
+        most_hits = np.minimum(most_hits, k)
+    return ratio(_precision_sum(r, k, level), most_hits)
 
 
 def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """Sum of the precision at each relevant item of the first k / their number: relevant items that
     were missed do not count; 0 without any.
     """
-    return defined(r, level, _precision_sum(r, k, level) / np.maximum(hits(r, k, level), 1))
+    hit_count = np.maximum(hits(r, k, level), 1)
+    mean_precision = _precision_sum(r, k, level) / hit_count
+    return defined(r, level, mean_precision)
 
 
 class InterpolatedHits(NamedTuple):
@@ -343,7 +380,8 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     largest_place = np.maximum.accumulate(place[::-1])[::-1]
-    return InterpolatedHits(hit, precision[order][largest_place])
+    precision_at_place = precision[order]
+    return InterpolatedHits(hit, precision_at_place[largest_place])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -367,10 +405,12 @@ def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -
     array([1.])
     """
     total_relevant = relevant(r, level)
-    needed = np.maximum(np.floor(recall_level * total_relevant + 0.9), 1)
+    rounded = np.floor(recall_level * total_relevant + 0.9)
+    needed = np.maximum(rounded, 1)
     hit, best_precision = _interpolated(r, None, level)
     reaches = hit.nth == needed[hit.owner]  # at most one hit of each list
-    return defined(r, level, hit.take(reaches).total(best_precision[reaches]))
+    precision_of_list = hit.take(reaches).total(best_precision[reaches])
+    return defined(r, level, precision_of_list)
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -381,7 +421,8 @@ def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floa
     """
     hit = r.retrieved.hits(level).first(k)
     top = hit.take(hit.nth == 1)
-    return defined(r, level, top.total(1 / top.rank))
+    reciprocal = top.total(1 / top.rank)
+    return defined(r, level, reciprocal)
 
 
 def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float = 0.8) -> Floats:
@@ -393,7 +434,8 @@ def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float 
     array([0.328])
     """
     hit = r.retrieved.hits(level).first(k)
-    return defined(r, level, hit.total((1 - persistence) * persistence ** (hit.rank - 1.0)))
+    weight = (1 - persistence) * persistence ** (hit.rank - 1.0)
+    return defined(r, level, hit.total(weight))
 
 
 def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -410,12 +452,12 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     bound = np.minimum(total_non_relevant, total_relevant)  # min(N, R)
     # n of each hit: a running sum over all lists, less that of the lists before
     non_relevant = np.cumsum(r.retrieved.grade < level)  # NaN, not judged, is not below it
-    in_lists_before = np.concatenate([[0], non_relevant])[r.retrieved.offset[:-1]]
+    in_lists_before = np.append(0, non_relevant)[r.retrieved.offset[:-1]]
     hit = r.retrieved.hits(level)
     above = non_relevant[hit.row] - in_lists_before[hit.owner]
     counted = np.minimum(above, total_relevant[hit.owner])  # min(n, R)
     bound_of_hit = bound[hit.owner]
-    share = np.divide(counted, bound_of_hit, out=np.zeros(len(counted)), where=bound_of_hit > 0)
+    share = np.nan_to_num(ratio(counted, bound_of_hit))  # 0 without non-relevant ones
     return ratio(hit.total(1 - share), total_relevant)
 
 
@@ -471,7 +513,8 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     last_rank = np.inf if k is None else k
     is_first = r.retrieved.rank <= last_rank
     has_judgement = ~np.isnan(r.retrieved.grade)
-    return ratio(r.retrieved.total(is_first & has_judgement), r.retrieved.total(is_first))
+    judged_items = r.retrieved.total(is_first & has_judgement)
+    return ratio(judged_items, r.retrieved.total(is_first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:
@@ -479,8 +522,10 @@ def _tie_order(r: Rankings, sign: int) -> Rankings:
     order (-1); items without a judgement as if their grade was the lowest.
     """
     tie = np.cumsum(~r.retrieved.tied)  # the number of each row's run of equal scores
-    order = np.lexsort((sign * np.nan_to_num(r.retrieved.grade, nan=-1.0), tie))
-    return replace(r, retrieved=replace(r.retrieved, grade=r.retrieved.grade[order]))
+    grade = np.nan_to_num(r.retrieved.grade, nan=-1.0)
+    order = np.lexsort((sign * grade, tie))
+    retrieved = replace(r.retrieved, grade=r.retrieved.grade[order])
+    return replace(r, retrieved=retrieved)
 
 
 def worst_ties(r: Rankings) -> Rankings:
@@ -511,10 +556,9 @@ def linear(grade: Floats) -> Floats:
 
 def exponential(grade: Floats) -> Floats:
     """2^grade − 1. Raises InputError above 1023, where a double overflows."""
-    if (grade > 1023).any():
-        raise InputError(
-            f"grade must be at most 1023 for an exponential gain, got {grade[grade > 1023][0]:g}"
-        )
+    too_high = grade[grade > 1023]
+    if too_high.size:
+        raise InputError(f"grade must be at most 1023 for an exponential gain, got {too_high[0]:g}")
     return np.exp2(grade) - 1
 
 
@@ -533,7 +577,9 @@ def _discounted(lists: Lists, k: int | None, gain: Gain) -> Floats:
     grades above 0.
     """
     graded = _graded(lists, k)
-    return graded.total(gain(lists.grade[graded.row]) / np.log2(graded.rank + 1))
+    gains = gain(lists.grade[graded.row])
+    discount = np.log2(graded.rank + 1)
+    return graded.total(gains / discount)
 
 
 def cg(r: Rankings, k: int | None = None) -> Floats:
@@ -544,7 +590,8 @@ def cg(r: Rankings, k: int | None = None) -> Floats:
     array([13.])
     """
     graded = _graded(r.retrieved, k)
-    return defined(r, ANY, graded.total(r.retrieved.grade[graded.row]))
+    grade = r.retrieved.grade[graded.row]
+    return defined(r, ANY, graded.total(grade))
 
 
 def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
@@ -580,13 +627,16 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     array([0.625])
     """
     graded = _graded(r.retrieved, k)
-    stop = np.exp2(r.retrieved.grade[graded.row] - r.top_grade) - np.exp2(-r.top_grade)
+    grade = r.retrieved.grade[graded.row]
+    stop = np.exp2(grade - r.top_grade) - np.exp2(-r.top_grade)
     # 1 − stop is at least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so
     # its logarithm is kept finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
     # the product of 1 − stop over the rows before, by sums of logarithms inside each list
-    arrive = np.exp(_sums_before(np.log1p(-stop), graded.owner))
-    return defined(r, ANY, graded.total(stop * arrive / graded.rank))
+    log_arrive = _sums_before(np.log1p(-stop), graded.owner)
+    stops_here = stop * np.exp(log_arrive)
+    expected = graded.total(stops_here / graded.rank)
+    return defined(r, ANY, expected)
 
 
 def _sums_before(values: Floats, owner: Ints) -> Floats:
@@ -602,13 +652,15 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
     # of each value its index in its list, and the number of the list among those with values
     index = np.arange(len(owner)) - np.repeat(start, size)
-    list_number = np.repeat(np.arange(len(size)), size)
+    list_number = run_numbers(size)
     # the width of the table that a list is in: its length, rounded up to a power of two
-    width_of_list = 1 << np.ceil(np.log2(size)).astype(np.int64)
+    exponent = np.ceil(np.log2(size))
+    width_of_list = 1 << exponent.astype(np.int64)
     sums = np.zeros(len(values))
     for width in np.unique(width_of_list):
         lists = np.flatnonzero(width_of_list == width)
-        rows = np.flatnonzero(width_of_list[list_number] == width)  # the values of these lists
+        is_in_lists = width_of_list[list_number] == width
+        rows = np.flatnonzero(is_in_lists)  # the values of these lists
         line = np.searchsorted(lists, list_number[rows])  # of the table, for each value
         table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
         table[line, index[rows] + 1] = values[rows]

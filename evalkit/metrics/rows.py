@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, minus, quotient, ratio
 from evalkit.metrics import influence, labels
 from evalkit.metrics.counts import Counts, RechosenCounts, count
 from evalkit.metrics.influence import threshold_index
@@ -55,14 +55,14 @@ class Rows:
         return replace(
             self,
             actual=self.actual[member],
-            score=_taken(self.score, member),
-            weight=_taken(self.weight, member),
-            unit=_taken(self.unit, member),
-            decision=_taken(self.decision, member),
+            score=_select(self.score, member),
+            weight=_select(self.weight, member),
+            unit=_select(self.unit, member),
+            decision=_select(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
             redraw=None,  # draws samples of all rows
             predictive=None if self.predictive is None else self.predictive.take(member),
-            steps_ahead=_taken(self.steps_ahead, member),
+            steps_ahead=_select(self.steps_ahead, member),
         )
 
     def at_threshold(
@@ -105,12 +105,15 @@ class Rows:
         """How many times back errors of rows in time order depend on others: the longest horizon
         less 1.
         """
-        return 0 if self.steps_ahead is None else max(int(self.steps_ahead.max(initial=1)) - 1, 0)
+        if self.steps_ahead is None:
+            return 0
+        longest_horizon = int(self.steps_ahead.max(initial=1))
+        return max(longest_horizon - 1, 0)
 
     @property
     def weights(self) -> Floats:
         """The weight of each row, 1 if there are no weights."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return weights_or_ones(self.weight, len(self))
 
     @cached_property
     def shares(self) -> Floats:
@@ -124,7 +127,9 @@ class Rows:
         """The table of counts by score."""
         if self.weight is None:
             return count(self.scores, self.actual)
-        return count(self.scores, self.weight * self.actual, self.weight * (1 - self.actual))
+        positive = self.weight * self.actual
+        negative = self.weight * (1 - self.actual)
+        return count(self.scores, positive, negative)
 
     @property
     def midpoint_counts(self) -> Counts:
@@ -142,7 +147,7 @@ class Rows:
         # counts are cumulative: at score 1 the rows predicted positive, at score 0 all rows
         at_or_above_positive = np.array([tp, tp + fn])
         at_or_above_negative = np.array([fp, fp + tn])
-        return Counts.of(np.array([1.0, 0.0]), at_or_above_positive, at_or_above_negative)
+        return Counts.from_columns(np.array([1.0, 0.0]), at_or_above_positive, at_or_above_negative)
 
     @cached_property
     def outcome(self) -> NDArray[np.int8]:
@@ -160,7 +165,7 @@ class Rows:
             return threshold_index(self.counts.threshold, self.scores).astype(np.int32)
         # Without weights a search is not needed: the rows in the order of their scores have index
         # 0 as often as rows have the first threshold, then 1, and so on.
-        rows_at_threshold = self.counts.positive + self.counts.negative
+        rows_at_threshold = self.counts.rows
         index = np.arange(len(rows_at_threshold), dtype=np.int32)
         index_of_row = np.empty(len(self), np.int32)
         highest_first = np.argsort(-self.scores)
@@ -199,15 +204,20 @@ class LabelCounts(NamedTuple):
     both: Floats
 
 
+def weights_or_ones(weight: Floats | None, n: int) -> Floats:
+    """The weights of n rows or units, 1 each if they are unweighted."""
+    return np.ones(n) if weight is None else weight
+
+
 def _row_sums(marks: Bools) -> Floats:
     """The number of True in each row of a table, by a product of matrices, which is several times
     as fast as sums of short rows.
     """
     ones = np.ones(marks.shape[1], np.float32)  # exact for whole numbers, in half of the memory
-    return np.asarray((marks.astype(np.float32) @ ones).astype(np.float64))
+    return (marks.astype(np.float32) @ ones).astype(np.float64)
 
 
-def _taken(column: np.ndarray | None, member: Bools | Ints | slice) -> np.ndarray | None:
+def _select(column: np.ndarray | None, member: Bools | Ints | slice) -> np.ndarray | None:
     """The elements of a column that a mask, indices or a slice selects; None if there is no
     column.
     """
@@ -239,7 +249,7 @@ class Sums:
     @property
     def size(self) -> Floats:
         """The denominator of each unit."""
-        return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
+        return weights_or_ones(self.denominator, len(self.numerator))
 
     @cached_property
     def defined(self) -> Bools:
@@ -257,11 +267,11 @@ class Sums:
     def value(self) -> float:
         """The ratio of the sums over the units that have a value; NaN if none has."""
         defined = self.summed_by_unit(self.defined, None)
-        return float(ratio(defined.numerator.sum(), defined.size.sum()))
+        return quotient(defined.numerator.sum(), defined.size.sum())
 
     def take(self, member: Bools | slice) -> "Sums":
         """The units that a mask or a slice selects."""
-        return Sums(self.numerator[member], _taken(self.denominator, member))
+        return Sums(self.numerator[member], _select(self.denominator, member))
 
     def summed_by_unit(self, keep: Bools, unit: np.ndarray | None) -> "Sums":
         """The numerators and the denominators of the rows that the mask `keep` marks, added up by
@@ -297,9 +307,9 @@ class Sums:
         second = other.summed_by_unit(keep, unit).numerator
         difference = minus(first, second)
         return UnitWins(
-            wins=int((difference > 0).sum()),
-            ties=int((difference == 0).sum()),
-            losses=int((difference < 0).sum()),
+            wins=int(np.count_nonzero(difference > 0)),
+            ties=int(np.count_nonzero(difference == 0)),
+            losses=int(np.count_nonzero(difference < 0)),
         )
 
 

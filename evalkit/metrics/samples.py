@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
+from evalkit.metrics.counts import run_starts
 from evalkit.metrics.hashes import GOLDEN, mixed
 
 
@@ -33,7 +34,8 @@ def parts_of(block: Block, parts: int) -> Ints:
         key = np.empty_like(block.key)
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
-    return (mixed(key + GOLDEN) % np.uint64(parts)).astype(np.int64)
+    part = mixed(key + GOLDEN) % np.uint64(parts)
+    return part.astype(np.int64)
 
 
 def part_sums(
@@ -48,9 +50,10 @@ def part_sums(
     """
     parts, candidates = shape
     is_negative = ~actual
-    cell = (part * 2 + is_negative) * candidates + candidate
-    sums = np.bincount(cell, weight, parts * 2 * candidates).astype(np.float64)
-    return sums.reshape(parts, 2 * candidates)
+    part_and_class = part * 2 + is_negative
+    cell = part_and_class * candidates + candidate
+    sums = np.bincount(cell, weight, minlength=parts * 2 * candidates)
+    return sums.astype(np.float64).reshape(parts, 2 * candidates)
 
 
 class SquareSum(NamedTuple):
@@ -83,7 +86,8 @@ class Sample:
     def from_block(block: Block, max_rows: int) -> Sample:
         """A sample of all rows of a block."""
         once = np.broadcast_to(np.int64(1), len(block))
-        return Sample(max_rows, (block.take(slice(None)),), (once,), len(block))
+        rows = block.take(slice(None))
+        return Sample(max_rows, (rows,), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
         """A sample of the rows of both: those whose hash is below the lower of their borders, in
@@ -126,8 +130,9 @@ class Sample:
             rows = np.flatnonzero(block.key < border)
         if block.key_hashes_row and len(rows):
             # equal rows have the same key: in the order of keys they are neighbours
-            rows = rows[np.argsort(block.key[rows], kind="stable")]
-            first_of_equals = np.flatnonzero(np.append(True, np.diff(block.key[rows]) != 0))
+            order = np.argsort(block.key[rows], kind="stable")
+            rows = rows[order]
+            first_of_equals = run_starts(block.key[rows])
             multiplicity = np.add.reduceat(multiplicity[rows], first_of_equals)
             rows = rows[first_of_equals]
         else:
@@ -156,7 +161,7 @@ class Sample:
         """The rows of the table / the rows that the sample has, equal ones included: the factor
         from sums over the sample to sums over the table.
         """
-        return float(ratio(self.table_rows, self.times.sum()))
+        return quotient(self.table_rows, self.times.sum())
 
     @property
     def is_complete(self) -> bool:
@@ -178,8 +183,10 @@ class Sample:
             square = np.bincount(self._units, influence).astype(np.float64) ** 2
             times = np.ones(len(square))
         total = d * float(times @ square)
-        error = np.sqrt(d * (d - 1) * float(times**2 @ square**2))
-        relative_error_of_root = float(ratio(error, 2 * total))  # half that of the sum
+        fourth_powers = float(times**2 @ square**2)
+        variance = d * (d - 1) * fourth_powers
+        error = np.sqrt(variance)
+        relative_error_of_root = quotient(error, 2 * total)  # half that of the sum
         return SquareSum(total, relative_error_of_root)
 
     @cached_property
@@ -191,4 +198,6 @@ class Sample:
 
 def _below(block: Block, border: np.uint64 | None) -> Ints | slice:
     """The rows of a block whose hash is below a border; all if there is none."""
-    return slice(None) if border is None else np.flatnonzero(block.key < border)
+    if border is None:
+        return slice(None)
+    return np.flatnonzero(block.key < border)

@@ -22,9 +22,8 @@ class Bundle:
     def __add__(self, other: Self) -> Self:
         """The summary of the rows of both."""
         names = [field.name for field in fields(self)]
-        return type(self)(
-            **{name: _sum(getattr(self, name), getattr(other, name)) for name in names}
-        )
+        sums = {name: _sum(getattr(self, name), getattr(other, name)) for name in names}
+        return type(self)(**sums)
 
 
 def _sum(first: Any, second: Any) -> Any:
@@ -68,9 +67,9 @@ class Wins(Bundle):
         """
         excess = minus(second, first)
         return Wins(
-            wins=int(np.sum(excess > 0)),
-            ties=int(np.sum(excess == 0)),
-            losses=int(np.sum(excess < 0)),
+            wins=int(np.count_nonzero(excess > 0)),
+            ties=int(np.count_nonzero(excess == 0)),
+            losses=int(np.count_nonzero(excess < 0)),
         )
 
 
@@ -109,20 +108,23 @@ class Extremes:
         actual = block.truth[largest].tolist()
         predictions = block.predictions[system][largest].tolist()
         rows = map(ExtremeRow, names, actual, predictions)
-        return Extremes(max_rows, size[largest], tuple(rows))._trimmed()
+        candidates = Extremes(max_rows, size[largest], tuple(rows))
+        return candidates._trimmed()
 
     def __add__(self, other: Extremes) -> Extremes:
         """The rows of the largest sizes of both."""
         sizes = np.append(self.size, other.size)
-        return Extremes(self.max_rows, sizes, self.rows + other.rows)._trimmed()
+        candidates = Extremes(self.max_rows, sizes, self.rows + other.rows)
+        return candidates._trimmed()
 
     def _trimmed(self) -> Extremes:
         """The first `max_rows` of these rows, the largest size first."""
         order = sorted(range(len(self.rows)), key=lambda i: (-self.size[i], self.rows[i]))
         order = order[: self.max_rows]
-        return Extremes(self.max_rows, self.size[order], tuple(self.rows[i] for i in order))
+        rows = tuple(self.rows[i] for i in order)
+        return Extremes(self.max_rows, self.size[order], rows)
 
 
 def _as_list(values: Any) -> list[Any]:
     """The values of a numpy or of an Arrow array."""
-    return list(values.tolist() if isinstance(values, np.ndarray) else values.to_pylist())
+    return list(values.tolist()) if isinstance(values, np.ndarray) else list(values.to_pylist())

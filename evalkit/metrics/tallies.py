@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, are_whole
 from evalkit.metrics import grid
 from evalkit.metrics.distributions import Distribution
 
@@ -105,7 +105,9 @@ def _with_shift(table: grid.Grid, shift: int, max_bins: int) -> grid.Grid:
     """The grid with bins that are at least as wide as this shift makes them, and at most `max_bins`
     bins. shift: how many of the last bits of their codes the numbers of a bin may differ in.
     """
-    return table if table.shift == shift else grid.pooled(replace(table, shift=shift), max_bins)
+    if table.shift == shift:
+        return table
+    return grid.pooled(replace(table, shift=shift), max_bins)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,18 +145,18 @@ class ValueCounts(Tally):
             code.sort()
         rows = np.broadcast_to(np.int64(1), len(code))
         one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
-        integers = not np.any(values != np.rint(values))
+        integers = are_whole(values)
         counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
         return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.allowed_bins),))
 
     @property
     def allowed_bins(self) -> int:
         """The largest number of bins: `max_bins`, or a quarter of it for many columns and rows."""
-        rows = sum(int(table.sums[0].sum()) for table in self.grids)
         columns = len(self.grids[0].sums) - 1  # the first of the sums are the numbers of rows
-        if columns > 2 and rows > self.max_bins:
-            return self.max_bins // 4
-        return self.max_bins
+        if columns <= 2:
+            return self.max_bins
+        rows = sum(table.sums[0].sum() for table in self.grids)
+        return self.max_bins // 4 if rows > self.max_bins else self.max_bins
 
     def __add__(self, other: Self) -> Self:
         return replace(super().__add__(other), integers=self.integers and other.integers)

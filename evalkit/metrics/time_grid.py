@@ -24,7 +24,8 @@ def _months(moments: Floats) -> Floats:
     """Months since 1970, with the share of the month that has passed."""
     date = np.floor(moments).astype("datetime64[D]")
     month = date.astype("datetime64[M]")
-    passed = (date - month.astype("datetime64[D]")).astype(np.float64)
+    first_day = month.astype("datetime64[D]")
+    passed = (date - first_day).astype(np.float64)
     return np.asarray(month.astype(np.float64) + passed / 31)
 
 
@@ -36,7 +37,8 @@ def _month_ends(moments: Floats) -> Floats:
 def _working_days(moments: Floats) -> Floats:
     """Days from Monday to Friday since 1970; a weekend counts as the Friday before."""
     date = np.floor(moments).astype("datetime64[D]")
-    return np.busday_count("1970-01-01", np.busday_offset(date, 0, "backward")).astype(np.float64)
+    working_day = np.busday_offset(date, 0, "backward")
+    return np.busday_count("1970-01-01", working_day).astype(np.float64)
 
 
 def _calendar_of(dates: Floats) -> Calendar:
@@ -61,7 +63,8 @@ def _calendar_of(dates: Floats) -> Calendar:
 
 def _index_of_last(times: Floats, moments: Floats) -> Floats:
     """The index of the last of the ascending times up to each moment; -1 before the first."""
-    return np.searchsorted(times, moments, side="right").astype(np.float64) - 1.0
+    times_up_to_moment = np.searchsorted(times, moments, side="right")
+    return times_up_to_moment.astype(np.float64) - 1.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ class TimeGrid:
         distances = np.diff(places)
         grid = cls(calendar, origin=float(places[0]), length=float(distances.min()))
         steps = distances / grid.length
-        is_whole = np.abs(steps - np.round(steps)) <= NEARLY
+        distance_from_whole = np.abs(steps - np.round(steps))
+        is_whole = distance_from_whole <= NEARLY
         if is_whole.all():
             return grid
         return cls(partial(_index_of_last, times), is_even=False)

@@ -70,9 +70,11 @@ class TimeOrder:
 
     def last_rows(self, count: int) -> Ints:
         """The last rows of the first series at the shortest horizon, in time order, by number."""
-        is_shown = (self.series == self.series.min()) & (self.steps_ahead == self.horizons[0])
-        rows = np.flatnonzero(is_shown)
-        return rows[np.argsort(self.step[rows], kind="stable")][-count:]
+        is_first_series = self.series == self.series.min()
+        is_shortest_horizon = self.steps_ahead == self.horizons[0]
+        rows = np.flatnonzero(is_first_series & is_shortest_horizon)
+        order = np.argsort(self.step[rows], kind="stable")
+        return rows[order][-count:]
 
     @cached_property
     def first_of_equals(self) -> Ints:
@@ -83,7 +85,8 @@ class TimeOrder:
 
     def _keys(self, step: Ints) -> Ints:
         """A number for each series and step, which grows by series and then by step."""
-        return self.series * (int(self.step.max(initial=0)) + 1) + step
+        steps = int(self.step.max(initial=0)) + 1
+        return self.series * steps + step
 
     def values_before(self, actual: Floats, season: int = 1) -> Floats:
         """The last actual value of each row's series that was known when it was forecast, or with a
@@ -94,7 +97,8 @@ class TimeOrder:
         array([nan,  5.,  5.])
         """
         seasons = -(-self.steps_ahead // season)
-        return self._values_at(actual, self.step - season * seasons, season)
+        step_before = self.step - season * seasons
+        return self._values_at(actual, step_before, season)
 
     def _values_at(self, actual: Floats, step: Ints, season: int) -> Floats:
         """The actual value of each row's series at the row's element of `step`; NaN where the table
@@ -125,8 +129,10 @@ class TimeOrder:
         error = error[has_forecast]
         series = series[has_forecast]
         count = np.bincount(series, minlength=self.series.max() + 1)
-        absolute = ratio(np.bincount(series, np.abs(error), len(count)), count)
-        squared = ratio(np.bincount(series, error**2, len(count)), count)
+        sum_of_absolute = np.bincount(series, np.abs(error), len(count))
+        sum_of_squares = np.bincount(series, error**2, len(count))
+        absolute = ratio(sum_of_absolute, count)
+        squared = ratio(sum_of_squares, count)
         return Scales(absolute[self.series], squared[self.series])
 
 
@@ -137,4 +143,5 @@ def mean_of_series(actual: Floats, weight: Floats, series: Ints) -> Floats:
     array([2., 2., 5.])
     """
     total = np.bincount(series, weight * actual)
-    return ratio(total, np.bincount(series, weight))[series]
+    mean = ratio(total, np.bincount(series, weight))
+    return mean[series]

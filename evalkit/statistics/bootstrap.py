@@ -573,7 +573,7 @@ def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Count
     by_class = sizes.reshape(2, -1)
     has_rows = by_class.sum(axis=0) > 0
     tp, fp = np.cumsum(by_class[:, has_rows], axis=1)
-    return Counts.of(threshold[has_rows], tp, fp)
+    return Counts.from_columns(threshold[has_rows], tp, fp)
 
 
 # Samples on each of which the threshold is chosen again -------------------------------------------
@@ -733,7 +733,7 @@ def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:
     (2 · thresholds,).
     """
     tp, fp = np.cumsum(sizes.reshape(2, -1), axis=1)
-    return Counts.of(threshold, tp, fp)
+    return Counts.from_columns(threshold, tp, fp)
 
 
 def _fields_at(c: Counts, threshold: float | Floats) -> Floats:

@@ -61,7 +61,9 @@ def perfect(
     # (draws, scores): the positives at each score in each draw
     drawn_positives = rng.binomial(rows, probability, size=(draws, len(rows)))
     for draw, positives in enumerate(drawn_positives):
-        drawn = Counts.of(table.threshold, np.cumsum(positives), np.cumsum(rows - positives))
+        drawn = Counts.from_columns(
+            table.threshold, np.cumsum(positives), np.cumsum(rows - positives)
+        )
         values[draw] = metric(drawn)
     at_least = np.sum(values >= metric(table) - ROUNDING)  # the value of the data
     # the data count as a draw, so that p is never 0

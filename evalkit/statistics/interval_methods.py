@@ -509,7 +509,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     # the first element counts rows predicted positive, the second the others
     tp, fn = decisions.positive + HALF_ROW
     fp, tn = decisions.negative + HALF_ROW
-    padded = Counts.of(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
+    padded = Counts.from_columns(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     influence_of_cell = np.ravel(kind.influence_table(padded))  # in the order TP, FN, FP, TN
     spread = Spread.from_influence(influence_of_cell, frequency=np.array([tp, fn, fp, tn]))
     estimate = closed_forms.ranged_t(

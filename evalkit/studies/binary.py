@@ -812,7 +812,7 @@ def of_blocks(
     first = _first_reading(data, checked, within, limits)
     summary = row_study.counted(table, first)
     if within:
-        units = summary.specific.within[0].n
+        units = summary.specific.unit_terms[0].n
         if units > UNITS:
             raise ParameterError(
                 f"metrics: {within[0].label} needs the value of each {settings.unit}, of "
@@ -887,9 +887,9 @@ def _first_reading(
         limits=limits,
         max_ids=data.table.ids_held,
         exact_thresholds=exact_thresholds,
-        within=within,
+        unit_metrics=within,
         slices_losses=primary.base in losses,
-        within_slices=primary in within,
+        unit_metrics_in_slices=primary in within,
     )
 
 

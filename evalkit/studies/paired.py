@@ -139,7 +139,9 @@ class Significance(shown.Shown, Study):
         shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL_ROWS)
-        if p.claim == reports.THESE and not any(draws.several for draws in data.draws.values()):
+        if p.claim == reports.THESE and not any(
+            draws.has_several_draws for draws in data.draws.values()
+        ):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )

@@ -315,7 +315,7 @@ def drawn(study: Significance) -> str:
     if (metric, study.systems[0]) not in study.data.draws:
         metric = study.data.source
     for (label, _), draws in study.data.draws.items():
-        if label == metric and draws.several:
+        if label == metric and draws.has_several_draws:
             return metric
     return ""
 

@@ -273,7 +273,7 @@ class UnitInput:
         for name in data.metrics:
             metric = lookup.named(name, data.directions.get(name))
             draws = [draws for (label, _), draws in data.draws.items() if label == name]
-            if any(of_system.several for of_system in draws) and all(
+            if any(of_system.has_several_draws for of_system in draws) and all(
                 of_system.passes for of_system in draws
             ):
                 metric = replace(metric, low=0.0, high=1.0)  # means of 0 and 1
