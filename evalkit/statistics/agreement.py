@@ -76,7 +76,8 @@ def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others: its squared difference from their
     mean, plus their variance.
     """
-    mean_squares: Floats = np.square(values - others.mean()) + others.var()
+    distances = values - others.mean()
+    mean_squares: Floats = np.square(distances) + others.var()
     return mean_squares
 
 
@@ -148,14 +149,15 @@ def ac1(ratings: Ratings) -> Disagreement:
     pooled = np.concatenate([ratings.first, ratings.second])
     categories, number = np.unique(pooled, return_inverse=True)
     share = np.bincount(number) / len(number)
-    others = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    other_categories = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    chance_agreement = share @ (1 - share) / other_categories
     # the derivative of the chance agreement by π of the category of each rating
-    derivative = (1 - 2 * share[number]) / others
+    derivative = (1 - 2 * share[number]) / other_categories
     derivative_of_first, derivative_of_second = np.split(derivative, 2)
     unit_derivative = (derivative_of_first + derivative_of_second) / 2
     return Disagreement(
         ratings.unequal,
-        expected=float(1 - share @ (1 - share) / others),
+        expected=float(1 - chance_agreement),
         # the sign is that of disagreement, 1 − agreement
         influence_on_expected=unit_derivative.mean() - unit_derivative,
     )

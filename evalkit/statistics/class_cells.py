@@ -115,7 +115,8 @@ class SliceCells:
         """
         cells = self.by_system[system]
         (predicted,) = cells.predicted  # of one system
-        return (system * self.classes + cells.actual) * self.classes + predicted
+        system_and_actual = system * self.classes + cells.actual
+        return system_and_actual * self.classes + predicted
 
     @property
     def in_memory(self) -> bool:
@@ -298,11 +299,11 @@ class CellStatistic(RowStatistic):
         """
         assert isinstance(statistic, CellStatistic)
         # a row's influence is its weight times that of weight 1, so that its square has weight²
-        square = max(float(statistic.square_weights @ influence**2), 0.0)
+        square = float(statistic.square_weights @ influence**2)
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
-            square,
+            max(square, 0.0),
             kish=self.freedom + 1,
             standardised_power=by_frequency.standardised_power,
         )
@@ -642,7 +643,8 @@ class CellCounter:
             if block.clustered:  # pairs of systems are compared by unit, from the products
                 continue
             for earlier in range(system):
-                joint_cell_of_row = (actual * k + predicted[earlier]) * k + predicted_class
+                earlier_cell_of_row = actual * k + predicted[earlier]
+                joint_cell_of_row = earlier_cell_of_row * k + predicted_class
                 cells[earlier, system] = self._tally(joint_cell_of_row, k**3, weight)
         if not block.clustered:
             return CellCounts(cells, products=())
@@ -700,11 +702,10 @@ class CellCounter:
         weight = np.ones(len(block))
         if whole_weight is not None:
             weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
-        # for each system the number of each row's cell among those of all systems
-        cell_of_row = [
-            (system * k + actual) * k + predicted_class
-            for system, predicted_class in enumerate(predicted)
-        ]
+        cell_of_row = []  # for each system the number of each row's cell among those of all systems
+        for system, predicted_class in enumerate(predicted):
+            system_and_actual = system * k + actual
+            cell_of_row.append(system_and_actual * k + predicted_class)
         systems = len(predicted)
         cells = systems * k**2
         hashes, unit = block.key_index  # of each unit, and the number of each row's unit
@@ -712,7 +713,8 @@ class CellCounter:
         if block.units_split:
             sums = np.zeros(cells * units)
             for cell in cell_of_row:
-                sums = sums + np.bincount(cell * units + unit, weight, cells * units)
+                cell_and_unit = cell * units + unit
+                sums = sums + np.bincount(cell_and_unit, weight, cells * units)
             return UnitSums(hashes, sums.reshape(cells, units), 0)
         # sparse, as most cells are empty in a unit; entries at the same position are added up
         entries = np.tile(weight, systems)
@@ -886,7 +888,8 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
     entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entry, kind="stable")
     # the rows of each threshold are neighbours in `order`; this is where those of each one end
-    ends = np.searchsorted(entry[order], np.arange(1, len(threshold) + 1))
+    following = np.arange(1, len(threshold) + 1)
+    ends = np.searchsorted(entry[order], following)
     for entering in np.split(order, ends[:-1]):
         # these rows are predicted positive from here on: they leave their cell for the next one
         changing_units, position = np.unique(unit[entering], return_inverse=True)

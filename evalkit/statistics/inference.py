@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Combined, Harmonic, MetricAtK
@@ -200,7 +200,7 @@ def compare_recalls_at_rate(
     errors = np.array([first.spread.error, second.spread.error])
     error_of_difference = first.difference_spread(second).error
     covariance = (errors @ errors - error_of_difference**2) / 2
-    correlation = float(np.clip(np.nan_to_num(ratio(covariance, errors.prod())), -1, 1))
+    correlation = closed_forms.correlation_from(covariance, errors.prod())
 
     def interval(level: float) -> Estimate:
         """The difference with its limits at this level."""
@@ -330,8 +330,9 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
     """
     low, high = statistic.metric.ends
     bias = sum(component.share * component.bias for component in statistic.components())
+    unbiased_value = np.clip(statistic.value - bias, low, high)
     unbiased = closed_forms.ranged_t(
-        float(np.clip(statistic.value - bias, low, high)),
+        float(unbiased_value),
         statistic.spread.error,
         freedom=statistic.freedom,
         n=statistic.n,
@@ -469,12 +470,12 @@ class _PredictedClasses:
         target = statistic.metric_at_k.k
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
-        # the precision of a class without rows is NaN
-        excess = np.nan_to_num((counts.precision(table) - target) * np.sqrt(rows))
+        above_target = counts.precision(table) - target  # NaN for a class without rows
+        variance = target * (1 - target)
         return cls(
             statistic,
-            excess=excess,
-            deviation=float(np.sqrt(target * (1 - target))),
+            excess=np.nan_to_num(above_target * np.sqrt(rows)),
+            deviation=float(np.sqrt(variance)),
             count=int(np.count_nonzero(rows)),
         )
 

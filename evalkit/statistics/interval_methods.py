@@ -609,7 +609,8 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
         fall_out = ratio(table.fp[widest], table.negatives)
         rates = np.array([recall, fall_out])
         # if each weight of 1 were an independent row
-        independent_variance = (rates * (1 - rates) / sizes).sum()
+        variance_of_rate = rates * (1 - rates) / sizes
+        independent_variance = variance_of_rate.sum()
         rows_per_weight = float(ratio(independent_variance, error**2))
     else:  # no variance to compare with: the rarer class counts as Kish's number of units
         rows_per_weight = (statistic.freedom + 1) / sizes.min()

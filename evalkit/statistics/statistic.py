@@ -74,6 +74,11 @@ class Discordant(NamedTuple):
     second_only: int
     n: int
 
+    @property
+    def share(self) -> float:
+        """The share of the rows that are a hit of one system alone; NaN without rows."""
+        return float(ratio(self.first_only + self.second_only, self.n))
+
 
 class ClassSquares(NamedTuple):
     """For each class the sum of the squared influence of its rows on a difference, and the number
@@ -226,7 +231,8 @@ class SpreadStatistic(Statistic):
         # 1 / share². Among few units even equal ones have that share: then the number must also be
         # far below n.
         kish_number = self.freedom + 1
-        return kish_number < min(1 / share**2, self.n / HEAVY_TIMES)
+        bound = min(1 / share**2, self.n / HEAVY_TIMES)
+        return kish_number < bound
 
     def shared_difference(self, other: Self) -> Difference:
         """The difference from `other` over the units that have both values."""
@@ -307,12 +313,12 @@ class ScoreStatistic(SpreadStatistic):
         # the highest scores first, as without steps, so that both have the same rounding error
         square = float(sum(reversed(square_sums)))
         cube = float(sum(reversed(cube_sums)))
-        standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
+        standardised_cube = np.nan_to_num(ratio(cube, square**1.5))
         return Spread(
             n=table.total,
             square=square,
             kish=table.total,
-            standardised_power=only_power(3, standardised_cube),
+            standardised_power=only_power(3, float(standardised_cube)),
         )
 
 
@@ -452,7 +458,8 @@ class NoisyUnitStatistic(UnitStatistic):
         """The standard error of the mean over the units that this mask marks; NaN if the variance
         of one of them is unknown.
         """
-        return float(np.sqrt(self.noise[units].sum()) / units.sum())
+        variance_of_sum = self.noise[units].sum()
+        return float(np.sqrt(variance_of_sum) / units.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -761,7 +768,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         squares = np.bincount(row_class, joint.square_weight * influence**2)
         # a cell counts its number of rows, which is its weight; a row, without weight, counts 1
         rows = np.bincount(row_class, joint.first.rows.weight).astype(np.int64)
-        return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
+        occurs = rows > 0
+        return ClassSquares(squares[occurs].astype(np.float64), rows[occurs])
 
     def null_difference_spread(self, other: Self) -> Spread:
         """The spread of the units' influence on the difference, as `difference_influence`."""
@@ -908,10 +916,10 @@ def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVa
     groups = zip(*influence_by_group, strict=True)  # of each group its influence in each part
     for influence_by_part in groups:
         units = np.array([len(influence) for influence in influence_by_part])
-        squares = [float(influence @ influence) for influence in influence_by_part]
+        squares = np.array([influence @ influence for influence in influence_by_part])
         # a unit's influence is its deviation from the mean / n: n² times its square is the square
         # of the deviation
-        deviation_squares = sum(square * n**2 for square, n in zip(squares, units, strict=True))
+        deviation_squares = np.sum(squares * units**2)
         # the pooled variance of a unit, squares / degrees of freedom, over the units of each part
         freedom = np.sum(units - 1)
         variance += ratio(deviation_squares, freedom * units)
