@@ -62,7 +62,7 @@ def ranged_t(
     infinite_ends = int(np.isinf(ends).sum())
     method = method or SCALES[infinite_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
-        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
+        return Estimate.without_limits(value, level, n, method)
     if infinite_ends == 0 and (error == 0 or value in (low, high)):
         units = freedom + 1
         # as if so many units lay at the upper end of the range, and the others at the lower end
@@ -465,7 +465,7 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     z = normal_quantile(level)
     n = positives + negatives
     if min(positives, negatives) < 1 or np.isnan(area):
-        return Estimate(float(area), low=np.nan, high=np.nan, level=level, n=n, method="Newcombe 5")
+        return Estimate.without_limits(area, level, n, "Newcombe 5")
     if not 0 <= area <= 1:
         raise InputError(f"area must lie between 0 and 1, got {area}")
 

@@ -149,7 +149,7 @@ class GroupEstimates:
         n = numerator.n + denominator.n
         value = float(ratio(numerator.value, denominator.value))
         if not min(numerator.low, denominator.low) >= 0 or np.isnan(value):
-            return Estimate(np.nan, low=np.nan, high=np.nan, level=level, n=n, method="MOVER")
+            return Estimate.without_limits(np.nan, level, n, "MOVER")
         pair = (numerator.value, denominator.value)
         low = _ratio_limit(*pair, numerator.low, denominator.high, sign=-1)
         high = _ratio_limit(*pair, numerator.high, denominator.low, sign=1)

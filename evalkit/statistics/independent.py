@@ -81,7 +81,7 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     value = quotient - 1
     n = treatment.n + control.n
     if np.isnan(p):
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=n, method="Fieller")
+        return Estimate.without_limits(value, level, n, "Fieller")
     quantile = t_quantile(level, _freedom(treatment, control))
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
@@ -505,7 +505,7 @@ def _lift_interval(
     """
     value = observed_ratio - 1
     if np.isnan(p):
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=units, method=METHOD)
+        return Estimate.without_limits(value, level, units, METHOD)
     lowest = _ratio_limit(polynomials, observed_ratio, level, BELOW)
     highest = _ratio_limit(polynomials, observed_ratio, level, ABOVE)
     farthest = Interval(low=lowest - 1, high=highest - 1)
@@ -776,8 +776,8 @@ def _permutations(
         treated = in_first[in_stratum]
         columns = _summed_columns(x[in_stratum], treated)
         observed = columns[treated].sum(axis=0)[:, None]  # the first permutation is the data
-        others = sums_of_permutations(x[in_stratum], treated)
-        first_by_stratum.append(np.hstack([observed, others]))
+        permuted = sums_of_permutations(x[in_stratum], treated)
+        first_by_stratum.append(np.hstack([observed, permuted]))
         pooled_by_stratum.append(columns.sum(axis=0))
     first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
     # the sums of both arms are the same in every permutation: fields × strata × 1

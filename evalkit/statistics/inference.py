@@ -234,17 +234,8 @@ def undefined(level: float, unit: str) -> Comparison:
     """A comparison of undefined values: value, limits and p are NaN, n is 0. unit: the noun for a
     unit.
     """
-    no_difference = Estimate(
-        value=np.nan, low=np.nan, high=np.nan, level=level, n=0, method=methods.UNDEFINED
-    )
-    return Comparison(
-        no_difference,
-        p_value=np.nan,
-        adjusted=np.nan,
-        method=methods.UNDEFINED,
-        unit=unit,
-        equivalence=no_difference,
-    )
+    no_difference = Estimate.without_limits(np.nan, level, n=0, method=methods.UNDEFINED)
+    return Comparison.without_test(no_difference, unit)
 
 
 def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:

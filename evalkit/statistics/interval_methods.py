@@ -90,9 +90,7 @@ def no_interval(statistic: Statistic, options: Options, method: str = NONE) -> E
     """The value with limits of NaN. method: the reason; by default that the metric is biased upward
     in every sample, so that no interval keeps its level.
     """
-    return Estimate(
-        statistic.value, low=np.nan, high=np.nan, level=options.level, n=statistic.n, method=method
-    )
+    return Estimate.without_limits(statistic.value, options.level, statistic.n, method)
 
 
 def stated_estimate(statistic: KnownValue, options: Options) -> Estimate:

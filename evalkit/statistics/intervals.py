@@ -53,6 +53,11 @@ class Estimate:
     n: int
     method: str
 
+    @classmethod
+    def without_limits(cls, value: float, level: float, n: float, method: str) -> Estimate:
+        """A value with limits of NaN: no interval exists, or none keeps its level."""
+        return cls(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
+
     @property
     def reach(self) -> Floats:
         """The distances from the value to the lower and to the upper limit: (2,), both 0 or
@@ -111,6 +116,18 @@ class Comparison:
     alpha: float | None = None
     tails: Tails | None = None
     alternative: Alternative = Alternative.TWO_SIDED
+
+    @classmethod
+    def without_test(cls, difference: Estimate, unit: str) -> Comparison:
+        """A difference without limits whose p is NaN; its method says why."""
+        return cls(
+            difference,
+            p_value=np.nan,
+            adjusted=np.nan,
+            method=difference.method,
+            unit=unit,
+            equivalence=difference,
+        )
 
     @property
     def test_level(self) -> float:
@@ -308,7 +325,7 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     check_proportion(first_only + second_only, n)
     value = float(ratio(first_only - second_only, n))
     if n == 0:
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=0, method="Tango")
+        return Estimate.without_limits(value, level, n, "Tango")
     score = partial(_tango_score, first_only, second_only, n)
     z = normal_quantile(level)
     low, high = inverted(score, z, low=-1.0, value=value, high=1.0)
@@ -690,9 +707,7 @@ def bounded(
     start, end = ends
     width = end - start
     if n < 2:
-        return Estimate(
-            float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=EFFECTIVE_WILSON
-        )
+        return Estimate.without_limits(value, level, n, EFFECTIVE_WILSON)
     share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
         units_at_high = n * float(np.clip(share, 0, 1))
@@ -760,7 +775,7 @@ def hall(
     """
     check_level(level)
     if n < 2:
-        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
+        return Estimate.without_limits(value, level, n, method)
     # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
     q = _skewed_quantile(skew, n, level)
     low = value - error * _inverse_of_hall(q, skew, n)

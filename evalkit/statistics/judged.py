@@ -215,16 +215,16 @@ class JudgedStatistic(UnitStatistic):
         scores = self.score[self.labelled]
         return _plan(labels, scores, self._units, self._clustering)
 
-    def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
-        """The plan for the difference from `other`, from the units labelled for both; None if these
-        are fewer than `MIN_LABELS_TO_PLAN`.
+    def plan_of_difference(self, second: JudgedStatistic) -> LabelPlan | None:
+        """The plan for the difference self − second, from units labelled for both; None if fewer
+        than `MIN_LABELS_TO_PLAN` are.
         """
-        labelled = self.labelled & other.labelled  # for both
+        labelled = self.labelled & second.labelled  # for both
         if labelled.sum() < MIN_LABELS_TO_PLAN:
             return None
-        label = (self.labels - other.labels)[labelled]
-        judge = (self.weight * self.score - other.weight * other.score)[labelled]
-        return _plan(label, judge, min(self._units, other._units), self._clustering)
+        label = (self.labels - second.labels)[labelled]
+        judge = (self.weight * self.score - second.weight * second.score)[labelled]
+        return _plan(label, judge, min(self._units, second._units), self._clustering)
 
     @property
     def _units(self) -> int:

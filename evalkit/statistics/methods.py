@@ -57,8 +57,8 @@ class Options:
     """The options of intervals and tests.
 
     unit: the noun for a unit, such as "row". limits: the numbers of units up to which slower
-    methods are used. test_to_train: test rows per training row, for folds. many: True if there are
-    too many units for sign flips. seed: of the bootstrap samples of rows that all systems share.
+    methods are used. test_to_train: test rows per training row, for folds. many_units: True if
+    there are too many for sign flips. seed: of the bootstrap samples that all systems share.
     """
 
     level: float
@@ -66,7 +66,7 @@ class Options:
     unit: str = "row"
     limits: Limits = USUAL
     test_to_train: float = 0.0
-    many: bool = False
+    many_units: bool = False
     seed: int = 0
 
     def compare(self, difference: DifferenceByT) -> Comparison:
@@ -95,7 +95,7 @@ def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comp
 
     With very many units it is the t-test, which is as accurate and faster.
     """
-    if options.many:
+    if options.many_units:
         return t_test(first, second, options)
     difference = first.term_differences(second)
     mid_p = first.mid_p and second.mid_p
@@ -179,16 +179,15 @@ def t_of_shared_units(
     units that have values of both.
     """
     difference = first.shared_difference(second)
-    return options.compare(
-        DifferenceByT(
-            value=difference.value,
-            error=difference.error,
-            n=difference.n,
-            freedom=max(first.freedom, 1.0),
-            method=first.error_method,
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=difference.value,
+        error=difference.error,
+        n=difference.n,
+        freedom=max(first.freedom, 1.0),
+        method=first.error_method,
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
@@ -217,16 +216,15 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
     both values are in memory.
     """
     difference = first.shared_difference(second)
-    return options.compare(
-        DifferenceByT(
-            value=difference.value,
-            error=difference.error,
-            n=difference.n,
-            freedom=difference.n - 1,
-            method="paired t",
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=difference.value,
+        error=difference.error,
+        n=difference.n,
+        freedom=difference.n - 1,
+        method="paired t",
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -460,16 +458,15 @@ def _by_t(
     """The difference of two values by t with this standard error and these degrees of freedom.
     method: the name of the result's method.
     """
-    return options.compare(
-        DifferenceByT(
-            value=first.value - second.value,
-            error=error,
-            n=first.n,
-            freedom=freedom,
-            method=method,
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=first.value - second.value,
+        error=error,
+        n=first.n,
+        freedom=freedom,
+        method=method,
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def _magnitude(first: Statistic, second: Statistic) -> float:
@@ -675,12 +672,13 @@ def predictive_values(first: RowStatistic, second: RowStatistic, options: Option
     both systems may predict positive. The variance allows for some more rows on which the decisions
     differ (`added_variance`).
     """
+    added = added_variance(first, second).sum()
     return proportions.predictive_values(
         first.hits(),
         second.hits(),
         shared=first.joint_hits(second),
         n=first.n,
-        added_variance=float(added_variance(first, second).sum()),
+        added_variance=float(added),
         level=options.level,
         unit=options.unit,
     )
@@ -713,17 +711,8 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
 def no_test(first: Statistic, second: Statistic, options: Options, why: str = NONE) -> Comparison:
     """The difference without limits and with p = NaN. why: the reason, as the method."""
     value = first.value - second.value
-    difference = Estimate(
-        value, low=np.nan, high=np.nan, level=options.level, n=first.n, method=why
-    )
-    return Comparison(
-        difference,
-        p_value=np.nan,
-        adjusted=np.nan,
-        method=why,
-        unit=options.unit,
-        equivalence=difference,
-    )
+    difference = Estimate.without_limits(value, options.level, first.n, why)
+    return Comparison.without_test(difference, options.unit)
 
 
 def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -745,15 +734,14 @@ def two_drawn(
     defined = defined_in_both(first.sums, second.sums)
     differences = (first.sums.numerator - second.sums.numerator)[defined]
     error = np.hypot(first.error_on(defined), second.error_on(defined))
-    return options.compare(
-        DifferenceByT(
-            value=float(differences.mean()),
-            error=float(error),
-            n=differences.size,
-            freedom=first.freedom + second.freedom,
-            method=DRAWN,
-        )
+    by_t = DifferenceByT(
+        value=float(differences.mean()),
+        error=float(error),
+        n=differences.size,
+        freedom=first.freedom + second.freedom,
+        method=DRAWN,
     )
+    return options.compare(by_t)
 
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:

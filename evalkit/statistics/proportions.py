@@ -570,9 +570,7 @@ def ratio_score(
     if not successes_b:
         value = np.inf if successes_a else np.nan
     if np.isnan(value) or not n_a or not n_b:
-        return Estimate(
-            value, low=np.nan, high=np.nan, level=level, n=int(n_a + n_b), method="score"
-        )
+        return Estimate.without_limits(value, level, n_a + n_b, "score")
     z = normal_quantile(level)
 
     def score(log_ratio: float) -> float:

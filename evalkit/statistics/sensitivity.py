@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import ratio
 from evalkit.statistics import methods
 from evalkit.statistics.intervals import (
     Comparison,
@@ -57,12 +58,12 @@ class Sensitivity:
     largest: float = np.inf
 
     @cached_property
-    def positions(self) -> Floats:
+    def positions(self) -> list[float]:
         """The positions that the rule may compare with a bound, estimate and limits, as standard
         errors from the estimate.
         """
-        distances = np.array(self.limit_distances)
-        return np.concatenate([[0.0], distances, -distances])
+        below = [-distance for distance in self.limit_distances]
+        return [0.0, *self.limit_distances, *below]
 
     def probability(self, regression: float, growth: float = 1.0) -> float:
         """The probability that the rule fails at a true regression, with `growth` times as many
@@ -81,13 +82,15 @@ class Sensitivity:
         # The rule's result changes only where the estimate or a limit crosses a critical number.
         # Between two such estimates (edges) it is constant, so that the rule is asked once, in the
         # middle.
-        crossings = np.add.outer(self.critical_numbers, self.positions * error)
-        edges = np.unique(crossings)
-        ends = np.concatenate([[edges[0] - 2 * error], edges, [edges[-1] + 2 * error]])
-        middles = (ends[:-1] + ends[1:]) / 2
-        failing = [self.fails(middle, error) for middle in middles.tolist()]
+        crossings = set[float]()
+        for number in self.critical_numbers:
+            crossings.update(number + position * error for position in self.positions)
+        edges = sorted(crossings)
+        ends = [edges[0] - 2 * error, *edges, edges[-1] + 2 * error]
+        failing = [self.fails((low + high) / 2, error) for low, high in pairwise(ends)]
         # the probability of an estimate below the first edge, between two edges, above the last
-        below_edge = ndtr((edges - expected) / error)
+        z = (np.array(edges) - expected) / error
+        below_edge = ndtr(z)
         probability = np.diff(below_edge, prepend=0.0, append=1.0)
         return float(probability[failing].sum())
 

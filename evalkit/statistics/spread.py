@@ -21,9 +21,9 @@ def unknown_power(power: int) -> float:
     return float("nan")
 
 
-def only_power(known: int, value: float) -> Callable[[int], float]:
+def only_power(known_power: int, value: float) -> Callable[[int], float]:
     """A `Spread.standardised_power` for which one power was added up: `value` for the power
-    `known`, NaN for any other.
+    `known_power`, NaN for any other.
 
     >>> standardised_power = only_power(3, 0.5)
     >>> standardised_power(3), standardised_power(4)
@@ -31,8 +31,8 @@ def only_power(known: int, value: float) -> Callable[[int], float]:
     """
 
     def standardised_power(power: int) -> float:
-        """`value` for the power that is known, else NaN."""
-        if power == known:
+        """`value` for the power that was added up, else NaN."""
+        if power == known_power:
             return value
         return unknown_power(power)
 

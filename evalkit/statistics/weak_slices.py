@@ -11,7 +11,7 @@ with the same place share a column of the Hadamard matrix, each with a random si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -518,24 +518,15 @@ def merge(
     for number, response in enumerate(responses):
         finds = [find for find in search.finds if find.response == number][:MERGED]
         masks = {find.conditions: member(attributes, find.conditions) for find in finds}
-        sizes = {conditions: int(mask.sum()) for conditions, mask in masks.items()}
         remaining = response  # the response without the effects of the finds merged so far
         while finds:
             most_extreme = finds[0]
-            mask_of_extreme = masks[most_extreme.conditions]
-            without_extreme = remaining.without_effect(mask_of_extreme)
+            without_extreme = remaining.without_effect(masks[most_extreme.conditions])
             explained = [most_extreme]
             for find in finds[1:]:
                 if without_extreme.evidence_of(masks[find.conditions]) < search.critical:
                     explained.append(find)
-            explained.sort(key=lambda find: -sizes[find.conditions])  # widest first
-            widest = most_extreme
-            for find in explained:
-                without_find = remaining.without_effect(masks[find.conditions])
-                explains_extreme = without_find.evidence_of(mask_of_extreme) < EXPLAINED
-                if find is most_extreme or explains_extreme:
-                    widest = find
-                    break
+            widest = _widest_explanation(explained, masks, remaining)
             other_finds = len(explained) - 1
             merged.append(widest._replace(merged=other_finds))
             remaining = remaining.without_effect(masks[widest.conditions])
@@ -545,6 +536,24 @@ def merge(
                 if remaining.evidence_of(masks[find.conditions]) >= search.critical:
                     finds.append(find)
     return merged
+
+
+def _widest_explanation(
+    finds: Sequence[Find], masks: Mapping[Conditions, Bools], response: Response
+) -> Find:
+    """Of finds, the most extreme first, the one with the most rows whose effect, once it is taken
+    from the response, leaves no sign of an effect in the most extreme one; this itself if none of
+    the wider ones does. masks: the rows of each find, by its conditions.
+    """
+    most_extreme = finds[0]
+    sizes = {find.conditions: int(masks[find.conditions].sum()) for find in finds}
+    for find in sorted(finds, key=lambda find: -sizes[find.conditions]):
+        if find is most_extreme:
+            break
+        without_find = response.without_effect(masks[find.conditions])
+        if without_find.evidence_of(masks[most_extreme.conditions]) < EXPLAINED:
+            return find
+    return most_extreme
 
 
 def refine(

@@ -383,7 +383,7 @@ class Significance(shown.Shown, Study):
         return replace(
             super().inference_options(key),
             test_to_train=self.p.test_to_train or 0.0,
-            many=self.has_many_units,
+            many_units=self.has_many_units,
         )
 
     @once

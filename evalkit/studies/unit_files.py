@@ -673,7 +673,7 @@ class MatchedMetric:
             return inference.undefined(options.level, options.unit)
         if self.has_terms or self.same_rows:
             many = self.common.size > options.limits.flipped
-            return inference.compare(new, old, replace(options, many=many))
+            return inference.compare(new, old, replace(options, many_units=many))
         if inference.method(new).test is methods.no_test:
             return methods.no_test(new, old, options)
         assert isinstance(new, RowStatistic)
