@@ -12,7 +12,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 
 ENDS = (-1.0, 1.0)
 METHOD = "delta method, t on the logit scale"
@@ -181,7 +181,7 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     # n times the influence of each unit on −quotient, by the delta method
     deviation = observed - observed.mean()
     influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
-    spread = Spread.from_influence(by_unit(influence / n, ratings.unit))
+    spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))
     return ranged_t(
         float(1 - quotient),
         spread.error,

@@ -19,7 +19,7 @@ from evalkit.metrics.counts import Counts, RechosenCounts
 from evalkit.metrics.influence import CELLS as MOST_CELLS, cell_ends, cells, pool
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import part_sums
-from evalkit.statistics.spread import Interval, percentile_shares
+from evalkit.statistics.spread import Interval, LimitArrays, percentile_shares
 
 # weights held at once (samples × rows): so many stay in the processor's cache
 WEIGHTS_AT_ONCE = 2**18
@@ -485,10 +485,9 @@ def _rate_errors(
 
 def band(
     tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """The lower and the upper limits of a curve at each of its fixed abscissas, as percentiles of
-    its heights over bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in
-    every table.
+) -> LimitArrays:
+    """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
+    bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
     tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
@@ -497,8 +496,7 @@ def band(
     limits = np.full((2, heights.shape[1]), np.nan)
     shares = percentile_shares(level)
     limits[:, is_defined] = np.nanquantile(heights[:, is_defined], shares, axis=0)
-    low, high = limits
-    return low, high
+    return LimitArrays(*limits)
 
 
 def resampled_units(

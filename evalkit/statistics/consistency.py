@@ -17,7 +17,7 @@ from evalkit.metrics.calibration import Means
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import CELLS, pool
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.spread import percentile_shares
+from evalkit.statistics.spread import LimitArrays, percentile_shares
 
 
 @dataclass(frozen=True)
@@ -241,14 +241,7 @@ def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
     return Band(forecast, limits.low, limits.high)
 
 
-class PointwiseLimits(NamedTuple):
-    """The lower and the upper limits at several scores or forecasts, one array each."""
-
-    low: Floats
-    high: Floats
-
-
-def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> PointwiseLimits:
+def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> LimitArrays:
     """The percentile limits, at each score or forecast, of the draws' isotonic regressions.
 
     draws: each a share or mean per score or forecast, (n,). weight: of these, (n,).
@@ -257,4 +250,4 @@ def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> P
 
     means = [isotonic_regression(draw, weights=weight).x for draw in draws]
     low, high = np.quantile(means, percentile_shares(level), axis=0)
-    return PointwiseLimits(low, high)
+    return LimitArrays(low, high)

@@ -41,9 +41,9 @@ from evalkit.statistics.statistic import (
 
 # The class of the statistics that a function takes follows from the kind and the layout by which
 # its rule chooses it.
-Interval = Callable[..., Estimate]  # (statistic, options)
-Test = Callable[..., Comparison]  # (first, second, options)
-MethodFunction = TypeVar("MethodFunction", Interval, Test)
+IntervalFunction = Callable[..., Estimate]  # (statistic, options)
+TestFunction = Callable[..., Comparison]  # (first, second, options)
+MethodFunction = TypeVar("MethodFunction", IntervalFunction, TestFunction)
 
 # Intervals ----------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ def compare_by_mover(
     first: Statistic,
     second: Statistic,
     options: Options,
-    interval_of: Interval = estimate,
+    interval_of: IntervalFunction = estimate,
     *,
     n: int,
 ) -> Comparison:
@@ -601,7 +601,7 @@ DELTA_OF_SERIES = f"{DELTA}, {AUTOCOVARIANCES}"
 MEAN_OF_SERIES = f"{MEAN_OF_VALUES}, {AUTOCOVARIANCES}"
 HALF_OF_DIFFERENCE = "half the interval of the difference, from sign flips of the units' sums"
 
-INTERVALS: tuple[Rule[Interval], ...] = (
+INTERVALS: tuple[Rule[IntervalFunction], ...] = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.stated_estimate, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
@@ -711,7 +711,7 @@ FLIPS_OF_UNITS = "sign flips of whole units"
 FLIPS_OR_JACKKNIFE = f"{FLIPS_OF_UNITS}, {JACKKNIFE} if the denominators differ"
 FLIPS_OR_DELTA = f"{FLIPS_OF_UNITS}, {DELTA} above 20,000 units"
 
-TESTS: tuple[Rule[Test], ...] = (
+TESTS: tuple[Rule[TestFunction], ...] = (
     Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
@@ -815,9 +815,9 @@ TESTS: tuple[Rule[Test], ...] = (
 class Method:
     """The interval and the test of a statistic; interval_is, test_is: their names on the page."""
 
-    interval: Interval
+    interval: IntervalFunction
     interval_is: str
-    test: Test
+    test: TestFunction
     test_is: str
 
 
@@ -930,12 +930,12 @@ def method_names(
     return "; ".join(f"{', '.join(labels)}: {name}" for name, labels in labels_by_name.items())
 
 
-LIFTS: dict[Test, Test] = {
+LIFTS: dict[TestFunction, TestFunction] = {
     methods.two_means: methods.lift_of_means,
     methods.two_ratios: methods.lift_of_ratios,
     methods.two_proportions: methods.lift_of_shares,
 }
-DETECTABLE: dict[Test, Callable[..., float]] = {
+DETECTABLE: dict[TestFunction, Callable[..., float]] = {
     methods.flips: methods.detectable_by_pairs,
     methods.mcnemar: methods.detectable_by_decisions,
     methods.two_proportions: methods.detectable_by_shares,

@@ -18,7 +18,7 @@ from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import DifferenceByT
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import Layout, UnitStatistic
 
 METHOD = "prediction-powered t"
@@ -235,7 +235,7 @@ class JudgedStatistic(UnitStatistic):
     def _clustering(self) -> float:
         """The factor by which clusters raise the variance: Σ influence² of clusters / of units."""
         of_units = self.influence @ self.influence
-        of_clusters = np.square(by_unit(self.influence, self.unit)).sum()
+        of_clusters = np.square(sum_by_unit(self.influence, self.unit)).sum()
         return float(ratio(of_clusters, of_units))
 
 
@@ -269,7 +269,7 @@ def by_t(
     """t on a value whose squared error is Σ influence² over units, or whole clusters, on at most
     `freedom` degrees of freedom, fewer by their kurtosis.
     """
-    of_clusters = by_unit(influence, unit)
+    of_clusters = sum_by_unit(influence, unit)
     spread = Spread.from_influence(of_clusters[of_clusters != 0])
     error = float(np.sqrt(spread.square)) if freedom > 0 else np.nan
     return DifferenceByT(value, error, n=n, freedom=spread.kurtosis_freedom(freedom), method=METHOD)

@@ -32,7 +32,7 @@ from evalkit.statistics.significance import (
     check_comparison_level,
     compare,
 )
-from evalkit.statistics.spread import lower_score_limit, upper_score_limit
+from evalkit.statistics.spread import LimitArrays, lower_score_limit, upper_score_limit
 
 # outcomes -> the logarithm of the probability of each, up to a constant
 LogProbability = Callable[[ArrayLike], Floats]
@@ -483,13 +483,6 @@ def difference_score(
         squared_bound=np.full(1, squared_bound),
     )
     return Estimate(a - b, limits.low.item(), limits.high.item(), level, int(n_a + n_b), "score")
-
-
-class LimitArrays(NamedTuple):
-    """The lower and the upper limits of several values, one array each."""
-
-    low: Floats
-    high: Floats
 
 
 def miettinen_nurminen(

@@ -255,13 +255,13 @@ def checked_differences(differences: ArrayLike) -> Floats:
     return values
 
 
-def by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
+def sum_by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
     """The sum of the values of each unit's rows, shape (units,), units in the order of their keys;
     the values themselves if `unit` is None. A unit with a NaN has NaN.
 
     values: one per row. unit: the key of each row's unit.
 
-    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
+    >>> sum_by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])
     """
     if unit is None:
@@ -317,6 +317,13 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+class LimitArrays(NamedTuple):
+    """The lower and the upper limits of several values, one array each."""
+
+    low: Floats
+    high: Floats
 
 
 def lower_score_limit(score: Score, z: float, *, low: float, value: float) -> float:

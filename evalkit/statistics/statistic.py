@@ -23,7 +23,7 @@ from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit, kish, only_power
+from evalkit.statistics.spread import Spread, kish, only_power, sum_by_unit
 
 # the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
 WEIGHT_OF_SAME_ROWS = float(np.exp(-1))
@@ -636,7 +636,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         shape (units,).
         """
         for in_group in self.kind.groups(self.rows):  # masks of rows
-            yield by_unit(self.rows.weights * in_group, self.unit)
+            yield sum_by_unit(self.rows.weights * in_group, self.unit)
 
     @property
     def fewest_units(self) -> float:
@@ -680,7 +680,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
         statistic: only a subclass that holds cells in place of rows needs it, for their weights.
         """
-        unit_influence = by_unit(influence, self.unit)
+        unit_influence = sum_by_unit(influence, self.unit)
         if self.layout is Layout.SERIES:
             unit_influence = unit_influence[self._counting_units]
         return self._spread_of_units(unit_influence)
@@ -721,7 +721,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = kind.terms(self.rows, self.metric_at_k.k, kind.centre(self.rows))
-        return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
+        return np.array([sum_by_unit(term * self.rows.weights, self.unit) for term in terms])
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, shape (units,), for a function of means."""
@@ -802,7 +802,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             yield Component(
                 share=part.share,
                 statistic=statistic,
-                influence=by_unit(influence, self.unit),
+                influence=sum_by_unit(influence, self.unit),
                 bias=kind.metric.kind.upward_bias(part.rows),
             )
 
@@ -815,7 +815,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
         if row_influence is None:
             return None
-        return by_unit(row_influence, self.unit)
+        return sum_by_unit(row_influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of, with their influence by unit.
@@ -827,7 +827,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         pair = []
         for metric in kind.pair:
             statistic = RowStatistic(MetricAtK(metric), self.rows)
-            influence = by_unit(statistic.effects.influence, self.unit)
+            influence = sum_by_unit(statistic.effects.influence, self.unit)
             pair.append(Component(share=1.0, statistic=statistic, influence=influence))
         return pair
 
@@ -837,7 +837,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         `pooled_variances`.
         """
         if self.layout is not Layout.PLAIN:
-            return [by_unit(self.effects.influence, self.unit)]
+            return [sum_by_unit(self.effects.influence, self.unit)]
         kind = self.kind
         return [self.effects.influence[group] for group in kind.groups(self.rows)]
 

@@ -37,7 +37,7 @@ from evalkit.statistics import (
 from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import (
     Layout,
     NoisyUnitStatistic,
@@ -621,7 +621,7 @@ def _over_looks(p: float, looks: int) -> float:
 
 def _error(differences: Floats, unit: np.ndarray | None) -> float:
     """The standard error of the mean of these differences where whole units vary. unit: of each."""
-    spread = Spread.from_influence(by_unit(differences - differences.mean(), unit))
+    spread = Spread.from_influence(sum_by_unit(differences - differences.mean(), unit))
     return spread.error / differences.size
 
 
