@@ -435,7 +435,8 @@ def resampled(
 
 def largest_rise(
     c: Counts,
-    sizes: tuple[int, int],
+    positives: int,
+    negatives: int,
     sign: float,
     *,
     rng: np.random.Generator,
@@ -446,18 +447,17 @@ def largest_rise(
     the whole table, at the threshold where it rises most.
 
     It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
-    FPR − TPR. sizes: the positives and the negatives of each resample, which need not be those of
-    the table.
+    FPR − TPR. positives, negatives: the numbers of rows of each resample, which need not be those
+    of the table.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
     >>> rng = np.random.default_rng(1)
-    >>> rise = largest_rise(c, (67, 133), sign=1.0, rng=rng, share=0.975, resamples=200)
+    >>> rise = largest_rise(c, 67, 133, sign=1.0, rng=rng, share=0.975, resamples=200)
     >>> 0.1 < rise < 0.3
     True
     """
     table = cell_ends(c, CELLS_OF_RISE)  # neighbouring thresholds are pooled, for speed
-    positives, negatives = sizes
     rise = sign * _rate_errors(table.positive, positives, rng, resamples)
     rise = rise - sign * _rate_errors(table.negative, negatives, rng, resamples)
     largest_of_resample = rise.max(axis=1)

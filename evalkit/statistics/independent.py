@@ -85,12 +85,10 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     quantile = t_quantile(level, _freedom(treatment, control))
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
-    quotients = _quotients(treatment.value, control.value, half_width, control_half_width)
-    low, high = sorted(quotients)
+    limits = _fieller_quotients(treatment.value, control.value, half_width, control_half_width)
     if abs(control.value) <= control_half_width:  # the control's interval contains 0
-        roots = Interval(low, high)
-        low, high = _unbounded_quotients(quotient, roots, rejected=rejected(p, level))
-    return Estimate(value, low - 1, high - 1, level, n, "Fieller")
+        limits = _unbounded_quotients(quotient, limits, rejected=rejected(p, level))
+    return Estimate(value, limits.low - 1, limits.high - 1, level, n, "Fieller")
 
 
 def share_lift(
@@ -227,9 +225,9 @@ def _freedom(first: Arm, second: Arm) -> float:
     return satterthwaite(variance, freedom)
 
 
-def _quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> tuple[float, float]:
-    """The two q with (a − q b)² = half_width_a² + (q half_width_b)², in no order: Fieller's limits
-    of a / b.
+def _fieller_quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> Interval:
+    """Fieller's limits of a / b: the two q with (a − q b)² = half_width_a² + (q half_width_b)², the
+    smaller one first.
     """
     # The quadratic lead q² − 2 a b q + last = 0. Its roots are (a b ± √discriminant) / lead. The
     # one whose numerator adds numbers of equal sign has no cancellation; the other one follows from
@@ -242,7 +240,8 @@ def _quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> 
     numerator = product + np.copysign(root, product)
     root_by_sum = float(ratio(numerator, lead))
     root_by_product = float(last / numerator) if numerator else 0.0
-    return root_by_product, root_by_sum
+    low, high = sorted((root_by_product, root_by_sum))
+    return Interval(low, high)
 
 
 def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> Interval:
@@ -756,17 +755,16 @@ def _permutations(
     distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
     x = values - most_frequent  # units with 0 add nothing to the sums of a permutation
-    if strata is None:
-        stratum = np.zeros(x.size, np.int64)
-    else:
+    stratum = np.zeros(x.size, np.int64)  # the number of each unit's stratum
+    if strata is not None:
         strata_of_arms = [np.asarray(names) for names in strata]
         stratum, _ = codes(np.concatenate(strata_of_arms))
-    permuted_units = max(int(np.count_nonzero(x)), 1)
-    draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
-    sums_of_permutations: Callable[[Floats, Bools], Floats]
-    sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
-    if strata is None and comb(x.size, first_values.size) <= max_enumerated:
-        sums_of_permutations = _every_permutation
+    # (x, in_first) of the units of a stratum -> the sums over the first arm in each permutation
+    sums_of_permutations: Callable[[Floats, Bools], Floats] = _every_permutation
+    if strata is not None or comb(x.size, first_values.size) > max_enumerated:
+        permuted_units = max(int(np.count_nonzero(x)), 1)
+        draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+        sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
     # by stratum, the five fields of `PermutedSums` in their order: of the first arm in each
     # permutation, (fields, permutations), and of both arms together, (fields,)
     first_by_stratum = []

@@ -574,7 +574,8 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
         larger, smaller = smaller, larger
     rise = bootstrap.largest_rise(
         table,
-        sizes=(positives, negatives),
+        positives=positives,
+        negatives=negatives,
         sign=sign,
         rng=options.rng,
         share=(1 + options.level) / 2,

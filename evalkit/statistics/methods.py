@@ -404,8 +404,8 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
         )
     n = differences.size
     mean = float(first.mean())
-    variance = float(deviation @ deviation) / n
-    unshared_variance = variance - float(deviation @ other_deviation) / n
+    covariance = float(deviation @ other_deviation) / n
+    unshared_variance = float(deviation @ deviation) / n - covariance
     largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
     # of a mean at an end of the range, where nothing varies, the share is 0
     unshared_share = unshared_variance / (largest_variance or np.inf)

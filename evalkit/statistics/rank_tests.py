@@ -8,6 +8,7 @@ are compared.
 
 from dataclasses import dataclass
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,24 +83,15 @@ def ranked(values: ArrayLike) -> MeanRanks:
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])
     """
-    import pandas as pd
     from scipy.special import chdtrc, fdtrc
 
     table = _unit_table(values)
     n, k = table.shape
     if k < 3:
         raise InputError(f"values must have at least 3 systems, got {k}")
-    mean_rank = (k + 1) / 2
-    sums = np.zeros(k)  # of each system's ranks
-    variation = 0.0  # of the ranks within units, as the sum of their squares: ties lower it
-    for start in range(0, n, UNITS_AT_ONCE):
-        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
-        ranks = block.rank(axis=1, ascending=False).to_numpy()  # of tied systems their mean
-        deviations = ranks - mean_rank
-        sums += ranks.sum(axis=0)
-        variation += float(np.sum(deviations**2))
-    sum_deviations = sums - n * mean_rank
-    squares = float(np.sum(sum_deviations**2))
+    sums, variation = _rank_sums(table)
+    deviations = sums - n * (k + 1) / 2
+    squares = float(np.sum(deviations**2))
     chi_square = float(ratio((k - 1) * squares, variation))
     divisor = n * (k - 1) - chi_square  # of F
     if divisor <= 0:
@@ -117,6 +109,34 @@ def ranked(values: ArrayLike) -> MeanRanks:
         friedman=float(friedman),
         iman_davenport=iman_davenport,
     )
+
+
+class RankSums(NamedTuple):
+    """The sum of each system's ranks over units, (systems,); and the variation of ranks within
+    units, Σ (rank − mean rank)² over all units and systems, which ties lower.
+    """
+
+    by_system: Floats
+    variation: float
+
+
+def _rank_sums(table: Floats) -> RankSums:
+    """The sums of the ranks in each unit, 1 for the largest value, of tied systems their mean.
+    table: the values, (units, systems).
+    """
+    import pandas as pd
+
+    n, k = table.shape
+    mean_rank = (k + 1) / 2
+    sums = np.zeros(k)
+    variation = 0.0
+    for start in range(0, n, UNITS_AT_ONCE):
+        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
+        ranks = block.rank(axis=1, ascending=False).to_numpy()
+        deviations = ranks - mean_rank
+        sums += ranks.sum(axis=0)
+        variation += float(np.sum(deviations**2))
+    return RankSums(sums, variation)
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:

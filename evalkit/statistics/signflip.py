@@ -627,14 +627,20 @@ def ranges(
         start = stop
     _set_whole_line(low, high, draws=factors.all_or_none)
     if order.own_mirror and bits:
-        # −total has the same draws, and must have the mirrored ranges: so half of the ranges are
-        # replaced by the mirrored other half
-        half = all_draws // 2
-        mirrored_low = -high[half : 2 * half]
-        mirrored_high = -low[half : 2 * half]
-        low[:half] = mirrored_low
-        high[:half] = mirrored_high
+        # −total has the same draws, and must have the mirrored ranges
+        _mirror_half(low, high)
     return Ranges(low, high, rounding, mean)
+
+
+def _mirror_half(low: Floats, high: Floats) -> None:
+    """Replace half of the ranges by the other half mirrored at 0, so that all of them together are
+    their own mirror image. low, high: the ends of the ranges, (draws,), which are overwritten.
+    """
+    half = low.size // 2
+    mirrored_low = -high[half : 2 * half]
+    mirrored_high = -low[half : 2 * half]
+    low[:half] = mirrored_low
+    high[:half] = mirrored_high
 
 
 def _set_whole_line(low: Floats, high: Floats, draws: Ints | int) -> None:
@@ -823,7 +829,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     # weights relative to the largest, whose exponentials do not overflow
     relative_weight = np.exp(log_weight - largest_weight)
     log_mean = np.log(relative_weight.mean())
-    p = np.exp(np.log(2) + largest_weight + log_mean + log_constant)  # of both tails, twice one
+    log_p = np.log(2) + largest_weight + log_mean + log_constant  # of both tails, twice one
+    p = np.exp(log_p)
     return float(min(1.0, max(p, smallest_p)))
 
 

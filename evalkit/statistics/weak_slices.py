@@ -482,14 +482,16 @@ def _drawn_evidence(
     ranked = np.zeros((possible, draws))
     largest_unranked = np.full(draws, -np.inf)
     for (response, by_table), response_rank in zip(candidates, rank, strict=True):
-        flipped = (signs * response.centred).ravel()
-        total_of_rows = np.bincount(column.ravel(), flipped, draws)
+        signed_values = (signs * response.centred).ravel()  # of each row in each block
+        # what each column of the transform holds, of all rows and by cell
+        totals = np.bincount(column.ravel(), signed_values, draws)
         start = 0
         for table, sums in zip(tables, by_table, strict=True):
-            key = (table.cell * draws + column).ravel()
-            by_cell = np.bincount(key, flipped, table.size * draws).reshape(table.size, draws)
-            # the sum in a candidate less its share of the sum of all rows, under each sign vector
-            contrasts = by_cell[table.candidates] - sums.share[:, None] * total_of_rows
+            cell_and_column = (table.cell * draws + column).ravel()
+            by_cell = np.bincount(cell_and_column, signed_values, table.size * draws)
+            by_cell = by_cell.reshape(table.size, draws)
+            # the sum in a candidate less its share of the sum of all rows
+            contrasts = by_cell[table.candidates] - sums.share[:, None] * totals
             flipped_sums = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
             standardised = ratio(flipped_sums.reshape(-1, draws), sums.deviation[:, None])
             evidence = response.evidence(np.nan_to_num(standardised))
