@@ -207,20 +207,20 @@ FAULTS = (
     ),
     Fault(
         "statistics/power.py",
-        "critical = stdtrit(freedom, (1 + level) / 2)",
-        "critical = stdtrit(freedom, level)",
+        "critical = t_quantile(level, freedom)",
+        "critical = t_quantile(2 * level - 1, freedom)",
         "power of a one-sided test",
     ),
     Fault(
         "statistics/power.py",
-        "log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)",
-        "log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n)",
+        "log_error = ratio(sd, mean) * np.sqrt(1 / n + 1 / m)",
+        "log_error = ratio(sd, mean) * np.sqrt(1 / n)",
         "detectable lift: the other arm is known",
     ),
     Fault(
         "statistics/intervals.py",
-        "loss_if_all_wrong = worst * float(certain.sure.mean())",
-        "loss_if_all_wrong = worst * float(certain.wrong.mean())",
+        "loss_if_all_wrong = worst * float(self.sure.mean())",
+        "loss_if_all_wrong = worst * float(self.wrong.mean())",
         "certain predictions counted by those that fail",
     ),
     Fault(
@@ -237,13 +237,13 @@ FAULTS = (
     ),
     Fault(
         "statistics/rank_tests.py",
-        "tie_correction = 1 - ranks.ties / (k * (k * k - 1) * n)",
-        "tie_correction = 1.0",
+        "variation += float(np.sum(deviations**2))",
+        "variation += float((k * k - 1) * k * len(ranks) / 12)",
         "Friedman without its correction for ties",
     ),
     Fault(
         "statistics/significance.py",
-        "standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))",
+        "standard_error(folds - mean) * math.sqrt(variance_inflation)",
         "standard_error(folds - mean)",
         "folds as if independent",
     ),

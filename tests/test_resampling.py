@@ -276,7 +276,8 @@ def test_the_largest_rise_of_the_gap_between_classes_is_that_of_resampled_rows()
     positives = int(label.sum())
     found = bootstrap.largest_rise(
         count(score, label),
-        (positives, n - positives),
+        positives,
+        n - positives,
         1.0,
         rng=np.random.default_rng(1),
         share=0.975,

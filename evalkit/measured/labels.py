@@ -245,17 +245,17 @@ class SharedRowsStatistic(MomentStatistic):
         totals = PairSums(*self.pair_moments.totals[pair.all])
         return bool(totals.weight > 0)
 
-    def shared_difference(self, other: Self) -> Difference:
+    def shared_difference(self, second: Self) -> Difference:
         """The mean difference of two systems' losses over the rows on which both are defined, Σ
         weight · difference / Σ weight, and its standard error by the delta method.
         """
-        pair = self._pair(other)
+        pair = self._pair(second)
         totals = PairSums(*self.pair_moments.totals[pair.all])
         # the columns have the system with the lower number less the other
         lower_less_higher = float(totals.difference / totals.weight)
         # both systems leave out the same rows if the rows of each alone have the weight of those
         # that both have
-        weights = [weight_of_counted_rows(self), weight_of_counted_rows(other)]
+        weights = [weight_of_counted_rows(self), weight_of_counted_rows(second)]
         same_rows = np.isclose(totals.weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
         # the derivatives of the ratio by the sum of weights and by the sum of differences
@@ -284,11 +284,11 @@ class SharedRowsStatistic(MomentStatistic):
         sums_by_unit = PairSums(*columns_by_unit[pair.all])
         return int(np.count_nonzero(sums_by_unit.weight))
 
-    def term_differences(self, other: Self) -> Sums:
+    def term_differences(self, second: Self) -> Sums:
         """The difference and the weight of each unit, over the rows on which both systems have a
         value; only if the units are kept.
         """
-        pair = self._pair(other)
+        pair = self._pair(second)
         columns_by_unit = PairSums(*self.pair_moments.units[pair.all])
         return Sums(pair.sign * columns_by_unit.difference, columns_by_unit.weight)
 

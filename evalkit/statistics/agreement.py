@@ -12,7 +12,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 
 ENDS = (-1.0, 1.0)
 METHOD = "delta method, t on the logit scale"
@@ -76,7 +76,8 @@ def mean_square(values: Floats, others: Floats) -> Floats:
     """For each value the mean squared difference from the others: its squared difference from their
     mean, plus their variance.
     """
-    mean_squares: Floats = np.square(values - others.mean()) + others.var()
+    distances = values - others.mean()
+    mean_squares: Floats = np.square(distances) + others.var()
     return mean_squares
 
 
@@ -148,14 +149,15 @@ def ac1(ratings: Ratings) -> Disagreement:
     pooled = np.concatenate([ratings.first, ratings.second])
     categories, number = np.unique(pooled, return_inverse=True)
     share = np.bincount(number) / len(number)
-    others = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    other_categories = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    chance_agreement = share @ (1 - share) / other_categories
     # the derivative of the chance agreement by π of the category of each rating
-    derivative = (1 - 2 * share[number]) / others
+    derivative = (1 - 2 * share[number]) / other_categories
     derivative_of_first, derivative_of_second = np.split(derivative, 2)
     unit_derivative = (derivative_of_first + derivative_of_second) / 2
     return Disagreement(
         ratings.unequal,
-        expected=float(1 - share @ (1 - share) / others),
+        expected=float(1 - chance_agreement),
         # the sign is that of disagreement, 1 − agreement
         influence_on_expected=unit_derivative.mean() - unit_derivative,
     )
@@ -179,7 +181,7 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     # n times the influence of each unit on −quotient, by the delta method
     deviation = observed - observed.mean()
     influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
-    spread = Spread.from_influence(by_unit(influence / n, ratings.unit))
+    spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))
     return ranged_t(
         float(1 - quotient),
         spread.error,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, ParameterError
+from evalkit.statistics.spread import Interval
 
 LEAST_LEVEL = 0.75  # of one-sided limits: those at 2 · level − 1 and of equivalence must exist
 
@@ -120,17 +121,17 @@ class Alternative(StrEnum):
         """
         return {"two-sided": two_sided, "greater": tails.upper, "less": tails.lower}[self]
 
-    def limits(self, low: float, high: float) -> tuple[float, float]:
+    def limits(self, low: float, high: float) -> Interval:
         """The limits of the two-sided interval, without that on the side that does not count.
 
         >>> Alternative.GREATER.limits(0.1, 0.3), Alternative.LESS.limits(0.1, 0.3)
-        ((0.1, inf), (-inf, 0.3))
+        (Interval(low=0.1, high=inf), Interval(low=-inf, high=0.3))
         """
         if not self.counts(1):  # only a first system below the second counts
             low = -np.inf
         if not self.counts(-1):
             high = np.inf
-        return low, high
+        return Interval(low, high)
 
     def half_width(self, value: float, low: float, high: float) -> float:
         """Half of the interval's width; of a one-sided one the distance of its limit."""

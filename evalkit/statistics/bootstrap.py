@@ -19,7 +19,7 @@ from evalkit.metrics.counts import Counts, RechosenCounts
 from evalkit.metrics.influence import CELLS as MOST_CELLS, cell_ends, cells, pool
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.samples import part_sums
-from evalkit.statistics.spread import Interval
+from evalkit.statistics.spread import Interval, LimitArrays, percentile_shares
 
 # weights held at once (samples × rows): so many stay in the processor's cache
 WEIGHTS_AT_ONCE = 2**18
@@ -124,7 +124,8 @@ def _weighted_sums(
     All tables have the same number of rows, and share the weights of their rows (how often each is
     in a sample), which are drawn for a block of samples at a time.
     """
-    n = len(next(iter(tables.values())))  # rows of each table
+    first_table = next(iter(tables.values()))
+    n = len(first_table)  # rows of each table
     if n == 0:
         return {number: np.zeros((resamples, rows.shape[1])) for number, rows in tables.items()}
     largest_block = min(resamples, max(1, WEIGHTS_AT_ONCE // n))  # samples in a block
@@ -181,12 +182,14 @@ def t_limits(
         drawn_error = error[1:]
         t = (log_distance[1:] - observed) / drawn_error
     # an error that is only rounding error would make any t
-    t = t[np.isfinite(t) & (drawn_error > NO_ERROR * observed_error)]
+    has_error = drawn_error > NO_ERROR * observed_error
+    t = t[np.isfinite(t) & has_error]
     if not t.size or not np.isfinite(observed):
         return Interval(np.nan, np.nan)
-    tails = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    # the lower tail of t gives the largest distance to `high`, and so the lower limit
-    low_limit, high_limit = high - np.exp(observed - tails * observed_error)
+    quantiles = np.quantile(t, percentile_shares(level))
+    # the lower quantile of t gives the largest distance to `high`, and so the lower limit
+    log_distances = observed - quantiles * observed_error
+    low_limit, high_limit = high - np.exp(log_distances)
     return Interval(float(low_limit), float(high_limit))
 
 
@@ -213,8 +216,10 @@ def _values_on_samples(terms: Floats, times: Floats, f: FunctionOfMeans) -> Samp
     value, slopes = f(means)
     # of each unit in each sample, times the weight of the sample: slopes · (sums of the unit −
     # means · its weight); samples × units
-    influence = slopes.T @ unit_sums - np.outer((slopes * means).sum(axis=0), unit_weight)
-    variance = (times * influence**2).sum(axis=1) / weight**2 * n / (n - 1)
+    slope_of_weight = (slopes * means).sum(axis=0)
+    influence = slopes.T @ unit_sums - np.outer(slope_of_weight, unit_weight)
+    squares = (times * influence**2).sum(axis=1)
+    variance = squares / weight**2 * n / (n - 1)
     return SampleValues(value, np.sqrt(variance))
 
 
@@ -268,10 +273,11 @@ def bca_p_value(
     # share of replicates below `null`, less z₀: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z =
     # s / (1 + a s).
     s = ndtri(_midrank_share(null, values)) - bias
-    z = s / max(1 + acceleration * s, SMALLEST_DIVISOR) - bias
-    tail = float(ndtr(-abs(z)))
+    divisor = max(1 + acceleration * s, SMALLEST_DIVISOR)
+    z = s / divisor - bias
+    p = 2 * float(ndtr(-abs(z)))
     smallest_p = 1 / (values.size + 1)  # as if the data were one more, most extreme resample
-    return float(min(1.0, max(2 * tail, smallest_p)))
+    return float(min(1.0, max(p, smallest_p)))
 
 
 def defined(replicates: ArrayLike) -> Floats:
@@ -295,7 +301,9 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
         bias = NormalDist().inv_cdf(_midrank_share(value, values))
     influence = np.asarray(effect, float)  # of each unit
     squares = influence * influence  # a power of 3 would cost ten times as much
-    acceleration = ratio(np.dot(squares, influence), 6 * squares.sum() ** 1.5)
+    cubes = np.dot(squares, influence)
+    divisor = 6 * squares.sum() ** 1.5
+    acceleration = ratio(cubes, divisor)
     # undefined, 0 / 0, if the influence of all units is 0
     return BcaTerms(bias, float(np.nan_to_num(acceleration)))
 
@@ -304,8 +312,10 @@ def _midrank_share(value: float, replicates: Floats) -> float:
     """The share of replicates below the value, where equal ones count half. It is at least half a
     replicate away from 0 and 1, whose normal quantiles are infinite.
     """
-    below = np.sum(replicates < value) + np.sum(replicates == value) / 2
-    return float(np.clip(below, 0.5, replicates.size - 0.5) / replicates.size)
+    below = np.sum(replicates < value)
+    ties = np.sum(replicates == value)
+    midrank = np.clip(below + ties / 2, 0.5, replicates.size - 0.5)
+    return float(midrank / replicates.size)
 
 
 def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
@@ -338,7 +348,9 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
     too_many = np.flatnonzero(missing < 0)
     missing[too_many] = 0
     first_row_of_sample = np.repeat(n * np.arange(samples), missing)  # in `flat_weights`
-    np.add.at(flat_weights, first_row_of_sample + rng.integers(0, n, missing.sum()), 1.0)
+    random_row = rng.integers(0, n, missing.sum())  # of each missing draw, within its sample
+    # not `+=`, which would count a row once that is drawn twice
+    np.add.at(flat_weights, first_row_of_sample + random_row, 1.0)
     weights[too_many] = _draw_weights_one_by_one(rng, n, too_many.size)
     return weights
 
@@ -346,8 +358,10 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
 def _draw_weights_one_by_one(rng: np.random.Generator, n: int, samples: int) -> Floats:
     """The weights of `_draw_weights`, by drawing every row of every sample: (samples, n)."""
     # sample i counts its rows at n i, …, n i + n − 1, so that one `bincount` serves all samples
-    drawn = rng.integers(0, n, size=(samples, n)) + n * np.arange(samples)[:, None]
-    return np.bincount(drawn.ravel(), minlength=samples * n).reshape(samples, n).astype(np.float64)
+    first_row = n * np.arange(samples)[:, None]
+    drawn_rows = rng.integers(0, n, size=(samples, n)) + first_row
+    weights = np.bincount(drawn_rows.ravel(), minlength=samples * n)
+    return weights.reshape(samples, n).astype(np.float64)
 
 
 class PoissonCodes(NamedTuple):
@@ -373,7 +387,8 @@ def _poisson(n: int) -> PoissonCodes:
     count = np.arange(25)  # a larger one has a probability below 1e-25
     rate = 1 - 3 / np.sqrt(n)
     factorial = np.cumprod(np.maximum(count, 1.0))
-    codes_due = CODES * np.exp(-rate) * rate**count / factorial  # CODES · p, a fraction
+    probability = np.exp(-rate) * rate**count / factorial
+    codes_due = CODES * probability  # a fraction
     whole_codes = np.floor(codes_due).astype(np.int64)
     decided = int(whole_codes.sum())
     count_by_code = np.zeros(CODES)
@@ -420,7 +435,8 @@ def resampled(
 
 def largest_rise(
     c: Counts,
-    sizes: tuple[int, int],
+    positives: int,
+    negatives: int,
     sign: float,
     *,
     rng: np.random.Generator,
@@ -431,18 +447,17 @@ def largest_rise(
     the whole table, at the threshold where it rises most.
 
     It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
-    FPR − TPR. sizes: the positives and the negatives of each resample, which need not be those of
-    the table.
+    FPR − TPR. positives, negatives: the numbers of rows of each resample, which need not be those
+    of the table.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
     >>> rng = np.random.default_rng(1)
-    >>> rise = largest_rise(c, (67, 133), sign=1.0, rng=rng, share=0.975, resamples=200)
+    >>> rise = largest_rise(c, 67, 133, sign=1.0, rng=rng, share=0.975, resamples=200)
     >>> 0.1 < rise < 0.3
     True
     """
     table = cell_ends(c, CELLS_OF_RISE)  # neighbouring thresholds are pooled, for speed
-    positives, negatives = sizes
     rise = sign * _rate_errors(table.positive, positives, rng, resamples)
     rise = rise - sign * _rate_errors(table.negative, negatives, rng, resamples)
     largest_of_resample = rise.max(axis=1)
@@ -459,8 +474,8 @@ def _rate_errors(
     resample.
     """
     share_at_threshold = weight / weight.sum()
-    drawn = rng.multinomial(size, share_at_threshold, size=resamples)
-    rates = np.cumsum(drawn, axis=1) / size  # the share of rows at or above each threshold
+    resampled_rows = rng.multinomial(size, share_at_threshold, size=resamples)
+    rates = np.cumsum(resampled_rows, axis=1) / size  # the share of rows at or above each threshold
     errors: Floats = rates - np.cumsum(share_at_threshold)
     return errors
 
@@ -470,20 +485,18 @@ def _rate_errors(
 
 def band(
     tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """The lower and the upper limits of a curve at each of its fixed abscissas, as percentiles of
-    its heights over bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in
-    every table.
+) -> LimitArrays:
+    """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
+    bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
     tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
     heights = np.array([curve(table) for table in tables])  # tables × abscissas
     is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
     limits = np.full((2, heights.shape[1]), np.nan)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    limits[:, is_defined] = np.nanquantile(heights[:, is_defined], tails, axis=0)
-    low, high = limits
-    return low, high
+    shares = percentile_shares(level)
+    limits[:, is_defined] = np.nanquantile(heights[:, is_defined], shares, axis=0)
+    return LimitArrays(*limits)
 
 
 def resampled_units(
@@ -497,8 +510,8 @@ def resampled_units(
     units = _numbered_units(rows)
     tables = []
     for _ in range(resamples):
-        drawn = rng.integers(0, units.total, units.total)  # with replacement
-        times_drawn = np.bincount(drawn, minlength=units.total)
+        drawn_units = rng.integers(0, units.total, units.total)  # with replacement
+        times_drawn = np.bincount(drawn_units, minlength=units.total)
         weights = rows.weights * times_drawn[units.of_row]
         # by cell: the positives at each threshold, then the negatives
         cell_weights = np.bincount(table.cell_of_row, weights, 2 * cells_per_class)
@@ -523,7 +536,8 @@ def _pooled_rows(rows: Rows) -> PooledRows:
     # a row's cell is searched for among the ends of cells only: these stay in the processor's cache
     cell = influence.threshold_index(cell_ends(rows.counts, MOST_CELLS).threshold, rows.scores)
     is_negative = rows.actual == 0
-    return PooledRows(threshold, cell + len(threshold) * is_negative)
+    cell_of_row = cell + len(threshold) * is_negative
+    return PooledRows(threshold, cell_of_row)
 
 
 class NumberedUnits(NamedTuple):
@@ -651,10 +665,12 @@ class ThresholdChoice:
             return np.empty(0)
         # on samples of clusters or weighted rows the choice may vary more than on pilots
         margin = 1 + 2 * distance
+        last = len(table.threshold) - 1
         ends = np.array([choice_numbers.min() - margin, choice_numbers.max() + margin])
-        highest_and_lowest = table.threshold[np.clip(ends, 0, len(table.threshold) - 1)]
+        highest_and_lowest = table.threshold[np.clip(ends, 0, last)]
         start, end = np.searchsorted(-c.threshold, -highest_and_lowest)
-        return c.threshold[np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)]
+        numbers = np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)
+        return c.threshold[numbers]
 
     def from_rows(self, rows: Rows) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all

@@ -115,7 +115,8 @@ class SliceCells:
         """
         cells = self.by_system[system]
         (predicted,) = cells.predicted  # of one system
-        return (system * self.classes + cells.actual) * self.classes + predicted
+        system_and_actual = system * self.classes + cells.actual
+        return system_and_actual * self.classes + predicted
 
     @property
     def in_memory(self) -> bool:
@@ -226,30 +227,30 @@ class CellStatistic(RowStatistic):
             return self._spread_of(self.row_influence, statistic=self)
         return combined_spread(moments, self.coefficients, n=self.n, freedom=self.freedom)
 
-    def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`: from the joint cells
+    def difference_spread(self, second: Self) -> Spread:
+        """The spread of the units' influence on the difference self − second: from the joint cells
         of both systems if rows are independent, from the moments if they are clustered.
         """
         moments = self.slice_cells.moments
         if moments is None:
-            joint = self.on_joint_rows(other)
+            joint = self.on_joint_rows(second)
             difference = joint.first.row_influence - joint.second.row_influence
             return self._spread_of(difference, statistic=joint.first)
         return combined_spread(
             moments,
             self.coefficients,
-            minus_coefficients=other.coefficients,
+            minus_coefficients=second.coefficients,
             n=self.n,
             freedom=self.freedom,
         )
 
-    def null_difference_spread(self, other: Self) -> Spread:
+    def null_difference_spread(self, second: Self) -> Spread:
         """As `difference_spread`, under the null hypothesis that both systems are equal, for
         independent rows and metrics of the highest-scored ones.
         """
         if self.slice_cells.moments is None:
-            return super().null_difference_spread(other)
-        return self.difference_spread(other)
+            return super().null_difference_spread(second)
+        return self.difference_spread(second)
 
     @property
     def coefficients(self) -> Floats:
@@ -298,11 +299,11 @@ class CellStatistic(RowStatistic):
         """
         assert isinstance(statistic, CellStatistic)
         # a row's influence is its weight times that of weight 1, so that its square has weight²
-        square = max(float(statistic.square_weights @ influence**2), 0.0)
+        square = float(statistic.square_weights @ influence**2)
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
-            square,
+            max(square, 0.0),
             kish=self.freedom + 1,
             standardised_power=by_frequency.standardised_power,
         )
@@ -329,21 +330,21 @@ class CellStatistic(RowStatistic):
         xy_is_same = np.allclose(xy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
         return xy_is_same and np.allclose(yy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
 
-    def on_joint_rows(self, other: Self) -> JointRows:
+    def on_joint_rows(self, second: Self) -> JointRows:
         """Both statistics with the same rows: one per joint cell, whose rows have the same actual
         class and the same two predictions, so that a row of it has one influence on each metric.
         """
-        lower = min(self.system, other.system)
-        higher = max(self.system, other.system)
+        lower = min(self.system, second.system)
+        higher = max(self.system, second.system)
         joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
         # joint cells have the predictions of the system with the lower number first
         own_rows = joint_cells.rows(system=int(self.system != lower), classes=classes)
-        other_rows = joint_cells.rows(system=int(other.system != lower), classes=classes)
+        other_rows = joint_cells.rows(system=int(second.system != lower), classes=classes)
         squares = joint_cells.squares
         return JointRows(
             first=replace(self, rows=own_rows, square_weights=squares),
-            second=replace(other, rows=other_rows, square_weights=squares),
+            second=replace(second, rows=other_rows, square_weights=squares),
             square_weight=squares,
         )
 
@@ -351,9 +352,9 @@ class CellStatistic(RowStatistic):
         """The number of rows, each with weight 1, in the cells that the mask `member` marks."""
         return int(self.rows.weights @ member)
 
-    def _null_influence(self, other: RowStatistic) -> Floats:
+    def _null_influence(self, second: RowStatistic) -> Floats:
         # per unit of weight, as `row_influence`
-        return ratio(super()._null_influence(other), self.rows.weights)
+        return ratio(super()._null_influence(second), self.rows.weights)
 
     # The metrics of a mean
 
@@ -453,32 +454,32 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
             and np.array_equal(own_counts.fp, other_counts.fp)
         )
 
-    def _difference_powers(self, other: Self) -> Floats:
+    def _difference_powers(self, second: Self) -> Floats:
         """Σ l² and Σ l⁴ of the influence l on the difference: (classes, 2)."""
-        lower = min(self.system, other.system)
-        higher = max(self.system, other.system)
+        lower = min(self.system, second.system)
+        higher = max(self.system, second.system)
         return self.powers[lower, higher]
 
-    def squares_by_class(self, other: Self) -> ClassSquares:
+    def squares_by_class(self, second: Self) -> ClassSquares:
         """For each class that occurs, Σ squared influence of its rows on the difference, and the
         number of its rows; no class if rows are weighted or clustered (`powers` is then empty).
         """
         if not self.powers:
             return NO_CLASSES
         occurs = self.rows_per_class > 0
-        squares, _ = self._difference_powers(other).T  # Σ l² of each class, and its Σ l⁴
+        squares, _ = self._difference_powers(second).T  # Σ l² of each class, and its Σ l⁴
         # where rows may have several labels, there is no number of rows, and no class is returned
         squares = squares[: len(occurs)]
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
-    def null_difference_spread(self, other: Self) -> Spread:
+    def null_difference_spread(self, second: Self) -> Spread:
         """The spread of the units' influence l on the difference, if both systems are equal: from
         Σ l² and Σ l⁴ where these were added up (`powers`), with which it has a kurtosis; otherwise
         that of `difference_spread`.
         """
         if not self.powers:
-            return self.difference_spread(other)
-        square, fourth = self._difference_powers(other).sum(axis=0)  # over the classes
+            return self.difference_spread(second)
+        square, fourth = self._difference_powers(second).sum(axis=0)  # over the classes
         standardised_fourth = float(ratio(fourth, square**2))
         return Spread(
             self.n,
@@ -642,7 +643,8 @@ class CellCounter:
             if block.clustered:  # pairs of systems are compared by unit, from the products
                 continue
             for earlier in range(system):
-                joint_cell_of_row = (actual * k + predicted[earlier]) * k + predicted_class
+                earlier_cell_of_row = actual * k + predicted[earlier]
+                joint_cell_of_row = earlier_cell_of_row * k + predicted_class
                 cells[earlier, system] = self._tally(joint_cell_of_row, k**3, weight)
         if not block.clustered:
             return CellCounts(cells, products=())
@@ -700,11 +702,10 @@ class CellCounter:
         weight = np.ones(len(block))
         if whole_weight is not None:
             weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
-        # for each system the number of each row's cell among those of all systems
-        cell_of_row = [
-            (system * k + actual) * k + predicted_class
-            for system, predicted_class in enumerate(predicted)
-        ]
+        cell_of_row = []  # for each system the number of each row's cell among those of all systems
+        for system, predicted_class in enumerate(predicted):
+            system_and_actual = system * k + actual
+            cell_of_row.append(system_and_actual * k + predicted_class)
         systems = len(predicted)
         cells = systems * k**2
         hashes, unit = block.key_index  # of each unit, and the number of each row's unit
@@ -712,7 +713,8 @@ class CellCounter:
         if block.units_split:
             sums = np.zeros(cells * units)
             for cell in cell_of_row:
-                sums = sums + np.bincount(cell * units + unit, weight, cells * units)
+                cell_and_unit = cell * units + unit
+                sums = sums + np.bincount(cell_and_unit, weight, cells * units)
             return UnitSums(hashes, sums.reshape(cells, units), 0)
         # sparse, as most cells are empty in a unit; entries at the same position are added up
         entries = np.tile(weight, systems)
@@ -886,7 +888,8 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
     entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entry, kind="stable")
     # the rows of each threshold are neighbours in `order`; this is where those of each one end
-    ends = np.searchsorted(entry[order], np.arange(1, len(threshold) + 1))
+    following = np.arange(1, len(threshold) + 1)
+    ends = np.searchsorted(entry[order], following)
     for entering in np.split(order, ends[:-1]):
         # these rows are predicted positive from here on: they leave their cell for the next one
         changing_units, position = np.unique(unit[entering], return_inverse=True)

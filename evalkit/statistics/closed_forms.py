@@ -14,8 +14,10 @@ from evalkit.statistics.intervals import (
     Ends,
     Estimate,
     check_level,
+    mover_distance,
     normal_quantile,
     recovered,
+    t_quantile,
     wilson,
 )
 from evalkit.statistics.spread import Interval, bisect
@@ -54,21 +56,22 @@ def ranged_t(
     >>> round(e.low, 4), e.high
     (0.7225, 1.0)
     """
-    from scipy.special import stdtrit
-
     check_level(level)
     low, high = ends
+    width = high - low
     infinite_ends = int(np.isinf(ends).sum())
     method = method or SCALES[infinite_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
-        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
+        return Estimate.without_limits(value, level, n, method)
     if infinite_ends == 0 and (error == 0 or value in (low, high)):
         units = freedom + 1
-        share = wilson((value - low) / (high - low) * units, units, level=level)
-        lower_limit = float(low + (high - low) * share.low)
-        upper_limit = float(low + (high - low) * share.high)
+        # as if so many units lay at the upper end of the range, and the others at the lower end
+        units_at_high = (value - low) / width * units
+        share = wilson(units_at_high, units, level=level)
+        lower_limit = float(low + width * share.low)
+        upper_limit = float(low + width * share.high)
         return Estimate(float(value), lower_limit, upper_limit, level, int(n), "Wilson")
-    half_width = float(stdtrit(freedom, (1 + level) / 2)) * error
+    half_width = t_quantile(level, freedom) * error
     limits = _limits_on_scale(float(value), half_width, low, high)
     return Estimate(float(value), limits.low, limits.high, level, int(n), method)
 
@@ -95,11 +98,16 @@ def _moved_on_scale(value: float, step: float, low: float, high: float) -> float
     """The x with scale(x) = scale(value) + step, in which the scale of the range from `low` to
     `high` is log(x − low), −log(high − x), or the logit, which is their sum.
     """
+    below = value - low
+    above = high - value
     if np.isinf(high):
-        return float(low + (value - low) * np.exp(step))
-    if np.isinf(low):
-        return float(high - (high - value) * np.exp(-step))
-    return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))
+        moved = low + below * np.exp(step)
+    elif np.isinf(low):
+        moved = high - above * np.exp(-step)
+    else:
+        odds_against = above / below * np.exp(-step)
+        moved = low + (high - low) / (1 + odds_against)
+    return float(moved)
 
 
 def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
@@ -113,8 +121,10 @@ def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
     >>> round(e.low, 4), round(e.high, 4)
     (0.2562, 0.7438)
     """
-    share = float(np.clip(value, 0.1 / positives, 1 - 0.1 / positives))
-    error = np.sqrt(share * (1 - share) / positives)
+    smallest = 0.1 / positives
+    share = float(np.clip(value, smallest, 1 - smallest))
+    variance = share * (1 - share) / positives
+    error = float(np.sqrt(variance))
     return ranged_t(share, error, freedom=positives - 1, n=int(positives), level=level)
 
 
@@ -144,7 +154,8 @@ def overlap(
         divided by TP + FN + FP.
         """
         gain = times * jaccard
-        loss = (1 + (weight - 1) * missed_share) * (1 - jaccard)
+        weight_of_error = 1 + (weight - 1) * missed_share  # the mean one
+        loss = weight_of_error * (1 - jaccard)
         return float(ratio(gain, gain + loss))
 
     jaccard = wilson(hits, rows, level=level)
@@ -252,13 +263,14 @@ def lift(
         high = float(ratio(precision.high, ratio(positives, total)))
         return Estimate(value, 0.0, high, level, int(total), MOVER)
     correlation = _correlation_with_base(hits, picked, positives, total, share_near_cut_off)
+    # on the log scale: how far each limit of both rates lies from the value
+    precision_above = np.log(precision.high / precision.value)
+    precision_below = np.log(precision.value / precision.low)
+    base_above = np.log(base.high / base.value)
+    base_below = np.log(base.value / base.low)
     # the lift is largest where the precision is high and the base rate low
-    above = _distance_of_difference(
-        np.log(precision.high / precision.value), np.log(base.value / base.low), correlation
-    )
-    below = _distance_of_difference(
-        np.log(precision.value / precision.low), np.log(base.high / base.value), correlation
-    )
+    above = mover_distance(precision_above, base_below, correlation)
+    below = mover_distance(precision_below, base_above, correlation)
     low = value * float(np.exp(-below))
     high = value * float(np.exp(above))
     return Estimate(value, low, high, level, int(total), MOVER)
@@ -282,8 +294,18 @@ def _correlation_with_base(
     # or leave at the cut-off
     added_at_cut_off = (1 - depth) * (precision - share_near_cut_off) ** 2
     variance = precision * (1 - precision) + added_at_cut_off
-    scale = np.sqrt(variance * base * (1 - base) / depth) if depth > 0 else 0.0
-    return float(np.clip(np.nan_to_num(ratio(covariance, scale)), -1, 1))
+    base_variance = base * (1 - base)
+    # the product of both standard deviations, times the number of all rows like the covariance
+    scale = np.sqrt(ratio(variance * base_variance, depth))
+    return correlation_from(covariance, scale)
+
+
+def correlation_from(covariance: float | Floats, scale: float | Floats) -> float:
+    """The correlation, covariance / scale, cut to −1 … 1 where rounding leaves it outside; 0 if one
+    of the two numbers does not vary. scale: the product of their standard deviations.
+    """
+    correlation = np.nan_to_num(ratio(covariance, scale))
+    return float(np.clip(correlation, -1, 1))
 
 
 def precision_of_picked(
@@ -324,9 +346,9 @@ def correlated_difference(first: Estimate, second: Estimate, correlation: float)
     below_first, above_first = first.reach
     below_second, above_second = second.reach
     value = first.value - second.value
-    low = value - _distance_of_difference(below_first, above_second, correlation)
-    high = value + _distance_of_difference(above_first, below_second, correlation)
-    return Estimate(value, low, high, first.level, first.n, MOVER)
+    low = value - mover_distance(below_first, above_second, correlation)
+    high = value + mover_distance(above_first, below_second, correlation)
+    return Estimate(value, float(low), float(high), first.level, first.n, MOVER)
 
 
 def divided(difference: Estimate, divisor: Estimate) -> Estimate:
@@ -359,9 +381,11 @@ def _divided_limit(limit: float, value: float, divisor: Estimate) -> float:
     log_distance = np.log(limit / value)
     if abs(limit) > abs(value):  # a quotient farther from 0 goes with a smaller divisor
         divisor_distance = np.log(divisor.value / divisor.low)
-        return float(quotient * np.exp(np.hypot(log_distance, divisor_distance)))
-    divisor_distance = np.log(divisor.high / divisor.value)
-    return float(quotient * np.exp(-np.hypot(log_distance, divisor_distance)))
+        step = np.hypot(log_distance, divisor_distance)
+    else:
+        divisor_distance = np.log(divisor.high / divisor.value)
+        step = -np.hypot(log_distance, divisor_distance)
+    return float(quotient * np.exp(step))
 
 
 def lift_of_few(
@@ -390,17 +414,11 @@ def lift_of_few(
     influence = hit_deviation - share_near_cut_off * picked_deviation
     effective_positives = float(positives)
     if 0 < recall < 1:
-        variance = float(rows @ influence**2)
-        effective_positives = float(positives**2 * ratio(recall * (1 - recall), variance))
+        variance = float(rows @ influence**2) / positives**2
+        binomial_variance = recall * (1 - recall)
+        effective_positives = float(ratio(binomial_variance, variance))
     limits = wilson(recall * effective_positives, effective_positives, level=level)
     return Estimate(recall / depth, limits.low / depth, limits.high / depth, level, int(n), MOVER)
-
-
-def _distance_of_difference(first: float, second: float, correlation: float) -> float:
-    """The distance of a limit of a − b from its value, by MOVER from the distances `first` of a and
-    `second` of b, whose estimates have this correlation.
-    """
-    return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
 
 
 # An area under the ROC curve, from its standard error and the class sizes -------------------------
@@ -436,9 +454,11 @@ def hanley_mcneil_factor(area: float | Floats, positives: int, negatives: int) -
     the N* of Newcombe's method 5: (1 + N* ((1 − A) / (2 − A) + A / (1 + A))) / (m n) with
     m positives, n negatives and N* = (m + n) / 2 − 1. One per area. doi:10.1002/sim.2324.
     """
-    inflation = 1 + ((positives + negatives) / 2 - 1) * (
-        (1 - area) / (2 - area) + area / (1 + area)
-    )
+    # the correlation of two comparisons, positive with negative, that have one row in common
+    with_same_negative = (1 - area) / (2 - area)
+    with_same_positive = area / (1 + area)
+    pairs_beside = (positives + negatives) / 2 - 1  # N*
+    inflation = 1 + pairs_beside * (with_same_negative + with_same_positive)
     return inflation / (positives * negatives)
 
 
@@ -457,7 +477,7 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     z = normal_quantile(level)
     n = positives + negatives
     if min(positives, negatives) < 1 or np.isnan(area):
-        return Estimate(float(area), low=np.nan, high=np.nan, level=level, n=n, method="Newcombe 5")
+        return Estimate.without_limits(area, level, n, "Newcombe 5")
     if not 0 <= area <= 1:
         raise InputError(f"area must lie between 0 and 1, got {area}")
 

@@ -17,6 +17,7 @@ from evalkit.metrics.calibration import Means
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import CELLS, pool
 from evalkit.metrics.rows import Rows
+from evalkit.statistics.spread import LimitArrays, percentile_shares
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ def perfect(
     # (draws, scores): the positives at each score in each draw
     drawn_positives = rng.binomial(rows, probability, size=(draws, len(rows)))
     for draw, positives in enumerate(drawn_positives):
-        drawn = Counts.from_columns(
-            table.threshold, np.cumsum(positives), np.cumsum(rows - positives)
-        )
-        values[draw] = metric(drawn)
-    at_least = np.sum(values >= metric(table) - ROUNDING)  # the value of the data
+        tp = np.cumsum(positives)
+        fp = np.cumsum(rows - positives)
+        values[draw] = metric(Counts.from_columns(table.threshold, tp, fp))
+    observed = metric(table)
+    at_least = np.sum(values >= observed - ROUNDING)
     # the data count as a draw, so that p is never 0
     p = float((1 + at_least) / (1 + draws))
     return PerfectCalibration(expected=float(values.mean()), p=p)
@@ -134,7 +135,9 @@ def cell_numbers(weight: Floats, max_cells: int = MAX_BAND_CELLS) -> Ints:
     total = rank[-1] + weight[-1] / 2
     by_rank = rank / total
     # −1 to 1: logarithmic in the distance from both ends
-    log_rank = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
+    from_start = np.log1p(rank)
+    from_end = np.log1p(total - rank)
+    log_rank = (from_start - from_end) / np.log1p(total)
     by_log_rank = (1 + log_rank) / 2
     position = (by_rank + by_log_rank) / 2  # from 0 to 1
     return _without_gaps((max_cells * position).astype(np.int64))
@@ -146,7 +149,8 @@ def _without_gaps(cell: Ints) -> Ints:
     >>> _without_gaps(np.array([3, 3, 5, 9])).tolist()
     [0, 0, 1, 2]
     """
-    return np.cumsum(np.append(0, np.diff(cell) > 0))
+    is_next = np.diff(cell) > 0
+    return np.cumsum(np.append(0, is_next))
 
 
 def pool_by_rank(c: Counts) -> Counts:
@@ -198,7 +202,8 @@ def band_of_means(
     group = unit  # of each row; the rows of a group get the same normal number
     groups = len(names)
     if groups > MAX_GROUPS:  # put units into groups at random
-        group = rng.integers(MAX_GROUPS, size=len(names))[unit]
+        group_of_unit = rng.integers(MAX_GROUPS, size=len(names))
+        group = group_of_unit[unit]
         groups = MAX_GROUPS
     # the sum of the errors of each cell in each group, (cells, groups)
     cell_and_group = cell[table.index] * groups + group
@@ -236,21 +241,13 @@ def _band_around(cell: Ints, table: Means, noise: Floats, level: float) -> Band:
     return Band(forecast, limits.low, limits.high)
 
 
-class PointwiseLimits(NamedTuple):
-    """The lower and the upper limits at several scores or forecasts, one array each."""
-
-    low: Floats
-    high: Floats
-
-
-def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> PointwiseLimits:
-    """The quantiles (1 − level) / 2 and (1 + level) / 2, at each score or forecast, of the draws'
-    isotonic regressions.
+def _isotonic_limits(draws: Iterable[Floats], weight: Floats, level: float) -> LimitArrays:
+    """The percentile limits, at each score or forecast, of the draws' isotonic regressions.
 
     draws: each a share or mean per score or forecast, (n,). weight: of these, (n,).
     """
     from scipy.optimize import isotonic_regression
 
     means = [isotonic_regression(draw, weights=weight).x for draw in draws]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return PointwiseLimits(low, high)
+    low, high = np.quantile(means, percentile_shares(level), axis=0)
+    return LimitArrays(low, high)

@@ -13,9 +13,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.statistics.intervals import Estimate, normal_quantile
-from evalkit.statistics.proportions import LimitArrays, miettinen_nurminen, ratio_score
+from evalkit.statistics.intervals import Estimate, mover_distance, normal_quantile
+from evalkit.statistics.proportions import miettinen_nurminen, ratio_score
+from evalkit.statistics.spread import LimitArrays
 from evalkit.system import cached
+
+LEVEL_OF_ERRORS = 0.95  # of the intervals from whose width standard errors follow
 
 
 def level_of_each(level: float, count: int) -> float:
@@ -70,7 +73,8 @@ class GroupShares:
         """The errors after two hits and two misses are added, as by Agresti and Coull (1998)."""
         rows = self.rows + 4
         share = (self.hits + 2) / rows
-        return np.asarray(np.sqrt(share * (1 - share) / rows))
+        variance = share * (1 - share) / rows
+        return np.asarray(np.sqrt(variance))
 
     @property
     def errors_if_equal(self) -> Floats:
@@ -79,7 +83,7 @@ class GroupShares:
 
     @property
     def correlation(self) -> Floats:
-        """None, as groups share no rows."""
+        """The identity, as groups share no rows."""
         return np.eye(len(self.rows))
 
     def differences(self, level: float) -> LimitArrays:
@@ -114,14 +118,14 @@ class GroupEstimates:
     @cached_property
     def values(self) -> Floats:
         """The value of each group."""
-        any_level = 0.95  # of limits that are not used
-        return self._arrays(any_level).value
+        return self._arrays(LEVEL_OF_ERRORS).value
 
     @cached_property
     def errors(self) -> Floats:
-        """The errors that the width of the intervals states."""
-        arrays = self._arrays(0.95)
-        return (arrays.high - arrays.low) / (2 * normal_quantile(0.95))
+        """The standard errors with which normal intervals would be as wide as the groups'."""
+        arrays = self._arrays(LEVEL_OF_ERRORS)
+        widths = arrays.high - arrays.low
+        return widths / (2 * normal_quantile(LEVEL_OF_ERRORS))
 
     @property
     def errors_if_equal(self) -> Floats:
@@ -147,8 +151,8 @@ class GroupEstimates:
         below = groups.value - groups.low
         above = groups.high - groups.value
         # the difference is low where the group of the row is low and that of the column high
-        distance_below = _mover_distance(below[:, None], above, self.correlation)
-        distance_above = _mover_distance(above[:, None], below, self.correlation)
+        distance_below = mover_distance(below[:, None], above, self.correlation)
+        distance_above = mover_distance(above[:, None], below, self.correlation)
         return LimitArrays(low=difference - distance_below, high=difference + distance_above)
 
     def ratio(self, first: int, second: int, level: float) -> Estimate:
@@ -160,10 +164,10 @@ class GroupEstimates:
         n = numerator.n + denominator.n
         value = float(ratio(numerator.value, denominator.value))
         if not min(numerator.low, denominator.low) >= 0 or np.isnan(value):
-            return Estimate(np.nan, low=np.nan, high=np.nan, level=level, n=n, method="MOVER")
+            return Estimate.without_limits(np.nan, level, n, "MOVER")
         pair = (numerator.value, denominator.value)
-        low = _ratio_limit(*pair, numerator.low, denominator.high, side=-1)
-        high = _ratio_limit(*pair, numerator.high, denominator.low, side=1)
+        low = _ratio_limit(*pair, numerator.low, denominator.high, sign=-1)
+        high = _ratio_limit(*pair, numerator.high, denominator.low, sign=1)
         return Estimate(value, low, high, level, n, "MOVER")
 
 
@@ -175,32 +179,25 @@ class _EstimateArrays(NamedTuple):
     high: Floats
 
 
-def _mover_distance(first: Floats, second: Floats, correlation: Floats) -> Floats:
-    """The distance of a limit of a − b from its value by MOVER, √(first² + second² − 2 correlation
-    first second), from the distances `first` of a and `second` of b; one per element.
-    """
-    squares = first**2 + second**2 - 2 * correlation * first * second
-    distance: Floats = np.sqrt(np.maximum(squares, 0.0))
-    return distance
-
-
 def _ratio_limit(
     numerator: float,
     denominator: float,
     numerator_limit: float,
     denominator_limit: float,
-    side: int,
+    sign: int,
 ) -> float:
     """A limit of a ratio a / b by MOVER (Donner and Zou 2012, doi:10.1177/0962280210391076):
     (a b ± √((a b)² − A B)) / B, with A = a_limit (2 a − a_limit) and B likewise.
 
-    side: 1 for the upper limit, which takes the upper limit of the numerator and the lower one of
+    sign: 1 for the upper limit, which takes the upper limit of the numerator and the lower one of
     the denominator; −1 for the lower limit, which takes the other two. Where the denominator may be
     0, the ratio is not bounded above, and below only by 0.
     """
     divisor = denominator_limit * (2 * denominator - denominator_limit)  # B
     if divisor <= 0:
-        return np.inf if side > 0 else 0.0
+        return np.inf if sign > 0 else 0.0
+    numerator_term = numerator_limit * (2 * numerator - numerator_limit)  # A
     product = numerator * denominator
-    square = product**2 - numerator_limit * (2 * numerator - numerator_limit) * divisor
-    return float((product + side * np.sqrt(max(square, 0.0))) / divisor)
+    discriminant = product**2 - numerator_term * divisor
+    root = np.sqrt(max(discriminant, 0.0))
+    return float((product + sign * root) / divisor)

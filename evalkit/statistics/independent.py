@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Bools, Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.alternatives import Tails
-from evalkit.statistics.intervals import Comparison, Estimate
+from evalkit.statistics.intervals import Comparison, Estimate, t_quantile
 from evalkit.statistics.proportions import ratio_score, two_proportions
 from evalkit.statistics.significance import DifferenceByT, compare, limits_agreeing, rejected
-from evalkit.statistics.spread import Interval, Spread, bisect, satterthwaite
+from evalkit.statistics.spread import Interval, Spread, bisect, kish, satterthwaite
 
 
 def difference(
@@ -77,21 +77,18 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     p: of the test of no difference. If the control may be 0, the lifts that are not rejected have
     no bound on both sides or, if p rejects a lift of 0, on one. If p is NaN, so are the limits.
     """
-    from scipy.special import stdtrit
-
-    value = float(ratio(treatment.value, control.value)) - 1
+    quotient = float(ratio(treatment.value, control.value))
+    value = quotient - 1
     n = treatment.n + control.n
     if np.isnan(p):
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=n, method="Fieller")
-    quantile = float(stdtrit(_freedom(treatment, control), (1 + level) / 2))
+        return Estimate.without_limits(value, level, n, "Fieller")
+    quantile = t_quantile(level, _freedom(treatment, control))
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
-    quotients = _quotients(treatment.value, control.value, half_width, control_half_width)
-    low, high = sorted(quotients)
+    limits = _fieller_quotients(treatment.value, control.value, half_width, control_half_width)
     if abs(control.value) <= control_half_width:  # the control's interval contains 0
-        roots = Interval(low, high)
-        low, high = _unbounded_quotients(value + 1, roots, rejected=rejected(p, level))
-    return Estimate(value, low - 1, high - 1, level, n, "Fieller")
+        limits = _unbounded_quotients(quotient, limits, rejected=rejected(p, level))
+    return Estimate(value, limits.low - 1, limits.high - 1, level, n, "Fieller")
 
 
 def share_lift(
@@ -107,13 +104,16 @@ def share_lift(
     (0.3333, 0.0798, 0.6708)
     """
     test = two_proportions(hits, n, control_hits, control_n, level=level)
-    value = float(ratio(hits / n, control_hits / control_n)) - 1
+    observed_ratio = float(ratio(hits / n, control_hits / control_n))
+    value = observed_ratio - 1
 
     def interval(level_of_limits: float) -> Estimate:
         """The lift with Koopman's limits of the ratio, less 1."""
         quotient = ratio_score(hits, n, control_hits, control_n, level=level_of_limits)
-        low = quotient.low - 1 if control_hits else np.nan
-        high = quotient.high - 1 if control_hits else np.nan
+        low = quotient.low - 1
+        high = quotient.high - 1
+        if not control_hits:  # Koopman's upper limit is infinite, but there is no ratio
+            low = high = np.nan
         return Estimate(value, low, high, level_of_limits, quotient.n, quotient.method)
 
     p = test.p_value if control_hits else np.nan
@@ -215,8 +215,7 @@ def ratio_of(values: Sums) -> Arm:
     # denominator of the others
     deviation = minus(numerator, value * denominator)
     scaled_influence = ratio((n - 1) * deviation, total_of_others)
-    effective_users = float(ratio(total**2, denominator @ denominator))  # by Kish
-    return arm_of(value, scaled_influence, users=effective_users)
+    return arm_of(value, scaled_influence, users=kish(denominator))
 
 
 def _freedom(first: Arm, second: Arm) -> float:
@@ -226,20 +225,23 @@ def _freedom(first: Arm, second: Arm) -> float:
     return satterthwaite(variance, freedom)
 
 
-def _quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> tuple[float, float]:
-    """The two q with (a − q b)² = half_width_a² + (q half_width_b)², in no order: Fieller's limits
-    of a / b.
+def _fieller_quotients(a: float, b: float, half_width_a: float, half_width_b: float) -> Interval:
+    """Fieller's limits of a / b: the two q with (a − q b)² = half_width_a² + (q half_width_b)², the
+    smaller one first.
     """
     # The quadratic lead q² − 2 a b q + last = 0. Its roots are (a b ± √discriminant) / lead. The
     # one whose numerator adds numbers of equal sign has no cancellation; the other one follows from
     # the product of both, last / lead.
     lead = b * b - half_width_b * half_width_b
     last = a * a - half_width_a * half_width_a
-    discriminant = np.maximum((a * b) ** 2 - lead * last, 0.0)
-    numerator = a * b + np.copysign(np.sqrt(discriminant), a * b)
+    product = a * b
+    discriminant = product**2 - lead * last
+    root = np.sqrt(np.maximum(discriminant, 0.0))
+    numerator = product + np.copysign(root, product)
     root_by_sum = float(ratio(numerator, lead))
     root_by_product = float(last / numerator) if numerator else 0.0
-    return root_by_product, root_by_sum
+    low, high = sorted((root_by_product, root_by_sum))
+    return Interval(low, high)
 
 
 def _unbounded_quotients(quotient: float, ends: Interval, *, rejected: bool) -> Interval:
@@ -302,7 +304,9 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     # third central moments of independent means add up; that of a mean is that of a unit / n²
     third_moment = first_skewness * first_variance**1.5 / n**2
     third_moment -= second_skewness * second_variance**1.5 / m**2
-    return float(third_moment / variance**1.5) if variance > 0 else 0.0
+    if variance > 0:
+        return float(third_moment / variance**1.5)
+    return 0.0
 
 
 def pooled_skewness(first: Floats, second: Floats) -> float:
@@ -317,7 +321,9 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
     m = second.size
     skewness = Spread.from_influence(deviations).skewness
     # as in `difference_skewness` with one variance, which cancels, and one skewness
-    return float(skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+    variance = 1 / n + 1 / m
+    third_moment = skewness * (1 / n**2 - 1 / m**2)
+    return float(abs(third_moment) / variance**1.5)
 
 
 def needs_permutation(first: Floats, second: Floats) -> bool:
@@ -332,7 +338,8 @@ def needs_permutation(first: Floats, second: Floats) -> bool:
         return False
     # an arm of few units may not show its skewness: the larger estimate decides
     by_arm = abs(difference_skewness(first, second))
-    return max(by_arm, abs(pooled_skewness(first, second))) > NOTABLE_SKEWNESS
+    pooled = abs(pooled_skewness(first, second))
+    return max(by_arm, pooled) > NOTABLE_SKEWNESS
 
 
 def _less_frequent(values: Floats) -> int:
@@ -348,7 +355,8 @@ def _less_frequent(values: Floats) -> int:
         middle = values.size // 2
         median = np.partition(values, middle)[middle]
         return int(np.count_nonzero(values != median))
-    return int(values.size - np.unique(values, return_counts=True)[1].max())
+    _, counts = np.unique(values, return_counts=True)
+    return int(values.size - counts.max())
 
 
 def studentised(
@@ -470,7 +478,7 @@ def permuted_lift(
     permutations = _permutations(
         first_values, second_values, strata=None, rng=rng, max_enumerated=MAX_ENUMERATED
     )
-    value = float(ratio(first_values.mean(), second_values.mean())) - 1
+    observed_ratio = float(ratio(first_values.mean(), second_values.mean()))
     ratio_exists = bool(second_values.any())  # no value is negative: the mean is 0 only if all are
     p = permutations.p if ratio_exists else np.nan
     units = first_values.size + second_values.size
@@ -482,24 +490,24 @@ def permuted_lift(
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
     polynomials = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
-    interval = partial(_lift_interval, polynomials, value, p, units)
+    interval = partial(_lift_interval, polynomials, observed_ratio, p, units)
     tails = permutations.tails if ratio_exists else None
     return compare(interval, p, level=level, unit="user", method=METHOD, tails=tails)
 
 
 def _lift_interval(
-    polynomials: PermutationPolynomials, value: float, p: float, units: int, level: float
+    polynomials: PermutationPolynomials, observed_ratio: float, p: float, units: int, level: float
 ) -> Estimate:
-    """The observed lift with the farthest lifts on each side that the test at this level does not
-    reject. polynomials: t of each permutation for any tested ratio, which is the lift + 1. p: that
-    of no difference, NaN if the lift does not exist: then there are no limits.
+    """The observed lift, which is the ratio less 1, with the farthest lifts on each side that the
+    test at this level does not reject. polynomials: t of each permutation for any tested ratio. p:
+    that of no difference, NaN if the ratio does not exist: then there are no limits.
     """
+    value = observed_ratio - 1
     if np.isnan(p):
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=units, method=METHOD)
-    farthest = Interval(
-        low=_ratio_limit(polynomials, 1 + value, level, BELOW) - 1,
-        high=_ratio_limit(polynomials, 1 + value, level, ABOVE) - 1,
-    )
+        return Estimate.without_limits(value, level, units, METHOD)
+    lowest = _ratio_limit(polynomials, observed_ratio, level, BELOW)
+    highest = _ratio_limit(polynomials, observed_ratio, level, ABOVE)
+    farthest = Interval(low=lowest - 1, high=highest - 1)
     # the search is not exact, but 0 must lie outside exactly if p rejects it
     low, high = limits_agreeing(value, farthest, p, level)
     return Estimate(value, low, high, level, units, METHOD)
@@ -523,10 +531,9 @@ def _ratio_limit(
         p = 2 * side.tail(polynomials.tails(tested))
         return not rejected(p, level)
 
-    distance = _farthest(not_rejected, 1.0, most=FARTHEST_LOG_RATIO)
-    if distance < np.inf:
-        return float(observed * np.exp(side.sign * distance))
-    return np.inf if side is ABOVE else 0.0
+    distance = _farthest(not_rejected, 1.0, max_distance=FARTHEST_LOG_RATIO)
+    log_ratio = side.sign * distance  # infinite without a limit: the ratio is then 0 or infinite
+    return float(observed * np.exp(log_ratio))
 
 
 def _farthest_from_0(polynomials: PermutationPolynomials, level: float) -> float:
@@ -562,17 +569,14 @@ class PermutedSums(NamedTuple):
         """The sums after the hypothesis has made the units of both arms alike: x − shift for x of
         the first arm, ratio · x for x of the second.
         """
-        controls_sum = self.total - self.treated_sum
-        controls_squares = self.squares - self.treated_squares
-        shifted_sum = self.treated_sum - null.shift * self.treated
-        # Σ (x − shift)²
-        shifted_squares = (
-            self.treated_squares - 2 * null.shift * self.treated_sum + null.shift**2 * self.treated
-        )
-        return ArmSums(
-            total=shifted_sum + null.ratio * controls_sum,
-            squares=shifted_squares + null.ratio**2 * controls_squares,
-        )
+        shift = null.shift
+        scaled_sum = null.ratio * (self.total - self.treated_sum)  # of the controls
+        scaled_squares = null.ratio**2 * (self.squares - self.treated_squares)
+        shifted_sum = self.treated_sum - shift * self.treated
+        # Σ (x − shift)² = Σ x² − 2 shift Σ x + shift² n
+        shifted_squares = self.treated_squares - 2 * shift * self.treated_sum
+        shifted_squares += shift**2 * self.treated
+        return ArmSums(total=shifted_sum + scaled_sum, squares=shifted_squares + scaled_squares)
 
 
 class ArmSums(NamedTuple):
@@ -703,8 +707,10 @@ class PermutationPolynomials:
         data.
         """
         y = (x - self.centre) / self.step
-        variance = self.variance + y * (self.variance_slope + y * self.variance_curvature)
-        variance[variance < NO_VARIANCE * variance.max()] = 0.0  # rounding error
+        slope = self.variance_slope + y * self.variance_curvature
+        variance = self.variance + y * slope
+        rounding_error = NO_VARIANCE * variance.max()
+        variance[variance < rounding_error] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.difference + y * self.slope) / np.sqrt(variance)
         t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
@@ -712,9 +718,9 @@ class PermutationPolynomials:
         rounding = 0.0
         if np.isfinite(observed):
             rounding = TIE * max(1.0, abs(observed))
-        at_least = np.count_nonzero(t >= observed - rounding) / t.size
-        at_most = np.count_nonzero(t <= observed + rounding) / t.size
-        return Tails(lower=at_most, upper=at_least)
+        at_least = np.count_nonzero(t >= observed - rounding)
+        at_most = np.count_nonzero(t <= observed + rounding)
+        return Tails(lower=at_most / t.size, upper=at_least / t.size)
 
 
 def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
@@ -727,8 +733,9 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     deviation_squares = arm.squares - arm.total**2 / n  # Σ (x − mean)²
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
+    of_stratum = weight**2 * deviation_squares / n**2
     units = n.sum()
-    variance: Floats = (weight**2 * deviation_squares / n**2).sum(axis=0) * units / (units - 1)
+    variance: Floats = of_stratum.sum(axis=0) * units / (units - 1)
     return variance
 
 
@@ -748,16 +755,16 @@ def _permutations(
     distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
     x = values - most_frequent  # units with 0 add nothing to the sums of a permutation
-    if strata is None:
-        stratum = np.zeros(x.size, np.int64)
-    else:
-        stratum, _ = codes(np.concatenate([np.asarray(names) for names in strata]))
-    permuted_units = max(int(np.count_nonzero(x)), 1)
-    draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
-    sums_of_permutations: Callable[[Floats, Bools], Floats]
-    sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
-    if strata is None and comb(x.size, first_values.size) <= max_enumerated:
-        sums_of_permutations = _every_permutation
+    stratum = np.zeros(x.size, np.int64)  # the number of each unit's stratum
+    if strata is not None:
+        strata_of_arms = [np.asarray(names) for names in strata]
+        stratum, _ = codes(np.concatenate(strata_of_arms))
+    # (x, in_first) of the units of a stratum -> the sums over the first arm in each permutation
+    sums_of_permutations: Callable[[Floats, Bools], Floats] = _every_permutation
+    if strata is not None or comb(x.size, first_values.size) > max_enumerated:
+        permuted_units = max(int(np.count_nonzero(x)), 1)
+        draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+        sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
     # by stratum, the five fields of `PermutedSums` in their order: of the first arm in each
     # permutation, (fields, permutations), and of both arms together, (fields,)
     first_by_stratum = []
@@ -767,20 +774,20 @@ def _permutations(
         treated = in_first[in_stratum]
         columns = _summed_columns(x[in_stratum], treated)
         observed = columns[treated].sum(axis=0)[:, None]  # the first permutation is the data
-        others = sums_of_permutations(x[in_stratum], treated)
-        first_by_stratum.append(np.hstack([observed, others]))
+        permuted = sums_of_permutations(x[in_stratum], treated)
+        first_by_stratum.append(np.hstack([observed, permuted]))
         pooled_by_stratum.append(columns.sum(axis=0))
     first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
     # the sums of both arms are the same in every permutation: fields × strata × 1
     pooled = np.array(pooled_by_stratum).T[:, :, None]
     strata_count = len(first_by_stratum)
-    n = np.bincount(stratum[in_first], minlength=strata_count).astype(np.float64)[:, None]
-    m = np.bincount(stratum[~in_first], minlength=strata_count).astype(np.float64)[:, None]
+    n = np.bincount(stratum[in_first], minlength=strata_count).astype(np.float64)
+    m = np.bincount(stratum[~in_first], minlength=strata_count).astype(np.float64)
     return Permutations(
         first=PermutedSums(*first),
         pooled=PermutedSums(*pooled),
-        n=n,
-        m=m,
+        n=n[:, None],
+        m=m[:, None],
         most_frequent=float(most_frequent),
     )
 
@@ -800,7 +807,8 @@ def _every_permutation(x: Floats, in_first: Bools) -> Floats:
     """
     n = int(in_first.sum())
     # of each permutation the numbers of the units in its first arm, (permutations, n)
-    first_arms = np.array(list(combinations(range(x.size), n)))
+    choices = combinations(range(x.size), n)
+    first_arms = np.array(list(choices))
     # the first combination, units 0 to n − 1, is the observed permutation
     other_arms = first_arms[1:].reshape(-1, n)
     sums: Floats = _summed_columns(x, in_first)[other_arms].sum(axis=1).T
@@ -835,7 +843,8 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
         in_arm = (ranks < block[:, None]).astype(np.float64)
         sums.append(in_arm @ columns)
     fields = np.vstack(sums).T  # of `PermutedSums`
-    zeros_of_first = int(np.sum(in_first & (x == 0)))  # as observed
+    is_zero_of_first = in_first & (x == 0)  # as observed
+    zeros_of_first = int(is_zero_of_first.sum())
     zeros_of_second = zero_units - zeros_of_first
     treated_zeros = rng.hypergeometric(zeros_of_first, zeros_of_second, n - nonzero_in_arm)
     # the first field is `treated`, a number of units; the other sums of zeros are 0
@@ -843,15 +852,15 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
     return fields
 
 
-def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
+def _farthest(holds: Callable[[float], bool], step: float, max_distance: float = np.inf) -> float:
     """The largest distance at which a condition holds that holds at 0 and fails from some distance
-    on, which is searched by doubling `step`. Infinite if the condition still holds above `most`, or
-    after DOUBLINGS doublings.
+    on, which is searched by doubling `step`. Infinite if the condition still holds above
+    `max_distance`, or after DOUBLINGS doublings.
     """
     for _ in range(DOUBLINGS):
         if not holds(step):
             return bisect(holds, inside=0.0, outside=step, steps=HALVINGS).inside
-        if step > most:
+        if step > max_distance:
             break
         step *= 2
     return np.inf

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import kinds, metric, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Combined, Harmonic, MetricAtK
@@ -41,9 +41,9 @@ from evalkit.statistics.statistic import (
 
 # The class of the statistics that a function takes follows from the kind and the layout by which
 # its rule chooses it.
-Interval = Callable[..., Estimate]  # (statistic, options)
-Test = Callable[..., Comparison]  # (first, second, options)
-MethodFunction = TypeVar("MethodFunction", Interval, Test)
+IntervalFunction = Callable[..., Estimate]  # (statistic, options)
+TestFunction = Callable[..., Comparison]  # (first, second, options)
+MethodFunction = TypeVar("MethodFunction", IntervalFunction, TestFunction)
 
 # Intervals ----------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ def compare_by_mover(
     first: Statistic,
     second: Statistic,
     options: Options,
-    interval_of: Interval = estimate,
+    interval_of: IntervalFunction = estimate,
     *,
     n: int,
 ) -> Comparison:
@@ -200,7 +200,7 @@ def compare_recalls_at_rate(
     errors = np.array([first.spread.error, second.spread.error])
     error_of_difference = first.difference_spread(second).error
     covariance = (errors @ errors - error_of_difference**2) / 2
-    correlation = float(np.clip(np.nan_to_num(ratio(covariance, errors.prod())), -1, 1))
+    correlation = closed_forms.correlation_from(covariance, errors.prod())
 
     def interval(level: float) -> Estimate:
         """The difference with its limits at this level."""
@@ -234,17 +234,8 @@ def undefined(level: float, unit: str) -> Comparison:
     """A comparison of undefined values: value, limits and p are NaN, n is 0. unit: the noun for a
     unit.
     """
-    no_difference = Estimate(
-        value=np.nan, low=np.nan, high=np.nan, level=level, n=0, method=methods.UNDEFINED
-    )
-    return Comparison(
-        no_difference,
-        p_value=np.nan,
-        adjusted=np.nan,
-        method=methods.UNDEFINED,
-        unit=unit,
-        equivalence=no_difference,
-    )
+    no_difference = Estimate.without_limits(np.nan, level, n=0, method=methods.UNDEFINED)
+    return Comparison.without_test(no_difference, unit)
 
 
 def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
@@ -330,8 +321,9 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
     """
     low, high = statistic.metric.ends
     bias = sum(component.share * component.bias for component in statistic.components())
+    unbiased_value = np.clip(statistic.value - bias, low, high)
     unbiased = closed_forms.ranged_t(
-        float(np.clip(statistic.value - bias, low, high)),
+        float(unbiased_value),
         statistic.spread.error,
         freedom=statistic.freedom,
         n=statistic.n,
@@ -469,12 +461,12 @@ class _PredictedClasses:
         target = statistic.metric_at_k.k
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
-        # the precision of a class without rows is NaN
-        excess = np.nan_to_num((counts.precision(table) - target) * np.sqrt(rows))
+        above_target = counts.precision(table) - target  # NaN for a class without rows
+        variance = target * (1 - target)
         return cls(
             statistic,
-            excess=excess,
-            deviation=float(np.sqrt(target * (1 - target))),
+            excess=np.nan_to_num(above_target * np.sqrt(rows)),
+            deviation=float(np.sqrt(variance)),
             count=int(np.count_nonzero(rows)),
         )
 
@@ -609,7 +601,7 @@ DELTA_OF_SERIES = f"{DELTA}, {AUTOCOVARIANCES}"
 MEAN_OF_SERIES = f"{MEAN_OF_VALUES}, {AUTOCOVARIANCES}"
 HALF_OF_DIFFERENCE = "half the interval of the difference, from sign flips of the units' sums"
 
-INTERVALS: tuple[Rule[Interval], ...] = (
+INTERVALS: tuple[Rule[IntervalFunction], ...] = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.stated_estimate, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
@@ -719,7 +711,7 @@ FLIPS_OF_UNITS = "sign flips of whole units"
 FLIPS_OR_JACKKNIFE = f"{FLIPS_OF_UNITS}, {JACKKNIFE} if the denominators differ"
 FLIPS_OR_DELTA = f"{FLIPS_OF_UNITS}, {DELTA} above 20,000 units"
 
-TESTS: tuple[Rule[Test], ...] = (
+TESTS: tuple[Rule[TestFunction], ...] = (
     Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
@@ -823,9 +815,9 @@ TESTS: tuple[Rule[Test], ...] = (
 class Method:
     """The interval and the test of a statistic; interval_is, test_is: their names on the page."""
 
-    interval: Interval
+    interval: IntervalFunction
     interval_is: str
-    test: Test
+    test: TestFunction
     test_is: str
 
 
@@ -938,12 +930,12 @@ def method_names(
     return "; ".join(f"{', '.join(labels)}: {name}" for name, labels in labels_by_name.items())
 
 
-LIFTS: dict[Test, Test] = {
+LIFTS: dict[TestFunction, TestFunction] = {
     methods.two_means: methods.lift_of_means,
     methods.two_ratios: methods.lift_of_ratios,
     methods.two_proportions: methods.lift_of_shares,
 }
-DETECTABLE: dict[Test, Callable[..., float]] = {
+DETECTABLE: dict[TestFunction, Callable[..., float]] = {
     methods.flips: methods.detectable_by_pairs,
     methods.mcnemar: methods.detectable_by_decisions,
     methods.two_proportions: methods.detectable_by_shares,

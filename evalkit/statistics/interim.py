@@ -93,7 +93,8 @@ def _constant(looks: int, level: float, power: float) -> float:
 
 def _shape(looks: int, power: float) -> Floats:
     """(K / k)^power at look k of K: the bounds but for their factor."""
-    shape: Floats = (looks / np.arange(1.0, looks + 1)) ** power
+    look = np.arange(1.0, looks + 1)
+    shape: Floats = (looks / look) ** power
     return shape
 
 
@@ -105,7 +106,8 @@ def crossing_probability(bounds: Floats) -> float:
     look (Armitage, McPherson and Rowe), by a Gauss–Legendre rule.
     """
     rule = _quadrature()
-    bounds_of_sum = bounds * np.sqrt(np.arange(1.0, bounds.size + 1))
+    look = np.arange(1.0, bounds.size + 1)
+    bounds_of_sum = bounds * np.sqrt(look)
     # points of the sum, and the probability that each stands for: before the first step it is 0
     points = np.zeros(1)
     probability = np.ones(1)

@@ -90,9 +90,7 @@ def no_interval(statistic: Statistic, options: Options, method: str = NONE) -> E
     """The value with limits of NaN. method: the reason; by default that the metric is biased upward
     in every sample, so that no interval keeps its level.
     """
-    return Estimate(
-        statistic.value, low=np.nan, high=np.nan, level=options.level, n=statistic.n, method=method
-    )
+    return Estimate.without_limits(statistic.value, options.level, statistic.n, method)
 
 
 def stated_estimate(statistic: KnownValue, options: Options) -> Estimate:
@@ -576,7 +574,8 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
         larger, smaller = smaller, larger
     rise = bootstrap.largest_rise(
         table,
-        sizes=(positives, negatives),
+        positives=positives,
+        negatives=negatives,
         sign=sign,
         rng=options.rng,
         share=(1 + options.level) / 2,
@@ -609,7 +608,8 @@ def gap_of_units(statistic: ScoreStatistic, options: Options) -> Estimate:
         fall_out = ratio(table.fp[widest], table.negatives)
         rates = np.array([recall, fall_out])
         # if each weight of 1 were an independent row
-        independent_variance = (rates * (1 - rates) / sizes).sum()
+        variance_of_rate = rates * (1 - rates) / sizes
+        independent_variance = variance_of_rate.sum()
         rows_per_weight = float(ratio(independent_variance, error**2))
     else:  # no variance to compare with: the rarer class counts as Kish's number of units
         rows_per_weight = (statistic.freedom + 1) / sizes.min()

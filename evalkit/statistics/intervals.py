@@ -8,6 +8,7 @@ are one unit: `by_unit` adds them up, and the mean over rows is then a ratio of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +52,11 @@ class Estimate:
     level: float
     n: int
     method: str
+
+    @classmethod
+    def without_limits(cls, value: float, level: float, n: float, method: str) -> Estimate:
+        """A value with limits of NaN: no interval exists, or none keeps its level."""
+        return cls(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
 
     @property
     def reach(self) -> Floats:
@@ -110,6 +116,18 @@ class Comparison:
     alpha: float | None = None
     tails: Tails | None = None
     alternative: Alternative = Alternative.TWO_SIDED
+
+    @classmethod
+    def without_test(cls, difference: Estimate, unit: str) -> Comparison:
+        """A difference without limits whose p is NaN; its method says why."""
+        return cls(
+            difference,
+            p_value=np.nan,
+            adjusted=np.nan,
+            method=difference.method,
+            unit=unit,
+            equivalence=difference,
+        )
 
     @property
     def test_level(self) -> float:
@@ -209,9 +227,10 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     n = same_length(numerator=numerators, denominator=denominators)
     total = denominators.sum()
     value = float(ratio(numerators.sum(), total))
-    # n times the influence of each unit, (numerator − value · denominator) / Σ denominator: the
-    # terms of a mean, of which `standard_error` takes the error
-    terms = ratio((numerators - value * denominators) * n, total)
+    residuals = numerators - value * denominators
+    # n times the influence of each unit, residual / Σ denominator: the terms of a mean, of which
+    # `standard_error` takes the error
+    terms = ratio(residuals * n, total)
     return t_interval(value, standard_error(terms), n=n, level=level, method="delta method")
 
 
@@ -269,8 +288,9 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
     # the proportions at which so many successes or more, or so many or fewer, have the probability
     # `tail`: quantiles of beta distributions
     tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else betaincinv(successes, n - successes + 1, tail)
-    high = 1.0 if successes == n else betaincinv(successes + 1, n - successes, 1 - tail)
+    failures = n - successes
+    low = 0.0 if successes == 0 else betaincinv(successes, failures + 1, tail)
+    high = 1.0 if failures == 0 else betaincinv(successes + 1, failures, 1 - tail)
     return _proportion(successes, n, low, high, level, "Clopper–Pearson")
 
 
@@ -305,7 +325,7 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     check_proportion(first_only + second_only, n)
     value = float(ratio(first_only - second_only, n))
     if n == 0:
-        return Estimate(value, low=np.nan, high=np.nan, level=level, n=0, method="Tango")
+        return Estimate.without_limits(value, level, n, "Tango")
     score = partial(_tango_score, first_only, second_only, n)
     z = normal_quantile(level)
     low, high = inverted(score, z, low=-1.0, value=value, high=1.0)
@@ -347,6 +367,19 @@ def recovered(value: float, *reach: Floats) -> Interval:
     return Interval(float(value - below), float(value + above))
 
 
+def mover_distance(
+    first: Floats | float, second: Floats | float, correlation: Floats | float
+) -> Floats:
+    """The distance of a limit of a − b from its value by MOVER, √(first² + second² − 2 correlation
+    first second), from the distances `first` of a limit of a and `second` of the opposite one of b.
+
+    correlation: of a and b. The arguments broadcast; one distance per element.
+    """
+    shared = 2 * correlation * first * second
+    squares = first**2 + second**2 - shared
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+
 # Quantiles, and intervals from an error or from replicates
 
 
@@ -361,6 +394,29 @@ def normal_quantile(level: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def one_sided_normal_quantile(level: float) -> float:
+    """The z of a one-sided limit: a standard normal variable is at most z with probability `level`.
+    Raises ParameterError unless ½ < level < 1.
+
+    >>> round(one_sided_normal_quantile(0.8), 6)
+    0.841621
+    """
+    # the two-sided interval at this level leaves 1 − level above
+    return normal_quantile(2 * level - 1)
+
+
+def t_quantile(level: float, freedom: float) -> float:
+    """The t of a two-sided interval at this level: Student's t on `freedom` degrees of freedom lies
+    between −t and t with probability `level`. Infinite ones are those of a normal variable.
+
+    >>> round(t_quantile(0.95, 10), 4), round(t_quantile(0.95, np.inf), 4)
+    (2.2281, 1.96)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def check_level(level: float) -> None:
@@ -379,12 +435,10 @@ def t_interval(
     >>> round(t_interval(0, 1, n=9, level=0.95, method="z", freedom=np.inf).high, 4)
     1.96
     """
-    from scipy.special import stdtrit
-
     check_level(level)
     if freedom is None:
         freedom = n - 1
-    half_width = float(stdtrit(freedom, (1 + level) / 2)) * error
+    half_width = t_quantile(level, freedom) * error
     low = float(value - half_width)
     high = float(value + half_width)
     return Estimate(float(value), low, high, level, int(n), method)
@@ -407,11 +461,12 @@ def bca_interval(
     from evalkit.statistics.bootstrap import bca_shares, defined
 
     z = normal_quantile(level)
-    drawn = defined(replicates)
+    values = defined(replicates)
     low = np.nan
     high = np.nan
-    if n > 1 and drawn.size and not np.isnan(value):
-        low, high = np.quantile(drawn, bca_shares(value, replicates, effect, z=[-z, z]))
+    if n > 1 and values.size and not np.isnan(value):
+        shares = bca_shares(value, values, effect, z=[-z, z])
+        low, high = np.quantile(values, shares)
     return Estimate(float(value), float(low), float(high), level, int(n), "BCa bootstrap")
 
 
@@ -435,17 +490,28 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     `difference`.
     """
     d = difference
+    observed = first_only - second_only
+    discordant = first_only + second_only
     # The maximum-likelihood share of units that are second only, under the hypothesis: the root of
-    # the score equation 2 n share² + linear share − second_only d (1 − d) = 0.
-    linear = (2 * n - first_only + second_only) * d - first_only - second_only
-    discriminant = linear**2 + 8 * n * second_only * d * (1 - d)
+    # the score equation 2 n share² + linear share − last = 0.
+    linear = (2 * n - observed) * d - discordant
+    last = second_only * d * (1 - d)
+    discriminant = linear**2 + 8 * n * last
     share = (np.sqrt(discriminant) - linear) / (4 * n)
-    distance = first_only - second_only - n * d
-    variance = max(n * (2 * share + d * (1 - d)), 0.0)  # of the distance
+    variance_of_unit = 2 * share + d * (1 - d)
+    return standard_score(observed - n * d, n * variance_of_unit)
+
+
+def standard_score(distance: float, variance: float) -> float:
+    """A score statistic: distance / √variance, with the distance of an observed number from that of
+    the hypothesis.
+
+    If the variance is 0, or below by rounding error, the hypothesis is certainly wrong, unless it
+    is just what was observed: infinite with the sign of the distance, or 0 for a distance of 0.
+    """
     if variance > 0:
         return float(distance / np.sqrt(variance))
-    # without variance the hypothesis is certainly wrong, unless it is just what was observed
-    return float(np.sign(distance)) * np.inf if distance else 0.0
+    return math.copysign(np.inf, distance) if distance else 0.0
 
 
 # Means of skewed values in closed form ------------------------------------------------------------
@@ -526,15 +592,13 @@ def mean_of_losses(
     """
     losses = finite("values", values)
     certain = certain_predictions(losses, worst)
-    # the mean without the losses of wrong predictions of 0 or 1, which are counted below
-    rest = mean(np.where(certain.wrong, 0.0, losses), level=level, ends=ends)
+    other_losses = np.where(certain.wrong, 0.0, losses)
+    rest = mean(other_losses, level=level, ends=ends)
     if not certain.sure.any():
         return rest
-    wrong_share = wilson(int(certain.wrong.sum()), int(certain.sure.sum()), level=level)
-    # the mean loss from predictions of 0 or 1 if all of them were wrong
-    loss_if_all_wrong = worst * float(certain.sure.mean())
-    value = rest.value + loss_if_all_wrong * wrong_share.value
-    low, high = recovered(value, rest.reach, loss_if_all_wrong * wrong_share.reach)
+    wrong = certain.loss_of_wrong(worst, level)
+    value = rest.value + wrong.value
+    low, high = recovered(value, rest.reach, wrong.reach)
     return Estimate(value, low, high, level, losses.size, MEAN_WITH_CERTAIN)
 
 
@@ -545,6 +609,20 @@ class CertainPredictions(NamedTuple):
 
     wrong: Bools
     sure: Bools
+
+    def loss_of_wrong(self, worst: float, level: float) -> Estimate:
+        """What the wrong ones among the sure predictions add to the mean loss of all units, with
+        Wilson's limits of their share. worst: the loss of a wrong one.
+        """
+        wrong = int((self.wrong & self.sure).sum())
+        wrong_share = wilson(wrong, int(self.sure.sum()), level=level)
+        loss_if_all_wrong = worst * float(self.sure.mean())
+        return replace(
+            wrong_share,
+            value=loss_if_all_wrong * wrong_share.value,
+            low=loss_if_all_wrong * wrong_share.low,
+            high=loss_if_all_wrong * wrong_share.high,
+        )
 
 
 def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
@@ -599,21 +677,13 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     # how far each term of the difference may move it down and up, for MOVER
     reaches = [rest.reach]
     if first_certain.sure.any():
-        reaches.append(_reach_of_wrong(first_certain, worst, level))
+        reaches.append(first_certain.loss_of_wrong(worst, level).reach)
     if second_certain.sure.any():
+        second_wrong = second_certain.loss_of_wrong(worst, level)
         # reversed: the second system's upper limit lowers the difference
-        reaches.append(_reach_of_wrong(second_certain, worst, level)[::-1])
+        reaches.append(second_wrong.reach[::-1])
     low, high = recovered(value, *reaches)
     return Estimate(value, low, high, level, n, PAIRED_T_WITH_CERTAIN)
-
-
-def _reach_of_wrong(certain: CertainPredictions, worst: float, level: float) -> Floats:
-    """How far the mean loss may move, down and up, with the share of wrong ones among the
-    predictions of 0 or 1 (`sure`), by Wilson's limits: (2,). worst: the loss of a wrong one.
-    """
-    wrong = int((certain.wrong & certain.sure).sum())
-    share = wilson(wrong, int(certain.sure.sum()), level=level)
-    return worst * float(certain.sure.mean()) * share.reach
 
 
 def bounded(
@@ -637,12 +707,11 @@ def bounded(
     start, end = ends
     width = end - start
     if n < 2:
-        return Estimate(
-            float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=EFFECTIVE_WILSON
-        )
+        return Estimate.without_limits(value, level, n, EFFECTIVE_WILSON)
     share = (value - start) / width  # the mean on a range of 0 to 1
     if share * (1 - share) <= 0:  # every unit is at one end
-        at_end = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
+        units_at_high = n * float(np.clip(share, 0, 1))
+        at_end = wilson(units_at_high, n, level=level)
         limits = Interval(at_end.low, at_end.high)
         method = at_end.method
     else:
@@ -665,22 +734,25 @@ def _score_limits(share: float, n: float, q: float) -> Interval:
     q is the quantile of the interval.
     """
     # the roots of the quadratic equation in p, (middle ± half_width) / divisor
-    middle = n * share + q * q / 2
-    half_width = q * np.sqrt(n * share * (1 - share) + q * q / 4)
-    divisor = n + q * q
-    return Interval(float((middle - half_width) / divisor), float((middle + half_width) / divisor))
+    variance = n * share * (1 - share)  # of the number of successes
+    q_square = q * q
+    middle = n * share + q_square / 2
+    half_width = q * np.sqrt(variance + q_square / 4)
+    divisor = n + q_square
+    low = (middle - half_width) / divisor
+    high = (middle + half_width) / divisor
+    return Interval(float(low), float(high))
 
 
 def _skewed_quantile(skew: float, n: int, level: float) -> float:
     """The two-sided quantile of t at this level for a mean of n units; the degrees of freedom are
     the smaller of n − 1 and 2 n / skew², at least 1, see `hall`.
     """
-    from scipy.special import stdtrit
-
     freedom = float(n - 1)
     if skew:
-        freedom = float(np.clip(ratio(2 * n, skew**2), 1, n - 1))
-    return float(stdtrit(freedom, (1 + level) / 2))
+        freedom_by_skewness = ratio(2 * n, skew**2)
+        freedom = float(np.clip(freedom_by_skewness, 1, n - 1))
+    return t_quantile(level, freedom)
 
 
 def hall(
@@ -703,7 +775,7 @@ def hall(
     """
     check_level(level)
     if n < 2:
-        return Estimate(float(value), low=np.nan, high=np.nan, level=level, n=int(n), method=method)
+        return Estimate.without_limits(value, level, n, method)
     # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
     q = _skewed_quantile(skew, n, level)
     low = value - error * _inverse_of_hall(q, skew, n)
@@ -720,7 +792,10 @@ def _inverse_of_hall(q: float, skew: float, n: int) -> float:
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
-    line = max(BEND - SLOPE * (BEND**3 - cube), 0.0)
-    root = np.cbrt(cube) if cube > BEND**3 else line
+    below_bend = BEND**3 - cube
+    line = max(BEND - SLOPE * below_bend, 0.0)
+    root = np.cbrt(cube) if below_bend < 0 else line
     # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u: γ, which may be 0, cancels
-    return float(3 * np.sqrt(n) * u / (root**2 + root + 1))
+    divisor = root**2 + root + 1
+    t = 3 * np.sqrt(n) * u / divisor
+    return float(t)

@@ -18,7 +18,7 @@ from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import DifferenceByT
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import Layout, UnitStatistic
 
 METHOD = "prediction-powered t"
@@ -87,7 +87,9 @@ class LabelPlan:
         quantile = stdtrit(labels - LOST_FREEDOM, (1 + level) / 2)
         widths = 2 * quantile * np.sqrt(variance(labels))
         narrow = np.flatnonzero(widths <= width)
-        return float(labels[narrow[0]]) if narrow.size else np.nan
+        if narrow.size == 0:
+            return np.nan
+        return float(labels[narrow[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +147,11 @@ class JudgedStatistic(UnitStatistic):
             return 0.0
         label = self.labels[self.labelled]
         score = self.score[self.labelled]
-        covariance = (label - label.mean()) @ score / self.n
+        deviation = label - label.mean()
+        covariance = deviation @ score / self.n
         variance = self.score[self.sums.defined].var(ddof=1)
-        weight = ratio(covariance, (1 + self.n / unlabelled) * variance)
+        variance_factor = 1 + self.n / unlabelled
+        weight = ratio(covariance, variance_factor * variance)
         return float(np.clip(np.nan_to_num(weight), 0.0, 1.0))
 
     @property
@@ -158,15 +162,18 @@ class JudgedStatistic(UnitStatistic):
     @cached_property
     def value(self) -> float:
         """The corrected mean."""
-        of_labels = float(self.corrections[self.labelled].mean())
+        mean_correction = float(self.corrections[self.labelled].mean())
         if not self.unlabelled.any():
-            return of_labels
-        return of_labels + self.weight * float(self.score[self.unlabelled].mean())
+            return mean_correction
+        mean_score = float(self.score[self.unlabelled].mean())
+        return mean_correction + self.weight * mean_score
 
     @cached_property
     def clusters(self) -> int:
         """The number of independent labelled units: of clusters with labels."""
-        return self.n if self.unit is None else len(np.unique(self.unit[self.labelled]))
+        if self.unit is None:
+            return self.n
+        return len(np.unique(self.unit[self.labelled]))
 
     @cached_property
     def influence(self) -> Floats:
@@ -192,8 +199,9 @@ class JudgedStatistic(UnitStatistic):
     @property
     def has_binary_labels(self) -> bool:
         """True if every label is 0 or 1, so that the mean is a share."""
-        known = self.labels[self.labelled]
-        return bool(np.all((known == 0) | (known == 1)))
+        labels = self.labels[self.labelled]
+        is_binary = (labels == 0) | (labels == 1)
+        return bool(is_binary.all())
 
     @property
     def rarer_labels(self) -> int:
@@ -203,19 +211,20 @@ class JudgedStatistic(UnitStatistic):
 
     def plan(self) -> LabelPlan:
         """The variances from which the labels for a wished width follow."""
-        known = self.labelled
-        return _plan(self.labels[known], self.score[known], self._units, self._clustering)
+        labels = self.labels[self.labelled]
+        scores = self.score[self.labelled]
+        return _plan(labels, scores, self._units, self._clustering)
 
-    def plan_of_difference(self, other: JudgedStatistic) -> LabelPlan | None:
-        """The plan for the difference from `other`, from the units labelled for both; None if these
-        are fewer than `MIN_LABELS_TO_PLAN`.
+    def plan_of_difference(self, second: JudgedStatistic) -> LabelPlan | None:
+        """The plan for the difference self − second, from units labelled for both; None if fewer
+        than `MIN_LABELS_TO_PLAN` are.
         """
-        known = self.labelled & other.labelled
-        if known.sum() < MIN_LABELS_TO_PLAN:
+        labelled = self.labelled & second.labelled  # for both
+        if labelled.sum() < MIN_LABELS_TO_PLAN:
             return None
-        label = (self.labels - other.labels)[known]
-        judge = (self.weight * self.score - other.weight * other.score)[known]
-        return _plan(label, judge, min(self._units, other._units), self._clustering)
+        label = (self.labels - second.labels)[labelled]
+        judge = (self.weight * self.score - second.weight * second.score)[labelled]
+        return _plan(label, judge, min(self._units, second._units), self._clustering)
 
     @property
     def _units(self) -> int:
@@ -226,7 +235,7 @@ class JudgedStatistic(UnitStatistic):
     def _clustering(self) -> float:
         """The factor by which clusters raise the variance: Σ influence² of clusters / of units."""
         of_units = self.influence @ self.influence
-        of_clusters = np.square(by_unit(self.influence, self.unit)).sum()
+        of_clusters = np.square(sum_by_unit(self.influence, self.unit)).sum()
         return float(ratio(of_clusters, of_units))
 
 
@@ -237,7 +246,8 @@ def _influence_on_mean(values: Floats, independent: int, *, lost: int) -> Floats
     estimate loses.
     """
     scale = np.sqrt(ratio(independent, independent - lost))
-    influence: Floats = scale * (values - values.mean()) / len(values)
+    deviation = values - values.mean()
+    influence: Floats = scale * deviation / len(values)
     return influence
 
 
@@ -259,7 +269,7 @@ def by_t(
     """t on a value whose squared error is Σ influence² over units, or whole clusters, on at most
     `freedom` degrees of freedom, fewer by their kurtosis.
     """
-    of_clusters = by_unit(influence, unit)
+    of_clusters = sum_by_unit(influence, unit)
     spread = Spread.from_influence(of_clusters[of_clusters != 0])
     error = float(np.sqrt(spread.square)) if freedom > 0 else np.nan
     return DifferenceByT(value, error, n=n, freedom=spread.kurtosis_freedom(freedom), method=METHOD)
@@ -270,8 +280,7 @@ def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
     value's unit.
     """
     units = len(np.unique(unit))
-    scale = np.sqrt(ratio(units, units - 1)) / len(values)
-    influence = scale * (values - values.mean())
+    influence = _influence_on_mean(values, units, lost=1)
     return by_t(float(values.mean()), influence, unit, n=len(values), freedom=units - 1)
 
 

@@ -80,13 +80,15 @@ class NormalGroups:
         covariance = correlation * np.outer(error, error)
         variance = np.diag(covariance)
         no_error = np.zeros(len(value))  # the mean of the drawn errors
-        drawn = rng.multivariate_normal(
+        errors = rng.multivariate_normal(
             no_error, covariance, DRAWS, check_valid="ignore", method="eigh"
         )
-        noise = np.concatenate([drawn, -drawn])  # with the mirror image of each draw
+        noise = np.concatenate([errors, -errors])  # with the mirror image of each draw
         pair_variance = variance[:, None] + variance - 2 * covariance
-        least_error = RELATIVE * np.abs(value).max() + np.finfo(float).tiny  # not 0: it divides
-        pair_error = np.maximum(np.sqrt(np.maximum(pair_variance, 0)), least_error)
+        magnitude = np.abs(value).max()
+        least_error = RELATIVE * magnitude + np.finfo(float).tiny  # not 0: it divides
+        pair_error = np.sqrt(np.maximum(pair_variance, 0))
+        pair_error = np.maximum(pair_error, least_error)
         return cls(value, variance, noise, pair_error)
 
     @cached_property
@@ -125,27 +127,39 @@ class NormalGroups:
         """The lower limit of the gap: true gaps below it have less than the probability `tail` of a
         statistic as large as the observed one; 0 if a true gap of 0 has at least this probability.
         """
-        if self._p_above(0.0) >= tail:
+
+        def is_too_small(gap: float) -> bool:
+            """True if the observed statistic is too large for this true gap."""
+            return self._p_above(gap) < tail
+
+        if not is_too_small(0.0):
             return 0.0
-        return bisect(lambda gap: self._p_above(gap) < tail, 0.0, self.gap, steps=STEPS).inside
+        return bisect(is_too_small, 0.0, self.gap, steps=STEPS).inside
 
     def _upper_limit_of_gap(self, tail: float) -> float:
         """The upper limit of the gap: true gaps above it have less than the probability `tail` of a
         statistic as small as the observed one. At least the observed gap.
         """
-        if self._p_below(self.gap) < tail:
+
+        def is_possible(gap: float) -> bool:
+            """True if the observed statistic is not too small for this true gap."""
+            return self._p_below(gap) >= tail
+
+        if not is_possible(self.gap):
             return self.gap
-        farthest = self.gap + FARTHEST * float(self.pair_error.max())
-        found = bisect(lambda gap: self._p_below(gap) >= tail, self.gap, farthest, steps=STEPS)
-        return found.outside
+        largest_error = float(self.pair_error.max())
+        farthest = self.gap + FARTHEST * largest_error
+        return bisect(is_possible, self.gap, farthest, steps=STEPS).outside
 
     def _p_above(self, gap: float) -> float:
         """The probability of a statistic as large as the observed one, if this is the true gap."""
-        return float(np.mean(self._drawn_statistics(gap) >= self._test_statistic(gap)))
+        is_as_large = self._drawn_statistics(gap) >= self._test_statistic(gap)
+        return float(is_as_large.mean())
 
     def _p_below(self, gap: float) -> float:
         """The probability of a statistic as small as the observed one, if this is the true gap."""
-        return float(np.mean(self._drawn_statistics(gap) <= self._test_statistic(gap)))
+        is_as_small = self._drawn_statistics(gap) <= self._test_statistic(gap)
+        return float(is_as_small.mean())
 
     def _test_statistic(self, gap: float) -> float:
         """T(gap): the largest of (difference − gap) / standard error over all pairs."""
@@ -160,14 +174,16 @@ class NormalGroups:
     def _distances(self, value: Floats, gap: float) -> Floats:
         """(difference − gap) / standard error of each pair of groups of these values, (pairs,)."""
         first, second = self._pairs
-        return (value[first] - value[second] - gap) / self.pair_error[first, second]
+        difference = value[first] - value[second]
+        return (difference - gap) / self.pair_error[first, second]
 
     @cached_property
     def _pair_noise(self) -> Floats:
         """The drawn errors of each difference, in its standard errors, (pairs, draws)."""
         first, second = self._pairs
-        drawn = self.noise[:, first] - self.noise[:, second]
-        return np.ascontiguousarray((drawn / self.pair_error[first, second]).T)
+        noise = self.noise[:, first] - self.noise[:, second]
+        in_errors = noise / self.pair_error[first, second]
+        return np.ascontiguousarray(in_errors.T)
 
     @property
     def _pairs(self) -> tuple[Ints, Ints]:
@@ -188,22 +204,23 @@ class NormalGroups:
         """
         start = self._lower_bound(gap)
         end = start + gap
-        moved = np.clip(self.value, start, end)
+        values = np.clip(self.value, start, end)
         tie_distance = TIED * np.sqrt(self.variance)
-        from_start = moved - start
-        from_end = end - moved
+        from_start = values - start
+        from_end = end - values
         is_tied_with_end = (from_end <= tie_distance) & (from_end <= from_start)
         is_tied_with_start = (from_start <= tie_distance) & (from_start < from_end)
-        moved[is_tied_with_end] = end
-        moved[is_tied_with_start] = start
-        return moved
+        values[is_tied_with_end] = end
+        values[is_tied_with_start] = start
+        return values
 
     def _moved_apart(self, gap: float) -> Floats:
         """The values with two groups moved apart until their difference is this gap, which is not
         smaller than the observed one: those two for which it takes the fewest standard errors. The
         group with the larger variance is moved further. Other values are cut to the range between.
         """
-        missing = gap - (self.value[:, None] - self.value)  # of each pair, row less column
+        difference = self.value[:, None] - self.value  # of each pair, row less column
+        missing = gap - difference
         errors_to_move = missing / self.pair_error
         np.fill_diagonal(errors_to_move, np.inf)
         high, low = np.unravel_index(errors_to_move.argmin(), errors_to_move.shape)
@@ -211,10 +228,10 @@ class NormalGroups:
         share_of_high, share_of_low = variances / variances.sum()
         highest = self.value[high] + share_of_high * missing[high, low]
         lowest = self.value[low] - share_of_low * missing[high, low]
-        moved = np.clip(self.value, lowest, highest)
-        moved[high] = highest
-        moved[low] = lowest
-        return moved
+        values = np.clip(self.value, lowest, highest)
+        values[high] = highest
+        values[low] = lowest
+        return values
 
     def _lower_bound(self, gap: float) -> float:
         """The lower of two bounds this far apart, at which the values above both pull as much as
@@ -224,6 +241,7 @@ class NormalGroups:
         weight = variance.min() / variance
         # the pull upwards falls linearly from each of these bounds to the next
         bounds = np.sort(np.concatenate([self.value - gap, self.value]))
+        # how far each value lies above the upper bound, and below the lower one: bounds × groups
         above = np.maximum(self.value - gap - bounds[:, None], 0)
         below = np.maximum(bounds[:, None] - self.value, 0)
         pull = (above - below) @ weight

@@ -89,8 +89,8 @@ def max_t_of_sums(
     observed = np.nan_to_num(alternative.evidence(ratio(total, norm)))
     order = np.argsort(-observed, kind="stable")  # the most extreme column first
     m = order.size
-    correlation = np.nan_to_num(ratio(gram, np.outer(norm, norm)))[np.ix_(order, order)]
-    eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    correlation = np.nan_to_num(ratio(gram, np.outer(norm, norm)))
+    eigenvalues, eigenvectors = np.linalg.eigh(correlation[np.ix_(order, order)])
     # root @ rootᵀ is the correlation; rounding may leave an eigenvalue below 0
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     bound = observed[order, None]
@@ -209,8 +209,9 @@ class ColumnPairs:
         """
         column_norm = np.sqrt(np.sum(self.values**2, axis=0))
         larger_norm = np.maximum(column_norm[self.first], column_norm[self.second])
+        is_close = norm < CLOSE_SHARE * larger_norm
         has_no_columns = larger_norm == 0  # as from `from_differences`
-        return np.asarray((norm < CLOSE_SHARE * larger_norm) | has_no_columns)
+        return np.asarray(is_close | has_no_columns)
 
 
 def adjusted(
@@ -233,15 +234,18 @@ def adjusted(
     m = len(pairs)
     norm = np.empty(m)  # √Σ d² of each pair
     observed = np.empty(m)  # its statistic, such as |Σ d| / √Σ d²
-    for block in _blocks(m, max(DIFFERENCES_AT_ONCE // len(units), 2)):
-        differences = pairs.differences(np.arange(m)[block])[units]
+    pairs_at_once = max(DIFFERENCES_AT_ONCE // len(units), 2)
+    for block in _blocks(m, pairs_at_once):
+        numbers = np.arange(block.start, block.stop)
+        differences = pairs.differences(numbers)[units]
         finite("differences", differences.ravel())
         norm[block] = np.sqrt(np.sum(differences**2, axis=0))
         # a column of zeros stays 0: then every draw is as extreme, and p is 1
         scaled = np.divide(differences, norm[block], out=differences, where=norm[block] != 0)
         statistic = alternative.evidence(scaled.sum(axis=0))
         # lowered by the rounding error, so that a draw which is equal but for rounding counts
-        observed[block] = statistic - signflip.TIE * np.abs(statistic) - signflip.TIE
+        relative_rounding = signflip.TIE * np.abs(statistic)
+        observed[block] = statistic - relative_rounding - signflip.TIE
     order = np.argsort(-observed, kind="stable")  # the most extreme pair first
     counts = count_extreme(
         pairs.take(order, units),
@@ -267,9 +271,11 @@ def _unit_order(pairs: ColumnPairs) -> Ints:
     m = len(pairs)
     compared = 1  # pairs, the last ones: often enough to tell all units from each other
     while True:
-        differences = pairs.differences(np.arange(max(m - compared, 0), m))
+        last_pairs = np.arange(max(m - compared, 0), m)
+        differences = pairs.differences(last_pairs)
         order = np.lexsort(differences.T)  # the last row of its argument is the first key
-        neighbours_differ = (differences[order[1:]] != differences[order[:-1]]).any(axis=1)
+        ordered = differences[order]
+        neighbours_differ = (ordered[1:] != ordered[:-1]).any(axis=1)
         if compared >= m or neighbours_differ.all():
             return order
         compared *= 4
@@ -383,8 +389,8 @@ def _every_sign_vector(n: int) -> Iterator[SignedSums]:
     other_units = n - first_units
     for block in range(1 << other_units):
         # bit i of the number of the block is the sign of other unit i, 1 for −
-        bits = (block >> np.arange(other_units) & 1).astype(np.float64)
-        yield partial(_sums_of_block, other_signs=1.0 - 2.0 * bits)
+        bits = block >> np.arange(other_units) & 1
+        yield partial(_sums_of_block, other_signs=1.0 - 2.0 * bits.astype(np.float64))
 
 
 def _sums_of_block(columns: Floats, other_signs: Floats) -> Floats:
@@ -412,11 +418,11 @@ def _random_sign_vectors(
     sums with these signs, (k, draws). All blocks together have at least `draws` vectors; `block`:
     the least number of one block.
     """
-    drawn = 0
-    while drawn < draws:
-        signs = signflip.signs(n, rng, min(block, draws - drawn))
+    missing = draws
+    while missing > 0:
+        signs = signflip.signs(n, rng, min(block, missing))
         yield partial(signflip.signed_sums, signs=signs)
-        drawn += signs.size
+        missing -= signs.size
 
 
 def _count_extreme_of_block(

@@ -57,8 +57,8 @@ class Options:
     """The options of intervals and tests.
 
     unit: the noun for a unit, such as "row". limits: the numbers of units up to which slower
-    methods are used. test_to_train: test rows per training row, for folds. many: True if there are
-    too many units for sign flips. seed: of the bootstrap samples of rows that all systems share.
+    methods are used. test_to_train: test rows per training row, for folds. many_units: True if
+    there are too many for sign flips. seed: of the bootstrap samples that all systems share.
     """
 
     level: float
@@ -66,7 +66,7 @@ class Options:
     unit: str = "row"
     limits: Limits = USUAL
     test_to_train: float = 0.0
-    many: bool = False
+    many_units: bool = False
     seed: int = 0
 
     def compare(self, difference: DifferenceByT) -> Comparison:
@@ -95,7 +95,7 @@ def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comp
 
     With very many units it is the t-test, which is as accurate and faster.
     """
-    if options.many:
+    if options.many_units:
         return t_test(first, second, options)
     difference = first.term_differences(second)
     mid_p = first.mid_p and second.mid_p
@@ -179,16 +179,15 @@ def t_of_shared_units(
     units that have values of both.
     """
     difference = first.shared_difference(second)
-    return options.compare(
-        DifferenceByT(
-            value=difference.value,
-            error=difference.error,
-            n=difference.n,
-            freedom=max(first.freedom, 1.0),
-            method=first.error_method,
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=difference.value,
+        error=difference.error,
+        n=difference.n,
+        freedom=max(first.freedom, 1.0),
+        method=first.error_method,
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
@@ -217,16 +216,15 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
     both values are in memory.
     """
     difference = first.shared_difference(second)
-    return options.compare(
-        DifferenceByT(
-            value=difference.value,
-            error=difference.error,
-            n=difference.n,
-            freedom=difference.n - 1,
-            method="paired t",
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=difference.value,
+        error=difference.error,
+        n=difference.n,
+        freedom=difference.n - 1,
+        method="paired t",
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
@@ -303,7 +301,8 @@ class PairedDifference(DifferenceByT):
         """
         # the observed variance + Var(assumed) − Var(observed), both taken as improvements
         change = self.growth.added(abs(difference)) - self.growth.added(abs(self.value))
-        return float(np.sqrt(max(self.spread**2 + change, 0.0)))
+        variance = self.spread**2 + change
+        return float(np.sqrt(max(variance, 0.0)))
 
     def detectable(self, level: float) -> float:
         """The smallest true difference that a test of this many units detects with 80% power; NaN
@@ -359,7 +358,8 @@ def _paired_means(
     value = float(differences.mean())
     sizes = np.abs(differences)
     largest = float(sizes.max())
-    have_one_size = bool(np.all((sizes == 0) | (sizes == largest)))
+    is_usual_size = (sizes == 0) | (sizes == largest)
+    have_one_size = bool(is_usual_size.all())
     exactness_margin = 0.0
     # Then few means are possible, and often the flipped mean is just the observed one. Sign flips
     # that count such ties fully are conservative, as if the difference had to be larger by half
@@ -404,12 +404,14 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
         )
     n = differences.size
     mean = float(first.mean())
-    unshared_variance = float(deviation @ deviation) / n - float(deviation @ other_deviation) / n
+    covariance = float(deviation @ other_deviation) / n
+    unshared_variance = float(deviation @ deviation) / n - covariance
     largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
     # of a mean at an end of the range, where nothing varies, the share is 0
     unshared_share = unshared_variance / (largest_variance or np.inf)
     # the derivative of (mean − low) (high − mean), towards the better end of the range
-    slope = metric.sign * (low + high - 2 * float(second.mean()))
+    second_mean = float(second.mean())
+    slope = metric.sign * (low + high - 2 * second_mean)
     return VarianceGrowth(
         linear=by_equal_units + unshared_share * slope,
         quadratic=-unshared_share,
@@ -431,10 +433,13 @@ def _growth_of_equal_units(
     n = differences.size
     equal_share = float((differences == 0).mean())
     covariance = float(deviation @ other_deviation) / n
-    variances = float(deviation @ deviation) / n * float(other_deviation @ other_deviation) / n
+    variance = float(deviation @ deviation) / n
+    other_variance = float(other_deviation @ other_deviation) / n
+    sd_product = (variance * other_variance) ** 0.5 or np.inf
     # 0 if a system is constant, or if the correlation is negative
-    correlation = max(covariance / (variances**0.5 or np.inf), 0.0)
-    typical_size = float(np.sqrt(differences @ differences / np.count_nonzero(differences)))
+    correlation = max(covariance / sd_product, 0.0)
+    mean_square = differences @ differences / np.count_nonzero(differences)
+    typical_size = float(np.sqrt(mean_square))
     return correlation * equal_share**2 * typical_size
 
 
@@ -453,16 +458,15 @@ def _by_t(
     """The difference of two values by t with this standard error and these degrees of freedom.
     method: the name of the result's method.
     """
-    return options.compare(
-        DifferenceByT(
-            value=first.value - second.value,
-            error=error,
-            n=first.n,
-            freedom=freedom,
-            method=method,
-            scale=_magnitude(first, second),
-        )
+    by_t = DifferenceByT(
+        value=first.value - second.value,
+        error=error,
+        n=first.n,
+        freedom=freedom,
+        method=method,
+        scale=_magnitude(first, second),
     )
+    return options.compare(by_t)
 
 
 def _magnitude(first: Statistic, second: Statistic) -> float:
@@ -551,7 +555,8 @@ def kurtosis_t_of_decisions(
     The variance allows for some more rows on which the decisions differ (`added_variance`).
     """
     spread = first.difference_spread(second)
-    error = float(np.sqrt(spread.error**2 + added_variance(first, second).sum()))
+    variance = spread.error**2 + added_variance(first, second).sum()
+    error = float(np.sqrt(variance))
     freedom = spread.kurtosis_freedom(first.n - 1.0)
     return _by_t(first, second, options, error=error, freedom=freedom, method=first.error_method)
 
@@ -667,12 +672,13 @@ def predictive_values(first: RowStatistic, second: RowStatistic, options: Option
     both systems may predict positive. The variance allows for some more rows on which the decisions
     differ (`added_variance`).
     """
+    added = added_variance(first, second).sum()
     return proportions.predictive_values(
         first.hits(),
         second.hits(),
         shared=first.joint_hits(second),
         n=first.n,
-        more=float(added_variance(first, second).sum()),  # variance
+        added_variance=float(added),
         level=options.level,
         unit=options.unit,
     )
@@ -705,17 +711,8 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
 def no_test(first: Statistic, second: Statistic, options: Options, why: str = NONE) -> Comparison:
     """The difference without limits and with p = NaN. why: the reason, as the method."""
     value = first.value - second.value
-    difference = Estimate(
-        value, low=np.nan, high=np.nan, level=options.level, n=first.n, method=why
-    )
-    return Comparison(
-        difference,
-        p_value=np.nan,
-        adjusted=np.nan,
-        method=why,
-        unit=options.unit,
-        equivalence=difference,
-    )
+    difference = Estimate.without_limits(value, options.level, first.n, why)
+    return Comparison.without_test(difference, options.unit)
 
 
 def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -735,16 +732,16 @@ def two_drawn(
     that the variance is that of the random draws alone.
     """
     defined = defined_in_both(first.sums, second.sums)
-    differences = first.sums.numerator - second.sums.numerator
-    return options.compare(
-        DifferenceByT(
-            value=float(differences[defined].mean()),
-            error=float(np.hypot(first.error_on(defined), second.error_on(defined))),
-            n=int(defined.sum()),
-            freedom=first.freedom + second.freedom,
-            method=DRAWN,
-        )
+    differences = (first.sums.numerator - second.sums.numerator)[defined]
+    error = np.hypot(first.error_on(defined), second.error_on(defined))
+    by_t = DifferenceByT(
+        value=float(differences.mean()),
+        error=float(error),
+        n=differences.size,
+        freedom=first.freedom + second.freedom,
+        method=DRAWN,
     )
+    return options.compare(by_t)
 
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -847,8 +844,7 @@ def detectable_by_width(
     difference = comparison.difference
     two_sided_level = comparison.alternative.two_sided_level(difference.level)
     error = comparison.half_width / intervals.normal_quantile(two_sided_level)
-    # normal_quantile is two-sided: 2 · power − 1 leaves 1 − power above
-    z = intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)
+    z = intervals.normal_quantile(level) + intervals.one_sided_normal_quantile(POWER)
     return float(error * z)
 
 
@@ -873,10 +869,10 @@ def detectable_by_decisions(
     at d = 0 follows. comparison: not used; every rule for a detectable difference takes one.
     """
     rows = first.discordant(second)
-    differing_share = float(ratio(rows.first_only + rows.second_only, rows.n))
-    observed_difference = float(ratio(abs(rows.first_only - rows.second_only), rows.n))
-    growth = 1 - differing_share
-    sd_at_0 = np.sqrt(differing_share - growth * observed_difference)
+    observed_difference = ratio(abs(rows.first_only - rows.second_only), rows.n)
+    growth = 1 - rows.share
+    variance_at_0 = rows.share - growth * float(observed_difference)
+    sd_at_0 = np.sqrt(variance_at_0)
     return power.minimum_detectable(sd_at_0, rows.n, level=level, power=POWER, grows=growth)
 
 
@@ -916,10 +912,12 @@ def detectable_by_means(
     relative_variances = []  # (standard deviation / mean)² of each arm
     for arm in (first, second):
         values = arm.sums.numerator
-        relative_variances.append(values.var(ddof=1) / values.mean() ** 2)
+        mean = values.mean()
+        relative_variances.append(values.var(ddof=1) / mean**2)
     base = second.value
     differs = comparison.p_value < 1 - comparison.test_level  # False also if p is NaN
     if not differs:
         base = float(np.average([first.value, second.value], weights=sizes))
-    sd = base * float(np.sqrt(np.average(relative_variances, weights=sizes)))
+    relative_variance = np.average(relative_variances, weights=sizes)
+    sd = base * float(np.sqrt(relative_variance))
     return power.detectable_lift(base, sd, n=first.n, m=second.n, level=level, power=POWER)

@@ -75,8 +75,9 @@ def _stepwise(p_values: ArrayLike, adjust: Callable[[Floats], Floats]) -> Floats
     adjust: ascending p-values -> the adjusted ones, which are cut to at most 1.
     """
     p = np.asarray(p_values, float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    defined = np.flatnonzero(~np.isnan(p))
+    rising = np.argsort(p[defined], kind="stable")
+    order = defined[rising]
     adjusted = np.full(p.shape, np.nan)
     adjusted[order] = np.minimum(adjust(p[order]), 1.0)
     return adjusted

@@ -28,7 +28,8 @@ class NestedFold:
     def square(self) -> float:
         """The squared difference of both means, less the variance of the mean of the fold."""
         difference = float(self.inner.mean() - self.outer.mean())
-        return difference**2 - float(self.outer.var(ddof=1)) / self.outer.size
+        variance_of_mean = float(self.outer.var(ddof=1)) / self.outer.size
+        return difference**2 - variance_of_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +66,10 @@ class NestedDraws:
         outer = np.concatenate([fold.outer for fold in self.folds])
         inner_mean = float(inner.mean())
         excess = inner_mean - float(outer.mean())
-        value = inner_mean - (1 + (self.k - 2) / self.k) * excess
-        squared_error = (self.k - 1) / self.k * float(np.mean([fold.square for fold in self.folds]))
+        excess_factor = 1 + (self.k - 2) / self.k
+        value = inner_mean - excess_factor * excess
+        mean_square = float(np.mean([fold.square for fold in self.folds]))
+        squared_error = (self.k - 1) / self.k * mean_square
         # a mean of squares less variances may be below 0
         error = np.sqrt(max(squared_error, 0.0))
         error_of_independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
@@ -95,6 +98,8 @@ def conservative_z(
     """
     if not (values.size and first.size):
         raise InputError(f"values and halves must not be empty, got {values.size} and {first.size}")
-    error = float(np.sqrt(((first - second) ** 2).sum() / (2 * first.size)))
+    difference_squares = (first - second) ** 2
+    variance = difference_squares.sum() / (2 * first.size)
+    error = float(np.sqrt(variance))
     mean = float(values.mean())
     return t_interval(mean, error, n=n, level=level, method=CONSERVATIVE, freedom=np.inf)

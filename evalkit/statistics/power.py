@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, ParameterError, finite, ratio, same_length
-from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.statistics.intervals import (
+    check_level,
+    normal_quantile,
+    one_sided_normal_quantile,
+    t_quantile,
+)
 from evalkit.statistics.spread import bisect
 
 
@@ -66,7 +71,8 @@ def minimum_detectable(
     last = (sd * effect) ** 2
     if not lead > 0:  # effect · the standard deviation grows faster than the difference
         return np.nan
-    return float((half + np.sqrt(half**2 + lead * last)) / lead)
+    root = np.sqrt(half**2 + lead * last)
+    return float((half + root) / lead)
 
 
 @lru_cache(maxsize=256)
@@ -74,7 +80,12 @@ def _detectable_effect(n: float, level: float, power: float) -> float:
     """The true difference, in standard deviations, that a paired t-test of n units detects with
     this power. Cached, because many pairs of systems have the same n.
     """
-    return _root(lambda d: paired_power(d, 1.0, n, level=level) - power, low=0.0, high=1.0)
+
+    def excess_power(effect: float) -> float:
+        """By how much the power at this difference exceeds the wished one."""
+        return paired_power(effect, 1.0, n, level=level) - power
+
+    return _root(excess_power, low=0.0, high=1.0)
 
 
 def detectable_share(
@@ -92,9 +103,9 @@ def detectable_share(
     """
     _check(0.0, power, level)
     z = normal_quantile(level)
-    # the quantile of `power`: the function is two-sided, at 2 · power − 1 it leaves 1 − power above
-    z_power = normal_quantile(2 * power - 1)
+    z_power = one_sided_normal_quantile(power)
     base = min(base, 1 - base)  # at most ½, so that towards ½ is upwards
+    base_variance = base * (1 - base)
     if not min(n, m) > 0 or np.isnan(base):
         return np.nan
 
@@ -104,19 +115,15 @@ def detectable_share(
         """
         other_share = base + difference
         pooled = (n * other_share + m * base) / (n + m)
-        null_error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-        error = np.sqrt(other_share * (1 - other_share) / n + base * (1 - base) / m)
-        return float(difference - z * null_error - z_power * error)
+        null_variance = pooled * (1 - pooled) * (1 / n + 1 / m)
+        variance = other_share * (1 - other_share) / n + base_variance / m
+        detectable = z * np.sqrt(null_variance) + z_power * np.sqrt(variance)
+        return float(difference - detectable)
 
     largest_difference = 1 - base
     if beyond_detectable(largest_difference) < 0:  # not even this one is detected
         return np.nan
-    boundary = bisect(
-        lambda difference: beyond_detectable(difference) < 0,
-        inside=0.0,
-        outside=largest_difference,
-    )
-    return boundary.outside
+    return _root(beyond_detectable, low=0.0, high=largest_difference)
 
 
 def detectable_lift(
@@ -133,9 +140,9 @@ def detectable_lift(
     0.2848
     """
     _check(sd, power, level)
-    # `normal_quantile` is two-sided: at 2 · power − 1 it leaves 1 − power above
-    z = normal_quantile(level) + normal_quantile(2 * power - 1)
-    log_ratio = z * ratio(sd, mean) * np.sqrt(1 / n + 1 / m)
+    z = normal_quantile(level) + one_sided_normal_quantile(power)
+    log_error = ratio(sd, mean) * np.sqrt(1 / n + 1 / m)
+    log_ratio = z * log_error
     return float(mean * np.expm1(log_ratio))
 
 
@@ -170,7 +177,12 @@ def _required(
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
-    return _root(lambda n: power_of(difference, sd, n, level=level) - power, low=2.0, high=4.0)
+
+    def excess_power(n: float) -> float:
+        """By how much the power with n units exceeds the wished one."""
+        return power_of(difference, sd, n, level=level) - power
+
+    return _root(excess_power, low=2.0, high=4.0)
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
@@ -178,15 +190,16 @@ def _power(difference: float, sd: float, n: float, freedom: float, level: float)
     noncentral t beyond the critical value. sd: √n times the standard error of the difference. NaN
     for n below 2.
     """
-    from scipy.special import nctdtr, stdtrit
+    from scipy.special import nctdtr
 
     check_level(level)
     if not n >= 2:
         return np.nan
     noncentrality = LARGEST_NONCENTRALITY  # if sd is 0, with which any difference is found
     if sd > 0:
-        noncentrality = min(abs(difference) / sd * np.sqrt(n), LARGEST_NONCENTRALITY)
-    critical = stdtrit(freedom, (1 + level) / 2)
+        effect = abs(difference) / sd
+        noncentrality = min(effect * np.sqrt(n), LARGEST_NONCENTRALITY)
+    critical = t_quantile(level, freedom)
     return float(1 - nctdtr(freedom, noncentrality, critical))
 
 
@@ -255,11 +268,13 @@ def effect(first: ArrayLike, second: ArrayLike) -> Effect:
     losses = int(np.sum(differences < 0))
     ties = n - wins - losses
     second_mean = ratio(second_values.sum(), n)
+    relative = ratio(mean, abs(second_mean))
+    superiority = ratio(wins + ties / 2, n)
     return Effect(
         difference=mean,
-        relative=float(ratio(mean, abs(second_mean))),
+        relative=float(relative),
         standardised=float(ratio(mean, sd)),
-        superiority=float(ratio(wins + ties / 2, n)),
+        superiority=float(superiority),
         wins=wins,
         ties=ties,
         losses=losses,

@@ -24,6 +24,7 @@ from evalkit.statistics.intervals import (
     clopper_pearson,
     newcombe,
     normal_quantile,
+    standard_score,
     tango,
 )
 from evalkit.statistics.significance import (
@@ -31,7 +32,7 @@ from evalkit.statistics.significance import (
     check_comparison_level,
     compare,
 )
-from evalkit.statistics.spread import lower_score_limit, upper_score_limit
+from evalkit.statistics.spread import LimitArrays, lower_score_limit, upper_score_limit
 
 # outcomes -> the logarithm of the probability of each, up to a constant
 LogProbability = Callable[[ArrayLike], Floats]
@@ -87,7 +88,7 @@ def predictive_values(
     shared: Ints,
     *,
     n: int,
-    more: float = 0.0,
+    added_variance: float = 0.0,
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
@@ -97,8 +98,8 @@ def predictive_values(
     first, second: hits, and rows predicted positive. shared: the numbers of rows that both predict
     positive, a 2 × 2 table by hit or not of the first (lines) and of the second (columns). The
     variance is that under equal precisions, so it is above 0 even if all rows of one system are
-    hits. more: a number that is added to the variance, which is 0 if all predictions agree.
-    Kosinski 2013, doi:10.1002/sim.5587.
+    hits. added_variance: is added to the variance, which is 0 if all predictions agree. Kosinski
+    2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -111,11 +112,12 @@ def predictive_values(
     # c = Σ over the shared rows of the product of both deviations from p, divided by n₁ + n₂
     deviation = np.array([1 - pooled, -pooled])  # of a hit, and of a row that is none
     covariance = float(deviation @ shared @ deviation) / all_rows
-    row_variance = max(pooled * (1 - pooled) - 2 * covariance, 0.0)
-    variance = row_variance * (1 / rows + 1 / other_rows)
+    row_variance = pooled * (1 - pooled) - 2 * covariance
+    variance = max(row_variance, 0.0) * (1 / rows + 1 / other_rows)
+    error = np.sqrt(variance + added_variance)
     test = DifferenceByT(
         value=hits / rows - other_hits / other_rows,
-        error=float(np.sqrt(variance + more)),
+        error=float(error),
         n=n,
         freedom=np.inf,  # the score test is normal
         method=PREDICTIVE,
@@ -145,10 +147,12 @@ def two_proportions(
 
     _check_arms(successes_a, n_a, successes_b, n_b)
     pooled = (successes_a + successes_b) / (n_a + n_b)
-    error = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
-    z = ratio(successes_a / n_a - successes_b / n_b, error)
-    # without an error both arms have no successes, or only successes, and do not differ
-    p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
+    variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)
+    p = 1.0  # without a variance both arms have no successes, or only successes, and do not differ
+    if variance > 0:
+        difference = successes_a / n_a - successes_b / n_b
+        z = abs(difference) / np.sqrt(variance)
+        p = float(2 * ndtr(-z))
 
     def interval(level_of_limits: float) -> Estimate:
         """Mee's interval."""
@@ -190,7 +194,9 @@ def fisher(
         first = np.asarray(successes, float)
         second = total - first
         # C(n, k) is 1 / ((n + 1) B(k + 1, n − k + 1))
-        log: Floats = -betaln(first + 1, n_a - first + 1) - betaln(second + 1, n_b - second + 1)
+        first_log_choices = -betaln(first + 1, n_a - first + 1)
+        second_log_choices = -betaln(second + 1, n_b - second + 1)
+        log: Floats = first_log_choices + second_log_choices
         return log
 
     def interval(level_of_limits: float) -> Estimate:
@@ -221,13 +227,15 @@ def binomial_test(
 
     _check_binomial(successes, n, null, level)
     if n > MAX_EXACT_TRIALS:
-        z = abs(successes - n * null) / np.sqrt(n * null * (1 - null))
+        expected = n * null
+        sd = np.sqrt(expected * (1 - null))
+        z = abs(successes - expected) / sd
         p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
     at_most = float(bdtr(successes, n, null))
     at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
     tails = Tails(lower=at_most, upper=at_least)
-    mode = min(int((n + 1) * null), n)  # of the binomial distribution
+    mode = _binomial_mode(n, null)
     log_probability = partial(log_binomial, n=n, null=null)
     p = _p_of_no_likelier(log_probability, successes, OutcomeRange(0, n), mode=mode)
     comparison = _binomial(
@@ -250,6 +258,12 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
     return log
 
 
+def _binomial_mode(n: int, null: float) -> int:
+    """The most probable number of successes in n trials with success probability `null`."""
+    mode = int((n + 1) * null)
+    return min(mode, n)
+
+
 class OutcomeRange(NamedTuple):
     """A range of outcomes (numbers of successes): the smallest and the largest."""
 
@@ -264,7 +278,7 @@ def likely(n: int, null: float) -> OutcomeRange:
     >>> likely(10, 0.5)
     OutcomeRange(first=0, last=10)
     """
-    mode = min(int((n + 1) * null), n)
+    mode = _binomial_mode(n, null)
     log_probability = partial(log_binomial, n=n, null=null)
     return OutcomeRange(
         first=_first_likely(log_probability, 0, mode), last=_last_likely(log_probability, mode, n)
@@ -332,9 +346,11 @@ def _tails(
     of_observed = _relative_probability(log_probability, observed, observed, mode=mode) / total
     if observed <= mode:
         lower = _lower_tail(log_probability, outcomes.first, observed, mode=mode) / total
-        return Tails(lower=min(lower, 1.0), upper=min(1 - lower + of_observed, 1.0))
-    upper = _upper_tail(log_probability, observed, outcomes.last, mode=mode) / total
-    return Tails(lower=min(1 - upper + of_observed, 1.0), upper=min(upper, 1.0))
+        upper = 1 - lower + of_observed
+    else:
+        upper = _upper_tail(log_probability, observed, outcomes.last, mode=mode) / total
+        lower = 1 - upper + of_observed
+    return Tails(lower=min(lower, 1.0), upper=min(upper, 1.0))
 
 
 # Sums of probabilities, each divided by that of the mode, which may be far from 1. Only what is not
@@ -345,8 +361,9 @@ def _relative_probability(
     log_probability: LogProbability, first: int, last: int, *, mode: int
 ) -> float:
     """The probability of the outcomes from `first` to `last` / that of the mode."""
-    log = log_probability(np.arange(first, last + 1)) - log_probability(mode)
-    return float(np.exp(log).sum())
+    outcomes = np.arange(first, last + 1)
+    log_ratio = log_probability(outcomes) - log_probability(mode)
+    return float(np.exp(log_ratio).sum())
 
 
 def _all_outcomes(log_probability: LogProbability, outcomes: OutcomeRange, *, mode: int) -> float:
@@ -457,21 +474,15 @@ def difference_score(
     check_proportion(successes_b, n_b)
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
+    squared_bound = normal_quantile(level) ** 2
     limits = _score_limits(  # of arrays with one element
         np.full(1, a),
         np.full(1, float(n_a)),
         np.full(1, b),
         np.full(1, float(n_b)),
-        squared_bound=np.full(1, normal_quantile(level) ** 2),
+        squared_bound=np.full(1, squared_bound),
     )
     return Estimate(a - b, limits.low.item(), limits.high.item(), level, int(n_a + n_b), "score")
-
-
-class LimitArrays(NamedTuple):
-    """The lower and the upper limits of several values, one array each."""
-
-    low: Floats
-    high: Floats
 
 
 def miettinen_nurminen(
@@ -513,7 +524,9 @@ def _score_limits(
         """
         likeliest_a = _likeliest(a, n_a, b, n_b, difference)
         likeliest_b = likeliest_a - difference
-        variance = likeliest_a * (1 - likeliest_a) / n_a + likeliest_b * (1 - likeliest_b) / n_b
+        variance_a = likeliest_a * (1 - likeliest_a) / n_a
+        variance_b = likeliest_b * (1 - likeliest_b) / n_b
+        variance = variance_a + variance_b
         rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
         return rejects
 
@@ -550,9 +563,7 @@ def ratio_score(
     if not successes_b:
         value = np.inf if successes_a else np.nan
     if np.isnan(value) or not n_a or not n_b:
-        return Estimate(
-            value, low=np.nan, high=np.nan, level=level, n=int(n_a + n_b), method="score"
-        )
+        return Estimate.without_limits(value, level, n_a + n_b, "score")
     z = normal_quantile(level)
 
     def score(log_ratio: float) -> float:
@@ -562,8 +573,9 @@ def ratio_score(
         true_ratio = float(np.exp(log_ratio))
         likeliest = _likeliest_of_ratio(successes_a, n_a, successes_b, n_b, true_ratio)
         variance_a = likeliest.a * (1 - likeliest.a) / n_a
-        variance_b = true_ratio**2 * likeliest.b * (1 - likeliest.b) / n_b
-        return _standard_score(a - true_ratio * b, variance_a + variance_b)
+        variance_b = likeliest.b * (1 - likeliest.b) / n_b
+        variance = variance_a + true_ratio**2 * variance_b
+        return standard_score(a - true_ratio * b, variance)
 
     # both limits are searched from the observed ratio, at most to the farthest one
     farthest = np.log(FARTHEST_RATIO)
@@ -594,21 +606,14 @@ def _likeliest_of_ratio(
     successes_a: float, n_a: float, successes_b: float, n_b: float, true_ratio: float
 ) -> Proportions:
     """The maximum-likelihood proportions a and b under the hypothesis a = true_ratio · b."""
-    # b solves the score equation: quadratic b² − linear b + successes_a + successes_b = 0
+    # b solves the score equation: quadratic b² − linear b + last = 0
     quadratic = (n_a + n_b) * true_ratio
     linear = n_a * true_ratio + successes_a + n_b + successes_b * true_ratio
-    root = np.sqrt(max(linear**2 - 4 * quadratic * (successes_a + successes_b), 0.0))
+    last = successes_a + successes_b
+    discriminant = linear**2 - 4 * quadratic * last
+    root = np.sqrt(max(discriminant, 0.0))
     b = (linear - root) / (2 * quadratic)  # the root at which neither proportion exceeds 1
     return Proportions(min(true_ratio * b, 1.0), b)
-
-
-def _standard_score(distance: float, variance: float) -> float:
-    """distance / √variance; with a variance of 0 infinite with the sign of the distance, or 0 for a
-    distance of 0.
-    """
-    if variance > 0:
-        return float(distance / np.sqrt(variance))
-    return float(np.sign(distance)) * np.inf if distance else 0.0
 
 
 def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Floats) -> Floats:
@@ -622,15 +627,19 @@ def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Float
     d = difference
     # the score equation in p: lead p³ + square p² + linear p + last = 0
     lead = 1 + theta
+    coefficient_of_d = 2 * a + theta + 1
     square = -(1 + theta + a + theta * b + d * (theta + 2))
-    linear = d**2 + d * (2 * a + theta + 1) + a + theta * b
+    linear = d**2 + d * coefficient_of_d + a + theta * b
     last = -a * d * (1 + d)
     # Its three real roots are 2 u cos(angle) − shift for three angles (Viète); this angle gives the
     # one between 0 and 1. u has the sign of v.
     shift = square / (3 * lead)
-    v = shift**3 - square * linear / (6 * lead**2) + last / (2 * lead)
-    u = np.copysign(np.sqrt(np.maximum(shift**2 - linear / (3 * lead), 0.0)), v)
-    cosine = np.where(u == 0, 0.0, np.minimum(np.maximum(v / u**3, -1.0), 1.0))
+    cross_term = square * linear / (6 * lead**2)
+    v = shift**3 - cross_term + last / (2 * lead)
+    u_squared = shift**2 - linear / (3 * lead)
+    u = np.copysign(np.sqrt(np.maximum(u_squared, 0.0)), v)
+    cosine = np.minimum(np.maximum(v / u**3, -1.0), 1.0)
+    cosine = np.where(u == 0, 0.0, cosine)
     angle = (np.pi + np.arccos(cosine)) / 3
     p = 2 * u * np.cos(angle) - shift
     # rounding may leave p out of the range in which both proportions lie between 0 and 1

@@ -53,7 +53,8 @@ def ranks(
     p_values = adjusted(ColumnPairs.from_table(table, first, second), rng=rng, draws=draws)
     signs_are_drawn = len(table) > signflip.MAX_ENUMERATED_UNITS
     if signs_are_drawn:
-        p_values += BEYOND_DRAWING * np.sqrt(p_values * (1 - p_values) / draws)
+        variance_of_drawing = p_values * (1 - p_values) / draws
+        p_values += BEYOND_DRAWING * np.sqrt(variance_of_drawing)
     first_is_better = means[first] > means[second]
     better = np.where(first_is_better, first, second)
     worse = np.where(first_is_better, second, first)

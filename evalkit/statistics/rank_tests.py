@@ -8,11 +8,12 @@ are compared.
 
 from dataclasses import dataclass
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, finite
+from evalkit.arrays import Floats, InputError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import bisect, checked_differences
@@ -57,11 +58,13 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     import pandas as pd
     from scipy.special import ndtr
 
-    signed_ranks = np.sign(nonzero) * pd.Series(np.abs(nonzero)).rank().to_numpy()
+    sizes = pd.Series(np.abs(nonzero))
+    signed_ranks = np.sign(nonzero) * sizes.rank().to_numpy()
     if values.size > MAX_SCIPY_UNITS:
         # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
         z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
-        return float(len(alternative.signs) * ndtr(-alternative.evidence(z)))
+        one_sided_p = ndtr(-alternative.evidence(z))
+        return float(len(alternative.signs) * one_sided_p)
     # the sums of half of the sign vectors; the other half are their opposites
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
@@ -80,23 +83,16 @@ def ranked(values: ArrayLike) -> MeanRanks:
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])
     """
-    import pandas as pd
     from scipy.special import chdtrc, fdtrc
 
     table = _unit_table(values)
     n, k = table.shape
     if k < 3:
         raise InputError(f"values must have at least 3 systems, got {k}")
-    mean_rank = (k + 1) / 2
-    sums = np.zeros(k)  # of each system's ranks
-    variation = 0.0  # of the ranks within units, as the sum of their squares: ties lower it
-    for start in range(0, n, UNITS_AT_ONCE):
-        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
-        ranks = block.rank(axis=1, ascending=False).to_numpy()  # of tied systems their mean
-        sums += ranks.sum(axis=0)
-        variation += float(np.sum((ranks - mean_rank) ** 2))
-    squares = float(np.sum((sums - n * mean_rank) ** 2))
-    chi_square = (k - 1) * squares / variation if variation > 0 else np.nan
+    sums, variation = _rank_sums(table)
+    deviations = sums - n * (k + 1) / 2
+    squares = float(np.sum(deviations**2))
+    chi_square = float(ratio((k - 1) * squares, variation))
     divisor = n * (k - 1) - chi_square  # of F
     if divisor <= 0:
         # Every unit ranks the systems in the same order: F is infinite. p is the exact probability
@@ -104,13 +100,43 @@ def ranked(values: ArrayLike) -> MeanRanks:
         iman_davenport = float(factorial(k)) ** (1 - n)
     else:
         f = (n - 1) * chi_square / divisor
-        iman_davenport = float(fdtrc(k - 1, (k - 1) * (n - 1), f))
+        second_freedom = (k - 1) * (n - 1)
+        iman_davenport = float(fdtrc(k - 1, second_freedom, f))
+    friedman = chdtrc(k - 1, chi_square)
     return MeanRanks(
         means=sums / n,
         units=n,
-        friedman=float(chdtrc(k - 1, chi_square)),
+        friedman=float(friedman),
         iman_davenport=iman_davenport,
     )
+
+
+class RankSums(NamedTuple):
+    """The sum of each system's ranks over units, (systems,); and the variation of ranks within
+    units, Σ (rank − mean rank)² over all units and systems, which ties lower.
+    """
+
+    by_system: Floats
+    variation: float
+
+
+def _rank_sums(table: Floats) -> RankSums:
+    """The sums of the ranks in each unit, 1 for the largest value, of tied systems their mean.
+    table: the values, (units, systems).
+    """
+    import pandas as pd
+
+    n, k = table.shape
+    mean_rank = (k + 1) / 2
+    sums = np.zeros(k)
+    variation = 0.0
+    for start in range(0, n, UNITS_AT_ONCE):
+        block = pd.DataFrame(table[start : start + UNITS_AT_ONCE])
+        ranks = block.rank(axis=1, ascending=False).to_numpy()
+        deviations = ranks - mean_rank
+        sums += ranks.sum(axis=0)
+        variation += float(np.sum(deviations**2))
+    return RankSums(sums, variation)
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
@@ -125,10 +151,13 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
 
     def lies_below(width: float) -> bool:
         """True if a range is at most this width with a probability below `level`."""
-        return bool(_range_within(np.array([width]), systems)[0] < level)
+        probability = _range_within(np.array([width]), systems)
+        return bool(probability[0] < level)
 
-    q = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside / np.sqrt(2)
-    return float(q * np.sqrt(systems * (systems + 1) / (6 * units)))
+    quantile = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside
+    q = quantile / np.sqrt(2)
+    variance = systems * (systems + 1) / (6 * units)  # of the difference of two mean ranks
+    return float(q * np.sqrt(variance))
 
 
 def blocked_tukey(values: ArrayLike) -> Floats:
@@ -144,9 +173,11 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     unit_mean = table.mean(axis=1, keepdims=True)
     residual = table - system_mean - unit_mean + table.mean()
     freedom = (n - 1) * (k - 1)
-    error = np.sqrt(float(np.sum(residual**2)) / freedom / n)  # of a system's mean
+    variance = float(np.sum(residual**2)) / freedom
+    error = np.sqrt(variance / n)  # of a system's mean
     first, second = np.triu_indices(k, 1)  # the numbers of the systems of each pair
-    q = np.abs(system_mean[first] - system_mean[second]) / error
+    difference = system_mean[first] - system_mean[second]
+    q = np.abs(difference) / error
     p_values = studentised_range_beyond(q, k, freedom)
     p = np.ones((k, k))
     p[first, second] = p_values
@@ -177,12 +208,15 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
 
     half = freedom / 2
     # the square of the error, times freedom, is χ², whose half is a gamma variable
-    lowest = 0.5 * np.log(gammaincinv(half, NEGLIGIBLE) / half)
-    highest = 0.5 * np.log(chdtri(freedom, NEGLIGIBLE) / freedom)
+    smallest_square = gammaincinv(half, NEGLIGIBLE) / half
+    largest_square = chdtri(freedom, NEGLIGIBLE) / freedom
+    lowest = 0.5 * np.log(smallest_square)
+    highest = 0.5 * np.log(largest_square)
     log_error = np.linspace(lowest, highest, ERROR_NODES)
     step = log_error[1] - log_error[0]
     squares = freedom * np.exp(2 * log_error)  # of the error, as a χ² variable
-    log_density = (half - 1) * np.log(squares) - squares / 2 - gammaln(half) - np.log(2) * half
+    log_kernel = (half - 1) * np.log(squares) - squares / 2  # the density but for its constant
+    log_density = log_kernel - gammaln(half) - np.log(2) * half
     # density of the log error: that of χ², times d(squares) / d(log error) = 2 squares
     error_weight = 2 * squares * np.exp(log_density) * step
     beyond = np.empty(len(q))
@@ -199,11 +233,13 @@ def _range_within(widths: Floats, k: int) -> Floats:
     from scipy.special import ndtr
 
     z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)  # of the largest variable
-    z_weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
-    # given the largest variable, all others lie within the width below it
-    others_within = (ndtr(z) - ndtr(z - widths[:, None])) ** (k - 1)
-    within: Floats = k * others_within @ z_weight  # any of the k may be the largest
-    return within
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    z_weight = density * (z[1] - z[0])
+    # given the largest variable, all others lie within the width below it: widths × z
+    one_within = ndtr(z) - ndtr(z - widths[:, None])
+    all_within = one_within ** (k - 1)
+    probability: Floats = k * all_within @ z_weight  # any of the k may be the largest
+    return probability
 
 
 def _unit_table(values: ArrayLike) -> Floats:

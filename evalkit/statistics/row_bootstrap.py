@@ -16,6 +16,7 @@ from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.interval_methods import no_interval
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.methods import Options, no_test
+from evalkit.statistics.spread import percentile_shares
 from evalkit.statistics.statistic import RowStatistic
 
 METHOD = "percentile bootstrap"
@@ -42,13 +43,14 @@ def samples(rows: Rows, rng: np.random.Generator, resamples: int) -> Iterator[In
     _, first, size = np.unique(unit[order], return_index=True, return_counts=True)
     units = len(size)
     for _ in range(resamples):
-        drawn = rng.integers(0, units, units)
-        drawn_size = size[drawn]
+        drawn_units = rng.integers(0, units, units)
+        drawn_size = size[drawn_units]
         ends = np.cumsum(drawn_size)  # of each drawn unit among the rows of the sample
         starts = ends - drawn_size
         # for each row of the sample its place in `order` less its place in the sample
-        shift = np.repeat(first[drawn] - starts, drawn_size)
-        yield order[shift + np.arange(ends[-1])]
+        shift = np.repeat(first[drawn_units] - starts, drawn_size)
+        place_in_sample = np.arange(ends[-1])
+        yield order[shift + place_in_sample]
 
 
 def interval(statistic: RowStatistic, options: Options) -> Estimate:
@@ -108,7 +110,8 @@ def _values(statistic: RowStatistic, options: Options) -> Floats:
     if key not in stored:
         rng = np.random.default_rng(options.seed)
         resampled = samples(rows, rng, options.limits.resamples)
-        stored[key] = np.array([_value(statistic, rows.take(sample)) for sample in resampled])
+        values = [_value(statistic, rows.take(sample)) for sample in resampled]
+        stored[key] = np.array(values)
     return np.asarray(stored[key])
 
 
@@ -141,5 +144,5 @@ def _why_no_limits(value: float, values: Floats) -> str:
 
 def _percentile_interval(value: float, values: Floats, n: int, level: float) -> Estimate:
     """The value of the data between the quantiles of its values on samples. n: that of units."""
-    low, high = np.quantile(defined(values), [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined(values), percentile_shares(level))
     return Estimate(value, float(low), float(high), level, n, METHOD)

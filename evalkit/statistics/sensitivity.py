@@ -9,7 +9,13 @@ import numpy as np
 
 from evalkit.arrays import ratio
 from evalkit.statistics import methods
-from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile, tango
+from evalkit.statistics.intervals import (
+    Comparison,
+    Estimate,
+    normal_quantile,
+    one_sided_normal_quantile,
+    tango,
+)
 from evalkit.statistics.methods import POWER
 from evalkit.statistics.power import minimum_detectable
 from evalkit.statistics.spread import Interval, bisect
@@ -52,7 +58,7 @@ class Sensitivity:
     largest: float = np.inf
 
     @cached_property
-    def quantiles(self) -> list[float]:
+    def positions(self) -> list[float]:
         """The positions that the rule may compare with a bound, estimate and limits, as standard
         errors from the estimate.
         """
@@ -76,13 +82,15 @@ class Sensitivity:
         # The rule's result changes only where the estimate or a limit crosses a critical number.
         # Between two such estimates (edges) it is constant, so that the rule is asked once, in the
         # middle.
-        edges = sorted(
-            {number + q * error for number in self.critical_numbers for q in self.quantiles}
-        )
+        crossings = set[float]()
+        for number in self.critical_numbers:
+            crossings.update(number + position * error for position in self.positions)
+        edges = sorted(crossings)
         ends = [edges[0] - 2 * error, *edges, edges[-1] + 2 * error]
         failing = [self.fails((low + high) / 2, error) for low, high in pairwise(ends)]
         # the probability of an estimate below the first edge, between two edges, above the last
-        below_edge = ndtr((np.array(edges) - expected) / error)
+        z = (np.array(edges) - expected) / error
+        below_edge = ndtr(z)
         probability = np.diff(below_edge, prepend=0.0, append=1.0)
         return float(probability[failing].sum())
 
@@ -103,11 +111,9 @@ class Sensitivity:
 
         # The search starts at `scale` and ends at `FARTHEST_FACTOR` times that: twice the distance
         # to each critical number, also where the data hardly vary and the error is far smaller.
-        distances = [
-            2 * abs(number - self.expected_estimate) / FARTHEST_FACTOR
-            for number in self.critical_numbers
-        ]
-        scale = max([self.error(0.0), *distances])  # NaN stays, as the first one
+        distances = np.abs(np.array(self.critical_numbers) - self.expected_estimate)
+        farthest = 2 * float(distances.max(initial=0.0))
+        scale = max(self.error(0.0), farthest / FARTHEST_FACTOR)  # NaN stays, as the first one
         return _smallest(is_caught, scale=scale, largest=self.largest)
 
     def growth(self, regression: float) -> float:
@@ -162,8 +168,7 @@ def detectable_by_normal(level: float) -> float:
     >>> round(detectable_by_normal(0.95), 3)
     2.802
     """
-    # `normal_quantile` is two-sided: that of 2 · power − 1 leaves 1 − power above it
-    return normal_quantile(level) + normal_quantile(2 * POWER - 1)
+    return normal_quantile(level) + one_sided_normal_quantile(POWER)
 
 
 def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
@@ -194,7 +199,8 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
 
     def error(true_difference: float) -> float:
         """The standard error at a true difference."""
-        true_variance = variance + slope * (abs(true_difference) - difference)
+        distance = abs(true_difference) - difference
+        true_variance = variance + slope * distance
         return float(np.sqrt(max(true_variance, 0.0)))
 
     return error
@@ -212,7 +218,8 @@ def error_of_pairs(
     difference = methods.paired(first, second)
     growth = difference.growth
     sign = first.metric.sign  # with it, differences above 0 are improvements
-    variance_at_0 = difference.spread**2 - growth.added(sign * _significant_difference(comparison))
+    assumed = _significant_difference(comparison)  # the true difference
+    variance_at_0 = difference.spread**2 - growth.added(sign * assumed)
 
     def variance(true_difference: float) -> float:
         """The variance of the units' differences at a true difference."""
@@ -229,9 +236,10 @@ def error_of_decisions(
     disagree, which grows with the true difference, see `methods.detectable_by_decisions`.
     """
     rows = first.discordant(second)
-    disagreeing = float(ratio(rows.first_only + rows.second_only, rows.n))
+    disagreeing = rows.share
     growth = 1 - disagreeing
-    variance_at_0 = disagreeing - growth * abs(_significant_difference(comparison))
+    assumed = _significant_difference(comparison)  # the true difference
+    variance_at_0 = disagreeing - growth * abs(assumed)
 
     def variance(true_difference: float) -> float:
         """The variance of the rows' differences at a true difference."""
@@ -254,8 +262,9 @@ def stretch_of_decisions(
     the variance at that difference, at which more rows disagree than at the estimate.
     """
     rows = first.discordant(second)
-    disagreeing = float(ratio(rows.first_only + rows.second_only, rows.n))
-    normal_distance = normal_quantile(level) * float(np.sqrt(disagreeing / n))
+    disagreeing = rows.share
+    normal_error = float(np.sqrt(disagreeing / n))
+    normal_distance = normal_quantile(level) * normal_error
     if not normal_distance > 0:
         return 1.0
     estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
@@ -297,7 +306,8 @@ def _error_of_units(
     def error(true_difference: float) -> float:
         """The standard error at a true difference."""
         true_variance = max(variance(true_difference), least_variance, 0.0)
-        return float(enlargement * np.sqrt(true_variance / n))
+        error_of_mean = np.sqrt(true_variance / n)
+        return float(enlargement * error_of_mean)
 
     return error
 
@@ -321,7 +331,12 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
     usual_scale = _error_scale(estimate.value, ends)
     if usual_scale == 0:  # at an end of the range there is no factor: taken as constant
         return lambda value: usual_error
-    return lambda value: usual_error * _error_scale(value, ends) / usual_scale
+
+    def error(value: float) -> float:
+        """The standard error at a true value."""
+        return usual_error * _error_scale(value, ends) / usual_scale
+
+    return error
 
 
 def _error_scale(value: float, ends: Interval) -> float:

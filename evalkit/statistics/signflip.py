@@ -209,12 +209,13 @@ def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
     matrix = _hadamard(half)
     first = signs[:, :half] @ (values[:half, None] * matrix)
     # the matrix has more lines than there are values in this half
-    second = signs[:, half:n] @ (values[half:, None] * matrix[: n - half])
+    lines = matrix[: n - half]
+    second = signs[:, half:n] @ (values[half:, None] * lines)
     # the draws of a row of signs: the sums of both products, then their differences
-    drawn = np.empty((len(signs), 2, half))
-    np.add(first, second, out=drawn[:, 0])
-    np.subtract(first, second, out=drawn[:, 1])
-    return drawn.ravel()
+    draws = np.empty((len(signs), 2, half))
+    np.add(first, second, out=draws[:, 0])
+    np.subtract(first, second, out=draws[:, 1])
+    return draws.ravel()
 
 
 def walsh_hadamard(values: Floats) -> Floats:
@@ -281,7 +282,8 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
         return PValue(1.0, "no difference", overlap=1.0)  # both one-sided p-values are 1
     sizes = np.abs(nonzero)
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        p, tied = _binomial_p(int(np.sum(nonzero > 0)), n, tie_weight)
+        positives = int(np.sum(nonzero > 0))
+        p, tied = _binomial_p(positives, n, tie_weight)
         method = "exact binomial"
     elif n <= MAX_ENUMERATED_UNITS:
         p, tied = _enumerated_p(nonzero, tie_weight)
@@ -298,7 +300,8 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     #   lower tail = P(S < s) + w P(S = s) + (1 − w) 2⁻ⁿ
     # Their sum is 1 + (2w − 1) P(S = s) + own_signs, and p is twice the smaller one.
     own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
-    overlap = (2 * tie_weight - 1) * tied + own_signs
+    weight_of_ties = 2 * tie_weight - 1
+    overlap = weight_of_ties * tied + own_signs
     return PValue(min(1.0, p + own_signs), method, overlap)
 
 
@@ -315,13 +318,19 @@ def _binomial_p(heads: int, flips: int, tie_weight: float) -> TiedP:
     """The p-value of the hypothesis that a coin is fair, as `fair_coin`, and the probability of
     exactly so many heads.
     """
+    fewer = min(heads, flips - heads)  # so many heads are as probable as so many tails
+    below = _probability_of_at_most(fewer - 1, flips)
+    tied = _probability_of_at_most(fewer, flips) - below
+    return TiedP(fair_coin(heads, flips, tie_weight), tied)
+
+
+def _probability_of_at_most(heads: int, flips: int) -> float:
+    """The probability of at most so many heads of a fair coin; 0 for −1."""
     from scipy.special import bdtr
 
-    # so many heads are as probable as so many tails
-    fewer = min(heads, flips - heads)
-    less_than_fewer = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
-    tied = float(bdtr(fewer, flips, 0.5)) - less_than_fewer
-    return TiedP(fair_coin(heads, flips, tie_weight), tied)
+    if heads < 0:  # bdtr is NaN there
+        return 0.0
+    return float(bdtr(heads, flips, 0.5))
 
 
 def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
@@ -331,15 +340,16 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
     rounding = TIE * np.abs(differences).sum()  # sums that differ by less are equal
     observed = abs(differences.sum())
     excess = np.abs(enumerated(differences)) - observed  # |Σ ± d| − |Σ d|
-    equal_share = float(np.mean(np.abs(excess) <= rounding))  # P(|Σ ± d| = |Σ d|)
+    is_equal = np.abs(excess) <= rounding
+    equal_share = float(is_equal.mean())  # P(|Σ ± d| = |Σ d|)
     if observed <= rounding:
         # A sum of 0 is its own negative. Both tails have P(S > 0) + tie_weight P(S = 0), at least
         # ½ even for the mid-p, so that p = 1.
         return TiedP(1.0, equal_share)
     at_least = np.mean(excess >= -rounding)
     greater = np.mean(excess > rounding)
-    p = float(tie_weight * at_least + (1 - tie_weight) * greater)
-    return TiedP(p, equal_share / 2)  # half of these vectors have the sum Σ d, half −Σ d
+    p = tie_weight * at_least + (1 - tie_weight) * greater
+    return TiedP(float(p), equal_share / 2)  # half of these vectors have the sum Σ d, half −Σ d
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
@@ -349,14 +359,12 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
     >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
     (0.021484375, 0.01171875)
     """
-    from scipy.special import bdtr
-
     fewer = min(heads, flips - heads)
-    at_most = float(bdtr(fewer, flips, 0.5))
-    below = float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
-    p = 2 * (tie_weight * at_most + (1 - tie_weight) * below)
+    at_most = _probability_of_at_most(fewer, flips)
+    below = _probability_of_at_most(fewer - 1, flips)
+    one_sided_p = tie_weight * at_most + (1 - tie_weight) * below
     smallest = float(np.finfo(float).tiny)  # of many flips p would become 0 by underflow
-    return min(1.0, max(p, smallest))
+    return min(1.0, max(2 * one_sided_p, smallest))
 
 
 def lattice(differences: Floats) -> Ints | None:
@@ -367,10 +375,12 @@ def lattice(differences: Floats) -> Ints | None:
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
     """
-    largest = float(np.abs(differences).max())
+    size_of_unit = np.abs(differences)
+    largest = float(size_of_unit.max())
+    size_sum = float(size_of_unit.sum())
     # rounded, so that sizes which differ by rounding only are one
-    sizes = np.unique(np.abs(differences / largest).round(12)) * largest
-    size_sum = float(np.abs(differences).sum())
+    relative_sizes = (size_of_unit / largest).round(12)
+    sizes = np.unique(relative_sizes) * largest
     if sizes.size > MOST_SIZES:
         return None
     step = largest  # the greatest common divisor of the sizes so far
@@ -382,7 +392,8 @@ def lattice(differences: Floats) -> Ints | None:
         if work > 2 * MAX_LATTICE_WORK:
             return None
     steps = np.round(differences / step)  # whole numbers
-    largest_error = np.abs(differences - steps * step).max()
+    errors = differences - steps * step
+    largest_error = np.abs(errors).max()
     work = sizes.size * np.abs(steps).sum()
     if largest_error > 1e-9 * largest or work > MAX_LATTICE_WORK:
         return None
@@ -397,7 +408,8 @@ def _common_step(step: float, size: float, rounding: float) -> float:
     0.2
     """
     while size > rounding:
-        remainder = abs(step - size * round(step / size))
+        multiple = size * round(step / size)  # the one that is nearest to the step
+        remainder = abs(step - multiple)
         step = size
         size = remainder
     return step
@@ -425,19 +437,25 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     # The characteristic function Π ((1 + e^{itm}) / 2)^c with t = −2π · frequency / points. As
     # (1 + e^{itm}) / 2 = e^{itm/2} cos(tm / 2), it is e^{it · size_sum / 2} Π cos(tm / 2)^c. Both
     # factors repeat after 2 · points, so that cosines are read from a table.
-    cosine = np.cos(np.pi * np.arange(2 * points) / points)
-    spectrum = np.exp(-1j * np.pi * (frequency * size_sum % (2 * points)) / points)
+    period = 2 * points
+    angle = np.pi * np.arange(period) / points
+    cosine = np.cos(angle)
+    phase = np.pi * (frequency * size_sum % period) / points
+    spectrum = np.exp(-1j * phase)
     for size, count in zip(sizes, counts, strict=True):
-        spectrum *= cosine[frequency * size % (2 * points)] ** count
+        cosine_of_size = cosine[frequency * size % period]
+        spectrum *= cosine_of_size**count
     # If the flipped sizes add up to f, the sum of the steps has the size |size_sum − 2 f|: for
     # f ≤ most_flipped at least the observed size, for f = most_flipped this size.
-    most_flipped = int(size_sum - abs(steps.sum())) // 2
+    observed = abs(int(steps.sum()))
+    most_flipped = (size_sum - observed) // 2
     probability = np.fft.irfft(spectrum, points)[: most_flipped + 1]  # of f = 0, …, most_flipped
     tied = max(float(probability[-1]), 0.0)
-    if 2 * most_flipped == size_sum:  # the observed sum is 0: p = 1, as in `_enumerated_p`
+    if observed == 0:  # p = 1, as in `_enumerated_p`
         return TiedP(1.0, tied)
     one_tail = probability[:-1].sum() + tie_weight * probability[-1]
-    return TiedP(float(np.clip(2 * one_tail, SMALLEST_BY_TRANSFORM, 1.0)), tied)
+    p = np.clip(2 * one_tail, SMALLEST_BY_TRANSFORM, 1.0)
+    return TiedP(float(p), tied)
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -----------------
@@ -487,12 +505,14 @@ class Ranges:
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
         ties = self._count_ends_at(distance)
-        return float(containing - (1 - tie_weight) * ties) / self.draws
+        weighted_draws = containing - (1 - tie_weight) * ties
+        return float(weighted_draws) / self.draws
 
     def _count_ends_at(self, distance: float) -> int:
         """The number of draws whose range ends at `distance` from the mean, negative if below."""
         ends = self.low if distance < 0 else self.high
-        return int(np.count_nonzero(np.abs(ends - distance) <= self.rounding))
+        from_distance = np.abs(ends - distance)
+        return int(np.count_nonzero(from_distance <= self.rounding))
 
     @property
     def tied(self) -> float:
@@ -525,7 +545,8 @@ class Ranges:
             # among the ends up to it. `partition` reorders the ends in place, which changes no
             # result, as their order is arbitrary; it puts the limit at the end of the ends that are
             # left. One place at a time: numpy finds several at once in slower code.
-            place = max(int(np.ceil(round(self.draws * (1 - level), 9))), 1)
+            expected_beyond = round(self.draws * (1 - level), 9)  # rounded, as 1 − level is inexact
+            place = max(int(np.ceil(expected_beyond)), 1)
             low.partition(place - 1)
             high.partition(high.size - place)
             low = low[:place]
@@ -588,31 +609,38 @@ def ranges(
     factors = _mean_factors(count.tobytes(), bits)
     rows = float(count.sum())
     mean = float(total.sum()) / rows
-    rounding = TIE * float(np.abs(total).sum()) / rows
+    size_sum = float(np.abs(total).sum())
+    rounding = TIE * size_sum / rows
     all_draws = factors.unflipped.size
     if bits:
         all_draws += 1  # the last one flips nothing; all sign vectors include it
     low, high = (memory or Memory()).for_ends(all_draws)
     _set_whole_line(low, high, draws=-1)  # of the last one; of all vectors it is overwritten
     start = 0
-    for drawn in sums(total - mean * count, bits):
-        stop = start + drawn.size
+    for drawn_sums in sums(total - mean * count, bits):
+        stop = start + drawn_sums.size
         # the means of the flipped and of the unflipped units, less the mean of all
-        flipped_mean = np.multiply(drawn, factors.flipped[start:stop], out=low[start:stop])
-        unflipped_mean = np.multiply(drawn, factors.unflipped[start:stop], out=drawn)
+        flipped_mean = np.multiply(drawn_sums, factors.flipped[start:stop], out=low[start:stop])
+        unflipped_mean = np.multiply(drawn_sums, factors.unflipped[start:stop], out=drawn_sums)
         np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
         np.minimum(flipped_mean, unflipped_mean, out=low[start:stop])
         start = stop
     _set_whole_line(low, high, draws=factors.all_or_none)
     if order.own_mirror and bits:
-        # −total has the same draws, and must have the mirrored ranges: so half of the ranges are
-        # replaced by the mirrored other half
-        half = all_draws // 2
-        mirrored_low = -high[half : 2 * half]
-        mirrored_high = -low[half : 2 * half]
-        low[:half] = mirrored_low
-        high[:half] = mirrored_high
+        # −total has the same draws, and must have the mirrored ranges
+        _mirror_half(low, high)
     return Ranges(low, high, rounding, mean)
+
+
+def _mirror_half(low: Floats, high: Floats) -> None:
+    """Replace half of the ranges by the other half mirrored at 0, so that all of them together are
+    their own mirror image. low, high: the ends of the ranges, (draws,), which are overwritten.
+    """
+    half = low.size // 2
+    mirrored_low = -high[half : 2 * half]
+    mirrored_high = -low[half : 2 * half]
+    low[:half] = mirrored_low
+    high[:half] = mirrored_high
 
 
 def _set_whole_line(low: Floats, high: Floats, draws: Ints | int) -> None:
@@ -696,7 +724,8 @@ def _computed_mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
     n = rows_of_unit.sum()
     # within rounding: counts may be fractions, such as the actual values below a WAPE
-    all_or_none = np.flatnonzero(np.abs(signed_rows) >= n * (1 - TIE))
+    is_all_or_none = np.abs(signed_rows) >= n * (1 - TIE)
+    all_or_none = np.flatnonzero(is_all_or_none)
     return MeanFactors(
         flipped=-_inverse(n - signed_rows),  # twice the rows of the flipped units
         unflipped=_inverse(n + signed_rows),  # twice those of the unflipped ones
@@ -734,26 +763,27 @@ DRAWN_UNITS = 256  # units whose signs are drawn; the sum of the smaller ones is
 
 
 def p_value(
-    total: Floats, drawn: Ranges, *, rng: np.random.Generator, tie_weight: float = 1.0
+    total: Floats, null_ranges: Ranges, *, rng: np.random.Generator, tie_weight: float = 1.0
 ) -> PValue:
     """The two-sided p-value of a mean of 0: exact if possible, else the share of the draws or, if
     this is small, the tail probability by importance sampling.
 
-    total: the sum of the differences of each unit. drawn: their `ranges`. tie_weight: of draws
-    exactly as extreme as the data; importance sampling counts them in full.
+    total: the sum of the differences of each unit. null_ranges: the `ranges` of their draws.
+    tie_weight: of draws exactly as extreme as the data; importance sampling counts them in full.
 
-    >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
-    >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
+    >>> rng = np.random.default_rng(1)
+    >>> null_ranges = ranges(np.array([1.0, 3.0]), np.ones(2), rng=rng, draws=0)
+    >>> p_value(np.array([1.0, 3.0]), null_ranges, rng=rng)
     PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
     if total.size <= MAX_ENUMERATED_UNITS and tie_weight == 1:
-        return PValue(drawn.share(), "exact enumeration", drawn.tied)
+        return PValue(null_ranges.share(), "exact enumeration", null_ranges.tied)
     exact = exact_p(total, tie_weight)
     if exact is not None:
         return exact
-    p = drawn.share(tie_weight=tie_weight)
-    if p * drawn.draws > ENOUGH_EXTREME_DRAWS:
-        return PValue(p, f"{drawn.draws - 1:,} Walsh–Hadamard draws")
+    p = null_ranges.share(tie_weight=tie_weight)
+    if p * null_ranges.draws > ENOUGH_EXTREME_DRAWS:
+        return PValue(p, f"{null_ranges.draws - 1:,} Walsh–Hadamard draws")
     return PValue(tail_p(total, rng=rng), TAIL)
 
 
@@ -772,9 +802,11 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     >>> f"{tail_p(d, rng=np.random.default_rng(1)):.1e}"  # the binomial test has 1.9e-07
     '1.9e-07'
     """
-    size = np.sort(np.abs(differences[differences != 0]))[::-1]  # a, largest first
+    nonzero = np.abs(differences[differences != 0])
+    size = np.sort(nonzero)[::-1]  # a, largest first
     # of the two vectors of equal signs, the most extreme ones
-    smallest_p = float(max(2.0 ** (1.0 - size.size), np.finfo(float).tiny))
+    p_of_equal_signs = 2.0 ** (1.0 - size.size)
+    smallest_p = float(max(p_of_equal_signs, np.finfo(float).tiny))
     size_sum = fsum(size)
     observed = abs(fsum(differences))
     rounding = TIE * size_sum
@@ -792,11 +824,14 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
         return smallest_p
     # Fair and tilted probability of a draw with the flipped sum f have the ratio exp(2 θ f) times
     # this constant, Π (1 + exp(−2 θ a)) / 2
-    log_constant = np.log1p(np.exp(-2 * theta * size)).sum() - size.size * np.log(2)
+    odds_of_flip = np.exp(-2 * theta * size)
+    log_constant = np.log1p(odds_of_flip).sum() - size.size * np.log(2)
     # weights relative to the largest, whose exponentials do not overflow
-    log_mean = np.log(np.exp(log_weight - largest_weight).mean())
+    relative_weight = np.exp(log_weight - largest_weight)
+    log_mean = np.log(relative_weight.mean())
     log_p = np.log(2) + largest_weight + log_mean + log_constant  # of both tails, twice one
-    return float(min(1.0, max(np.exp(log_p), smallest_p)))
+    p = np.exp(log_p)
+    return float(min(1.0, max(p, smallest_p)))
 
 
 def _tilt(size: Floats, total: float) -> float:
@@ -810,8 +845,9 @@ def _tilt(size: Floats, total: float) -> float:
     square = size**2
     for _ in range(NEWTON_STEPS):
         tanh = np.tanh(theta * size)
-        # the difference over the derivative by θ, Σ a² (1 − tanh²(θ a))
-        step = (total - float(size @ tanh)) / float(square @ (1 - tanh**2))
+        missing = total - float(size @ tanh)
+        derivative = float(square @ (1 - tanh**2))  # of the expected sum by θ
+        step = missing / derivative
         theta += step
         # the sum is a concave function of θ: from 0 all steps are positive, but for rounding
         if step <= 1e-15 * theta:
@@ -831,8 +867,8 @@ def _log_weights(
     """
     from scipy.special import log_ndtr
 
-    # of each unit, of being flipped under the tilt; exp overflows above 709
-    probability = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
+    log_odds = np.minimum(2 * theta * size, 700.0)  # against a flip; exp overflows above 709
+    probability = 1 / (1 + np.exp(log_odds))  # of each unit, of being flipped under the tilt
     large_size = size[:DRAWN_UNITS]
     uniform = _uniform(rng, draws * large_size.size)
     flipped_sum = _flipped_sums(uniform, probability[:DRAWN_UNITS], large_size, draws)
@@ -845,8 +881,10 @@ def _log_weights(
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
     # exp(2 θ g) times a normal density is a normal density around mean + 2 θ variance, times
     # exp(2 θ mean + 2 θ² variance); its part up to most_flipped − f is the normal probability of z
-    z = (most_flipped - flipped_sum - mean - 2 * theta * variance) / deviation
-    log_weights: Floats = 2 * theta * (flipped_sum + mean + theta * variance) + log_ndtr(z)
+    distance = most_flipped - flipped_sum - mean - 2 * theta * variance
+    z = distance / deviation
+    log_factor = 2 * theta * (flipped_sum + mean + theta * variance)
+    log_weights: Floats = log_factor + log_ndtr(z)
     return log_weights
 
 
@@ -872,7 +910,8 @@ def _uniform(rng: np.random.Generator, size: int) -> Floats:
     """The next `size` uniform numbers of `rng`. They are drawn in whole blocks, so that pairs of
     systems which differ on more or on fewer units share the cached numbers.
     """
-    return _uniform_blocks(rng, _ceil_divide(size, NUMBERS_AT_ONCE) * NUMBERS_AT_ONCE)[:size]
+    blocks = _ceil_divide(size, NUMBERS_AT_ONCE)
+    return _uniform_blocks(rng, blocks * NUMBERS_AT_ONCE)[:size]
 
 
 @replayed

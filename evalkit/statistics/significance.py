@@ -6,6 +6,7 @@ one-sided. The sign-flip test is the default for
 means over units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
@@ -139,8 +140,9 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     # fsum is exact: the order of the units does not change the last digit
     squares = fsum(scaled**2)
     cubes = fsum(scaled**3)
-    # of the mean over rows: √(Σ deviation² n / (n − 1)) / rows
-    error = largest * float(np.sqrt(ratio(squares * n, n - 1.0))) / rows
+    # √(Σ deviation² n / (n − 1)), the standard error of their sum
+    error_of_sum = largest * math.sqrt(ratio(squares * n, n - 1.0))
+    error = error_of_sum / rows  # of the mean over rows
     # (Σ d³ / n) / (Σ d² / n)^1.5; divided by infinity, thus 0, if no unit deviates
     sample_skewness = cubes * n**0.5 / (squares**1.5 or np.inf)
     skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)
@@ -261,7 +263,8 @@ class DifferenceByT:
         error = self.exact_error
         if error == 0:  # then the difference is 0 too
             return 1.0
-        return float(2 * stdtr(self.freedom, -abs(self.value) / error))
+        t = abs(self.value) / error
+        return float(2 * stdtr(self.freedom, -t))
 
     @property
     def tails(self) -> Tails:
@@ -518,8 +521,9 @@ def nadeau_bengio(
         raise InputError("differences must hold at least one fold, got none")
     mean = float(folds.mean())
     n = folds.size  # J
-    # √(s² / J) times the root of (1 / J + test / train) / (1 / J)
-    error = standard_error(folds - mean) * float(np.sqrt(1 + n * test / train))
+    # (1 / J + test / train) / (1 / J)
+    variance_inflation = 1 + n * test / train
+    error = standard_error(folds - mean) * math.sqrt(variance_inflation)
     difference = DifferenceByT(
         mean,
         error,
@@ -552,15 +556,18 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     k = same_length(value=values, weight=weights, units=sizes)
     share = ratio(weights, weights.sum())
     weighted_mean = (share * values).sum()
-    q = float((weights * (values - weighted_mean) ** 2).sum())
+    deviations = values - weighted_mean
+    q = float((weights * deviations**2).sum())
     freedom = k - 1
     if k < 2:
         return {"q": q, "freedom": freedom, "p": np.nan}
     # Welch's Λ: how uncertain the weights are, 0 if all variances are known
-    uncertainty = float(((1 - share) ** 2 / (sizes - 1)).sum())
+    uncertainty_by_value = (1 - share) ** 2 / (sizes - 1)
+    uncertainty = float(uncertainty_by_value.sum())
     if uncertainty == 0:
         return {"q": q, "freedom": freedom, "p": float(chdtrc(freedom, q))}
     # Welch's F, and the degrees of freedom of its denominator
-    f = q / freedom / (1 + 2 * (k - 2) / (k**2 - 1) * uncertainty)
-    second_freedom = (k**2 - 1) / (3 * uncertainty)
+    scaled_uncertainty = uncertainty / (k**2 - 1)
+    f = q / freedom / (1 + 2 * (k - 2) * scaled_uncertainty)
+    second_freedom = 1 / (3 * scaled_uncertainty)
     return {"q": q, "freedom": freedom, "p": float(fdtrc(freedom, second_freedom, f))}

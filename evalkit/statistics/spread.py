@@ -21,9 +21,9 @@ def unknown_power(power: int) -> float:
     return float("nan")
 
 
-def only_power(known: int, value: float) -> Callable[[int], float]:
+def only_power(known_power: int, value: float) -> Callable[[int], float]:
     """A `Spread.standardised_power` for which one power was added up: `value` for the power
-    `known`, NaN for any other.
+    `known_power`, NaN for any other.
 
     >>> standardised_power = only_power(3, 0.5)
     >>> standardised_power(3), standardised_power(4)
@@ -31,8 +31,8 @@ def only_power(known: int, value: float) -> Callable[[int], float]:
     """
 
     def standardised_power(power: int) -> float:
-        """The field of this name."""
-        if power == known:
+        """`value` for the power that was added up, else NaN."""
+        if power == known_power:
             return value
         return unknown_power(power)
 
@@ -111,9 +111,10 @@ class Spread:
         if tapered:
             bartlett_weights = 1 - distances / (lags + 1)
             square = spread.square + 2 * bartlett_weights @ products
-        # Harvey's factor is n² / ((n − lags) (n − lags − 1)); `error` multiplies by n / (n − 1), so
-        # that the rest of it is applied here
-        correction = n * (n - 1) / ((n - lags) * (n - lags - 1))
+        # Harvey's factor is n² / (m (m − 1)) with m = n − lags; `error` multiplies by n / (n − 1),
+        # so that the rest of it is applied here
+        m = n - lags
+        correction = n * (n - 1) / (m * (m - 1))
         return replace(spread, square=max(square, 0.0) * correction, tapered=tapered)
 
     @staticmethod
@@ -125,13 +126,15 @@ class Spread:
         """
         # Tukey's variance is Σ (value without a unit − their mean)² (K − 1) / K, with K = kish. As
         # `error` multiplies Σ l² by K / (K − 1), l has the factor (K − 1) / K.
-        influence = (leave_one_out - leave_one_out.mean()) * (kish - 1) / kish
+        deviation = leave_one_out - leave_one_out.mean()
+        influence = deviation * (kish - 1) / kish
         return Spread.from_influence(influence, kish=kish)
 
     @property
     def error(self) -> float:
         """The standard error, √(Σ l² K / (K − 1)) with Kish's number K; NaN for one unit."""
-        return float(np.sqrt(self.square * ratio(self.kish, self.kish - 1)))
+        variance = self.square * ratio(self.kish, self.kish - 1)
+        return float(np.sqrt(variance))
 
     @property
     def skewness(self) -> float:
@@ -149,7 +152,8 @@ class Spread:
         largest = float(max(largest, 1.0))
         relative_variance = self.standardised_power(4) - 1 / max(self.n, 1)
         if relative_variance > 0:  # False for NaN
-            return float(min(max(2 / relative_variance, 1.0), largest))
+            freedom = max(2 / relative_variance, 1.0)
+            return float(min(freedom, largest))
         # the squares are all equal, or unknown: nothing speaks for fewer
         return largest
 
@@ -202,7 +206,9 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
     >>> satterthwaite(np.array([1.0, 1.0]), np.array([4, 4]))
     8.0
     """
-    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
+    total = variance.sum()
+    uncertainty = (variance**2 / freedom).sum()  # half the variance of the estimated total
+    return float(ratio(total**2, uncertainty))
 
 
 def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
@@ -221,9 +227,12 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
     """
     if not variance.size:
         return float("nan")
-    most = float(freedom.sum())
-    corrected = ratio(variance.sum() ** 2, (variance**2 / (freedom + 2)).sum()) - 2
-    return float(np.clip(np.nan_to_num(corrected, nan=most), freedom.min(), most))
+    largest = float(freedom.sum())
+    total = variance.sum()
+    uncertainty = (variance**2 / (freedom + 2)).sum()
+    corrected = ratio(total**2, uncertainty) - 2
+    corrected = np.nan_to_num(corrected, nan=largest)
+    return float(np.clip(corrected, freedom.min(), largest))
 
 
 def kish(weight: Floats) -> float:
@@ -232,7 +241,8 @@ def kish(weight: Floats) -> float:
     >>> kish(np.array([1.0, 1.0, 2.0]))
     2.6666666666666665
     """
-    return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
+    total = weight.sum()
+    return float(ratio(total**2, np.dot(weight, weight)))
 
 
 def checked_differences(differences: ArrayLike) -> Floats:
@@ -245,13 +255,13 @@ def checked_differences(differences: ArrayLike) -> Floats:
     return values
 
 
-def by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
+def sum_by_unit(values: Floats, unit: np.ndarray | None) -> Floats:
     """The sum of the values of each unit's rows, shape (units,), units in the order of their keys;
     the values themselves if `unit` is None. A unit with a NaN has NaN.
 
     values: one per row. unit: the key of each row's unit.
 
-    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
+    >>> sum_by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])
     """
     if unit is None:
@@ -291,6 +301,13 @@ def bisect(
     return Boundary(float(inside), float(outside))
 
 
+def percentile_shares(level: float) -> list[float]:
+    """The shares of the two quantiles that are the limits of a percentile interval, (1 − level) / 2
+    and (1 + level) / 2.
+    """
+    return [(1 - level) / 2, (1 + level) / 2]
+
+
 # tested value of a parameter -> standard normal test statistic, which falls as the value rises
 Score = Callable[[float], float]
 
@@ -300,6 +317,13 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+class LimitArrays(NamedTuple):
+    """The lower and the upper limits of several values, one array each."""
+
+    low: Floats
+    high: Floats
 
 
 def lower_score_limit(score: Score, z: float, *, low: float, value: float) -> float:

@@ -23,7 +23,7 @@ from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.spread import Spread, by_unit, kish, only_power
+from evalkit.statistics.spread import Spread, kish, only_power, sum_by_unit
 
 # the weight, in Efron's .632 estimate, of the value on the rows that chose the threshold
 WEIGHT_OF_SAME_ROWS = float(np.exp(-1))
@@ -73,6 +73,11 @@ class Discordant(NamedTuple):
     first_only: int
     second_only: int
     n: int
+
+    @property
+    def share(self) -> float:
+        """The share of the rows that are a hit of one system alone; NaN without rows."""
+        return float(ratio(self.first_only + self.second_only, self.n))
 
 
 class ClassSquares(NamedTuple):
@@ -182,11 +187,11 @@ class TermStatistic(Statistic):
         @property
         def unit(self) -> np.ndarray | None: ...
 
-    def term_differences(self, other: Self) -> Sums:
+    def term_differences(self, second: Self) -> Sums:
         """The terms of the difference of two statistics with the same denominator: the differences
         of their numerators, NaN if either is undefined.
         """
-        return Sums(minus(self.sums.numerator, other.sums.numerator), self.sums.denominator)
+        return Sums(minus(self.sums.numerator, second.sums.numerator), self.sums.denominator)
 
     def counts_same_rows(self, other: Self) -> bool:
         """True if the same rows of every unit count for both statistics; a metric may leave out
@@ -210,8 +215,8 @@ class SpreadStatistic(Statistic):
         def spread(self) -> Spread: ...
         @property
         def freedom(self) -> float: ...
-        def difference_spread(self, other: Self) -> Spread:
-            """The spread of the units' influence on the difference from `other`."""
+        def difference_spread(self, second: Self) -> Spread:
+            """The spread of the units' influence on the difference self − second."""
 
     @property
     def dominated(self) -> bool:
@@ -226,11 +231,12 @@ class SpreadStatistic(Statistic):
         # 1 / share². Among few units even equal ones have that share: then the number must also be
         # far below n.
         kish_number = self.freedom + 1
-        return kish_number < min(1 / share**2, self.n / HEAVY_TIMES)
+        bound = min(1 / share**2, self.n / HEAVY_TIMES)
+        return kish_number < bound
 
-    def shared_difference(self, other: Self) -> Difference:
-        """The difference from `other` over the units that have both values."""
-        return Difference(self.value - other.value, self.difference_spread(other).error, self.n)
+    def shared_difference(self, second: Self) -> Difference:
+        """The difference self − second over the units that have both values."""
+        return Difference(self.value - second.value, self.difference_spread(second).error, self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +263,8 @@ class ScoreStatistic(SpreadStatistic):
 
         @property
         def tables(self) -> score_kinds.Tables: ...
-        def squares_by_class(self, other: Self) -> ClassSquares:
-            """The influence on the difference from `other` by class, for unweighted rows."""
+        def squares_by_class(self, second: Self) -> ClassSquares:
+            """The influence on the difference self − second by class, for unweighted rows."""
 
         def components(self) -> Iterator[Component]:
             """The metrics that this one is the mean of."""
@@ -268,7 +274,7 @@ class ScoreStatistic(SpreadStatistic):
             the classes, which are estimated from the rows; None if the shares are fixed.
             """
 
-        def null_difference_spread(self, other: Self) -> Spread:
+        def null_difference_spread(self, second: Self) -> Spread:
             """As `difference_spread`; for metrics of the highest-scored rows under the null
             hypothesis that both systems are equal.
             """
@@ -307,12 +313,12 @@ class ScoreStatistic(SpreadStatistic):
         # the highest scores first, as without steps, so that both have the same rounding error
         square = float(sum(reversed(square_sums)))
         cube = float(sum(reversed(cube_sums)))
-        standardised_cube = float(np.nan_to_num(ratio(cube, square**1.5)))
+        standardised_cube = np.nan_to_num(ratio(cube, square**1.5))
         return Spread(
             n=table.total,
             square=square,
             kish=table.total,
-            standardised_power=only_power(3, standardised_cube),
+            standardised_power=only_power(3, float(standardised_cube)),
         )
 
 
@@ -452,7 +458,8 @@ class NoisyUnitStatistic(UnitStatistic):
         """The standard error of the mean over the units that this mask marks; NaN if the variance
         of one of them is unknown.
         """
-        return float(np.sqrt(self.noise[units].sum()) / units.sum())
+        variance_of_sum = self.noise[units].sum()
+        return float(np.sqrt(variance_of_sum) / units.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -629,7 +636,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         shape (units,).
         """
         for in_group in self.kind.groups(self.rows):  # masks of rows
-            yield by_unit(self.rows.weights * in_group, self.unit)
+            yield sum_by_unit(self.rows.weights * in_group, self.unit)
 
     @property
     def fewest_units(self) -> float:
@@ -663,9 +670,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """The spread of the units' influence values."""
         return self._spread_of(self.row_influence, self)
 
-    def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`."""
-        return self._spread_of(self.row_influence - other.row_influence, self)
+    def difference_spread(self, second: Self) -> Spread:
+        """The spread of the units' influence on the difference self − second."""
+        return self._spread_of(self.row_influence - second.row_influence, self)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
         """The spread of the influence values of the rows of `statistic`, added up by unit; of rows
@@ -673,7 +680,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
         statistic: only a subclass that holds cells in place of rows needs it, for their weights.
         """
-        unit_influence = by_unit(influence, self.unit)
+        unit_influence = sum_by_unit(influence, self.unit)
         if self.layout is Layout.SERIES:
             unit_influence = unit_influence[self._counting_units]
         return self._spread_of_units(unit_influence)
@@ -690,14 +697,14 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return Spread.from_series(influence, self.rows.lags)
         return Spread.from_influence(influence, kish=self.freedom + 1)
 
-    def shared_difference(self, other: Self) -> Difference:
-        """The difference from `other` over the rows that have both values, as a ratio of sums over
+    def shared_difference(self, second: Self) -> Difference:
+        """The difference self − second over the rows that have both values, as a ratio of sums over
         units, with its error by the delta method.
         """
-        same_rows = np.array_equal(self.sums.defined, other.sums.defined)
+        same_rows = np.array_equal(self.sums.defined, second.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
-            return super().shared_difference(other)
-        terms = self.term_differences(other)
+            return super().shared_difference(second)
+        terms = self.term_differences(second)
         unit_terms = terms.summed_by_unit(terms.defined, self.unit)
         size = unit_terms.size
         value = float(unit_terms.numerator.sum() / size.sum())
@@ -714,7 +721,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.kind
         assert isinstance(kind, score_kinds.FunctionOfMeans)
         terms = kind.terms(self.rows, self.metric_at_k.k, kind.centre(self.rows))
-        return np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
+        return np.array([sum_by_unit(term * self.rows.weights, self.unit) for term in terms])
 
     def leave_one_out_values(self) -> Floats:
         """The metric without each unit, shape (units,), for a function of means."""
@@ -724,48 +731,49 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         totals = terms.sum(axis=1)[:, None]  # a column, from which each unit is subtracted
         return kind.of_many_terms(totals - terms)
 
-    def on_joint_rows(self, other: Self) -> JointRows:
+    def on_joint_rows(self, second: Self) -> JointRows:
         """Both statistics on the same rows: these, which systems in memory share already."""
-        return JointRows(self, other, square_weight=1.0)
+        return JointRows(self, second, square_weight=1.0)
 
     def count_rows(self, member: Bools) -> int:
         """The number of rows that `member` marks."""
         return int(np.count_nonzero(member))
 
-    def difference_influence(self, other: Self) -> Floats:
+    def difference_influence(self, second: Self) -> Floats:
         """The influence of each row on the difference, for unweighted rows.
 
         For metrics of the highest-scored rows it is computed under the null hypothesis that both
         systems are equal.
         """
         if self.kind.selects_rows and self.layout is Layout.PLAIN:
-            return self._null_influence(other)
-        return self.row_influence - other.row_influence
+            return self._null_influence(second)
+        return self.row_influence - second.row_influence
 
-    def _null_influence(self, other: RowStatistic) -> Floats:
+    def _null_influence(self, second: RowStatistic) -> Floats:
         """The influence of each row on the difference if both systems are equal."""
         kind = self.kind
-        return kind.influence_on_difference(self.rows, other.rows, self.metric_at_k.k)
+        return kind.influence_on_difference(self.rows, second.rows, self.metric_at_k.k)
 
-    def squares_by_class(self, other: Self) -> ClassSquares:
+    def squares_by_class(self, second: Self) -> ClassSquares:
         """The squared influence on the difference by class; empty if rows are weighted or
         clustered, or if the metric has no classes.
         """
         kind = self.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
-        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
+        joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
         row_class = kind.strata(joint.first.rows)  # the number of each row's class
         assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(row_class, joint.square_weight * influence**2)
         # a cell counts its number of rows, which is its weight; a row, without weight, counts 1
         rows = np.bincount(row_class, joint.first.rows.weight).astype(np.int64)
-        return ClassSquares(squares[rows > 0].astype(np.float64), rows[rows > 0])
+        occurs = rows > 0
+        return ClassSquares(squares[occurs].astype(np.float64), rows[occurs])
 
-    def null_difference_spread(self, other: Self) -> Spread:
+    def null_difference_spread(self, second: Self) -> Spread:
         """The spread of the units' influence on the difference, as `difference_influence`."""
-        joint = self.on_joint_rows(other)
+        joint = self.on_joint_rows(second)
         return self._spread_of(joint.first.difference_influence(joint.second), joint.first)
 
     @property
@@ -794,7 +802,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             yield Component(
                 share=part.share,
                 statistic=statistic,
-                influence=by_unit(influence, self.unit),
+                influence=sum_by_unit(influence, self.unit),
                 bias=kind.metric.kind.upward_bias(part.rows),
             )
 
@@ -807,7 +815,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
         if row_influence is None:
             return None
-        return by_unit(row_influence, self.unit)
+        return sum_by_unit(row_influence, self.unit)
 
     def harmonic_pair(self) -> list[Component]:
         """The two metrics that this one is the harmonic mean of, with their influence by unit.
@@ -819,7 +827,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         pair = []
         for metric in kind.pair:
             statistic = RowStatistic(MetricAtK(metric), self.rows)
-            influence = by_unit(statistic.effects.influence, self.unit)
+            influence = sum_by_unit(statistic.effects.influence, self.unit)
             pair.append(Component(share=1.0, statistic=statistic, influence=influence))
         return pair
 
@@ -829,7 +837,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         `pooled_variances`.
         """
         if self.layout is not Layout.PLAIN:
-            return [by_unit(self.effects.influence, self.unit)]
+            return [sum_by_unit(self.effects.influence, self.unit)]
         kind = self.kind
         return [self.effects.influence[group] for group in kind.groups(self.rows)]
 
@@ -850,36 +858,37 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         masks = self._hit_masks
         return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
-    def discordant(self, other: Self) -> Discordant:
+    def discordant(self, second: Self) -> Discordant:
         """The number of rows that are a hit of the first system alone, that of rows that are a hit
         of the second alone, and that of all rows that count; for a metric of which the same rows
         count for both (`eligible`), as it does not depend on the prediction.
         """
-        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
-        first = joint.first._hit_masks
-        second = joint.second._hit_masks
+        joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
+        first_rows = joint.first._hit_masks
+        second_rows = joint.second._hit_masks
         count_rows = joint.first.count_rows
         return Discordant(
-            first_only=count_rows(first.hit & ~second.hit),
-            second_only=count_rows(second.hit & ~first.hit),
-            n=count_rows(first.eligible),
+            first_only=count_rows(first_rows.hit & ~second_rows.hit),
+            second_only=count_rows(second_rows.hit & ~first_rows.hit),
+            n=count_rows(first_rows.eligible),
         )
 
-    def joint_hits(self, other: Self) -> Ints:
+    def joint_hits(self, second: Self) -> Ints:
         """The 2 × 2 table of the numbers of rows that count for both statistics: hit or miss of
         this one (lines), hit or miss of the other (columns).
         """
-        joint = self.on_joint_rows(other)  # the same rows, or cells of rows, with both predictions
-        first = joint.first._hit_masks
-        second = joint.second._hit_masks
-        eligible = first.eligible & second.eligible
-        hit = eligible & first.hit
-        missed = eligible & ~first.hit
+        joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
+        first_rows = joint.first._hit_masks
+        second_rows = joint.second._hit_masks
+        eligible = first_rows.eligible & second_rows.eligible
+        hit = eligible & first_rows.hit
+        missed = eligible & ~first_rows.hit
+        second_hit = second_rows.hit
         count_rows = joint.first.count_rows
         return np.array(
             [
-                [count_rows(hit & second.hit), count_rows(hit & ~second.hit)],
-                [count_rows(missed & second.hit), count_rows(missed & ~second.hit)],
+                [count_rows(hit & second_hit), count_rows(hit & ~second_hit)],
+                [count_rows(missed & second_hit), count_rows(missed & ~second_hit)],
             ]
         )
 
@@ -908,10 +917,10 @@ def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVa
     groups = zip(*influence_by_group, strict=True)  # of each group its influence in each part
     for influence_by_part in groups:
         units = np.array([len(influence) for influence in influence_by_part])
-        squares = [float(influence @ influence) for influence in influence_by_part]
+        squares = np.array([influence @ influence for influence in influence_by_part])
         # a unit's influence is its deviation from the mean / n: n² times its square is the square
         # of the deviation
-        deviation_squares = sum(square * n**2 for square, n in zip(squares, units, strict=True))
+        deviation_squares = np.sum(squares * units**2)
         # the pooled variance of a unit, squares / degrees of freedom, over the units of each part
         freedom = np.sum(units - 1)
         variance += ratio(deviation_squares, freedom * units)

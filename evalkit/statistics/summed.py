@@ -120,14 +120,14 @@ class LinearStatistic(SpreadStatistic):
             standardised_power=self._standardised_power,
         )
 
-    def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference self − other: a linear combination
-        of the same columns, whose coefficients are those of this statistic less those of the other.
+    def difference_spread(self, second: Self) -> Spread:
+        """The spread of the units' influence on the difference self − second: a linear combination
+        of the same columns, whose coefficients are those of the first less those of the second.
         """
         return combined_spread(
             self.moments,
             self.coefficients,
-            minus_coefficients=other.coefficients,
+            minus_coefficients=second.coefficients,
             n=self.n,
             freedom=self.freedom,
         )
@@ -346,11 +346,11 @@ class SampledMedian(SpreadStatistic):
         square = self.sample.influence_square(self.row_influence).value
         return Spread(self.n, square, kish=self.freedom + 1)
 
-    def difference_spread(self, other: Self) -> Spread:
-        """The spread of the units' influence on the difference from `other`, from the same sampled
+    def difference_spread(self, second: Self) -> Spread:
+        """The spread of the units' influence on the difference self − second, from the same sampled
         rows.
         """
-        difference = self.row_influence - other.row_influence
+        difference = self.row_influence - second.row_influence
         square = self.sample.influence_square(difference).value
         return Spread(self.n, square, kish=self.freedom + 1)
 

@@ -11,7 +11,7 @@ with the same place share a column of the Hadamard matrix, each with a random si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +21,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.statistics import signflip
-from evalkit.statistics.intervals import normal_quantile
+from evalkit.statistics.intervals import one_sided_normal_quantile
 
 MIN_SHARE = 0.01  # of the rows, in a slice and in the rest
 MIN_UNITS = 20  # in a slice and in the rest
@@ -94,21 +94,21 @@ class Response:
         >>> Response.from_values(value, size=np.ones(3), unit=None, two_sided=True).centred
         array([-2., -1.,  3.])
         """
-        known = ~np.isnan(value)
-        size = np.where(known, size, 0.0)
+        has_value = ~np.isnan(value)
+        size = np.where(has_value, size, 0.0)
         unit_number = np.arange(len(value))
         if unit is not None:
             unit_number, _ = codes(unit)
-        response = cls(np.where(known, value, 0.0), size, unit_number, two_sided)
+        response = cls(np.where(has_value, value, 0.0), size, unit_number, two_sided)
         all_rows = np.ones(len(value), dtype=bool)
         return response._around_mean(all_rows)
 
     def take(self, rows: Bools) -> Response:
         """The response of the rows of a mask, less the mean of these rows."""
         unit_number, _ = codes(self.unit[rows])
-        taken = replace(self, centred=self.centred[rows], size=self.size[rows], unit=unit_number)
+        response = replace(self, centred=self.centred[rows], size=self.size[rows], unit=unit_number)
         all_rows = np.ones(len(unit_number), dtype=bool)
-        return taken._around_mean(all_rows)
+        return response._around_mean(all_rows)
 
     def without_effect(self, mask: Bools) -> Response:
         """What is left if the rows of a mask, and the others, have the same mean."""
@@ -116,13 +116,15 @@ class Response:
 
     def _around_mean(self, mask: Bools) -> Response:
         """The same with the mean of the rows of a mask subtracted from them."""
-        mean = float(np.nan_to_num(ratio(self.centred[mask].sum(), self.size[mask].sum())))
-        return replace(self, centred=self.centred - mean * self.size * mask)
+        mean = ratio(self.centred[mask].sum(), self.size[mask].sum())
+        mean_or_0 = float(np.nan_to_num(mean))
+        shift = mean_or_0 * self.size * mask
+        return replace(self, centred=self.centred - shift)
 
     @property
     def is_clustered(self) -> bool:
         """True if units have several rows."""
-        return int(self.unit.max(initial=-1)) + 1 < len(self.unit)
+        return count_units(self.unit) < len(self.unit)
 
     def evidence(self, standardised: Floats) -> Floats:
         """The evidence for a slice: its standardised sum, or the size of it if two-sided."""
@@ -130,7 +132,10 @@ class Response:
 
     def evidence_of(self, mask: Bools) -> float:
         """The evidence for the slice of the rows of a mask."""
-        return float(self.evidence(self.sums_by_cell(mask.astype(np.int64), 2).standardised)[1])
+        cell = mask.astype(np.int64)  # 1 for the slice, 0 for the rest
+        sums = self.sums_by_cell(cell, 2)
+        _, evidence_of_slice = self.evidence(sums.standardised)
+        return float(evidence_of_slice)
 
     @cached_property
     def correlation(self) -> float:
@@ -140,13 +145,12 @@ class Response:
         """
         if not self.is_clustered:
             return 0.0
-        squares = np.sum(self.centred**2)
-        squares_of_size = np.sum(self.size**2)
-        variance = ratio(squares, squares_of_size)  # σ²
+        unit_value = np.bincount(self.unit, self.centred)
+        unit_size = np.bincount(self.unit, self.size)
         # Σ over pairs of rows of a unit, as the square of a sum less the sum of squares
-        value_products = np.sum(np.bincount(self.unit, self.centred) ** 2) - squares
-        size_products = np.sum(np.bincount(self.unit, self.size) ** 2) - squares_of_size
-        correlation = ratio(value_products, variance * size_products)
+        value_products = np.sum(unit_value**2) - np.sum(self.centred**2)
+        size_products = np.sum(unit_size**2) - np.sum(self.size**2)
+        correlation = ratio(value_products, self.variance_of_size_1 * size_products)
         return float(np.clip(np.nan_to_num(correlation), 0.0, 1.0))
 
     @cached_property
@@ -154,12 +158,15 @@ class Response:
         """The variance of the sum of the centred values in a slice, divided by share · (1 − share)
         of the slice, under the model of `correlation`, if all rows of a unit are in the same slice.
         """
-        squared_sizes = np.sum(self.size**2)
-        squared_sizes_of_units = np.sum(np.bincount(self.unit, self.size) ** 2)
-        variance_of_size_1 = ratio(np.sum(self.centred**2), squared_sizes)  # σ²
-        of_rows = (1 - self.correlation) * squared_sizes
-        of_units = self.correlation * squared_sizes_of_units
-        return float(variance_of_size_1 * (of_rows + of_units))
+        unit_size = np.bincount(self.unit, self.size)
+        of_rows = (1 - self.correlation) * np.sum(self.size**2)
+        of_units = self.correlation * np.sum(unit_size**2)
+        return float(self.variance_of_size_1 * (of_rows + of_units))
+
+    @cached_property
+    def variance_of_size_1(self) -> Floats:
+        """σ², the variance of the centred value of a row of size 1; NaN if no row has a value."""
+        return ratio(np.sum(self.centred**2), np.sum(self.size**2))
 
     def sums_by_cell(self, cell: Ints, count: int) -> CellSums:
         """The sum of the centred values in each cell of rows, with its standard deviation under the
@@ -179,8 +186,7 @@ class Response:
         if self.correlation:
             with_equal_rows = _variance_under_signs(self.size, cell, share, self.unit)
             model_variance = model_variance + self.correlation * with_equal_rows
-        variance_of_size_1 = ratio(np.sum(self.centred**2), np.sum(self.size**2))  # σ²
-        model_variance *= float(np.nan_to_num(variance_of_size_1))
+        model_variance *= float(np.nan_to_num(self.variance_of_size_1))
         deviation = np.sqrt(np.maximum(variance, model_variance))
         total = np.bincount(cell, self.centred, count).astype(np.float64, copy=False)
         return CellSums(total, share, deviation)
@@ -200,14 +206,21 @@ def _variance_under_signs(column: Floats, cell: Ints, share: Floats, unit: Ints)
         sum_in_cell = column
         total_of_pair = column
     else:  # a pair of a cell and a unit that has rows in it
-        key, pair_of_row = np.unique(cell * len(unit_total) + unit, return_inverse=True)
-        cell_of_pair = key // len(unit_total)
+        units = len(unit_total)
+        pair_key, pair_of_row = np.unique(cell * units + unit, return_inverse=True)
+        cell_of_pair = pair_key // units
         sum_in_cell = np.bincount(pair_of_row, column).astype(np.float64, copy=False)  # a
-        total_of_pair = unit_total[key % len(unit_total)]
+        total_of_pair = unit_total[pair_key % units]
     # (a − share b)² added up term by term; units without rows in the cell have only share² b²
     squares = np.bincount(cell_of_pair, sum_in_cell**2, len(share))
     products = np.bincount(cell_of_pair, sum_in_cell * total_of_pair, len(share))
-    return np.asarray(squares - 2 * share * products + share**2 * np.sum(unit_total**2))
+    expected_squares = share**2 * np.sum(unit_total**2)
+    return np.asarray(squares - 2 * share * products + expected_squares)
+
+
+def count_units(unit: Ints) -> int:
+    """The number of units, from the number of each row's unit, which are counted from 0."""
+    return int(unit.max(initial=-1)) + 1
 
 
 class CellSums(NamedTuple):
@@ -254,7 +267,7 @@ def cross_tables(
 
     unit: the number of each row's unit. min_rows: in a slice and in the rest.
     """
-    units = int(unit.max(initial=-1)) + 1
+    units = count_units(unit)
     for i, attribute in enumerate(attributes):
         labels = len(attribute.labels)
         large = _large_cells(attribute.code, labels + 1, unit, units, min_rows)
@@ -268,15 +281,16 @@ def cross_tables(
     if depth == 1:
         return
     for i, j in combinations(range(len(attributes)), 2):
+        labels = len(attributes[i].labels)
+        other_labels = len(attributes[j].labels)
         # cells are numbered line by line: a line per label of attribute i
-        width = len(attributes[j].labels) + 1
-        count = (len(attributes[i].labels) + 1) * width
+        width = other_labels + 1
+        count = (labels + 1) * width
         cell = attributes[i].code * width + attributes[j].code
         large = _large_cells(cell, count, unit, units, min_rows)
         first_label = large // width
         second_label = large % width
-        has_first = first_label < len(attributes[i].labels)
-        has_labels = has_first & (second_label < len(attributes[j].labels))
+        has_labels = (first_label < labels) & (second_label < other_labels)
         pairs = zip(first_label[has_labels], second_label[has_labels], strict=True)
         conditions: list[Conditions] = [
             (Condition(i, int(first)), Condition(j, int(second))) for first, second in pairs
@@ -292,10 +306,13 @@ def _large_cells(cell: Ints, count: int, unit: Ints, units: int, min_rows: float
     """
     rows = np.bincount(cell, minlength=count)
     least = max(min_rows, MIN_UNITS)
-    candidates = np.flatnonzero((rows >= least) & (len(cell) - rows >= least))
+    rows_outside = len(cell) - rows
+    is_large = (rows >= least) & (rows_outside >= least)
+    candidates = np.flatnonzero(is_large)
     if units == len(cell):  # each row is a unit
         return candidates
-    cell_of_pair = np.unique(cell * units + unit) // units  # of each pair of a cell and a unit
+    pair_key = np.unique(cell * units + unit)  # of each pair of a cell and a unit
+    cell_of_pair = pair_key // units
     units_in_cell = np.bincount(cell_of_pair, minlength=count)
     return candidates[units_in_cell[candidates] >= MIN_UNITS]
 
@@ -371,10 +388,11 @@ def search(
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
     # only a pair that is significant without the adjustment can be significant with it
-    is_possible = observed > normal_quantile(2 * level - 1)
+    is_possible = observed > one_sided_normal_quantile(level)
     possible = min(int(np.sum(is_possible)), RANKED)
-    drawn = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)
-    adjusted_p = drawn.adjusted_p(observed.ravel()[order[:possible]])
+    null_evidence = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)
+    most_extreme = order[:possible]
+    adjusted_p = null_evidence.adjusted_p(observed.ravel()[most_extreme])
     finds = []
     for place in np.flatnonzero(adjusted_p <= 1 - level).tolist():
         response, candidate = divmod(int(order[place]), len(conditions))
@@ -385,7 +403,7 @@ def search(
             adjusted_p=float(adjusted_p[place]),
         )
         finds.append(find)
-    return Search(finds, candidates=len(conditions), critical=drawn.critical(level))
+    return Search(finds, candidates=len(conditions), critical=null_evidence.critical(level))
 
 
 class CandidateSums(NamedTuple):
@@ -412,19 +430,20 @@ class CandidateSums(NamedTuple):
 
 class DrawnEvidence(NamedTuple):
     """The evidence under sign flips: of the most extreme candidates, (candidates, draws), in their
-    order; and the largest of all others, (draws,).
+    order; and the largest of all candidates that are not ranked, (draws,).
     """
 
     ranked: Floats
-    others: Floats
+    largest_unranked: Floats
 
     def adjusted_p(self, observed: Floats) -> Floats:
         """The p-values, adjusted for all candidates, of the most extreme ones, from their evidence
         in the data; (candidates,).
         """
         # step-down: in each draw the largest of each candidate and of those that are less extreme
-        evidence = np.vstack([self.ranked, self.others])
-        largest = np.maximum.accumulate(evidence[::-1], axis=0)[::-1][:-1]
+        evidence = np.vstack([self.ranked, self.largest_unranked])
+        least_extreme_first = np.maximum.accumulate(evidence[::-1], axis=0)
+        largest = least_extreme_first[::-1][:-1]  # without the row of those that are not ranked
         bound = observed - signflip.TIE * np.abs(observed)  # a draw that is equal counts
         extreme_draws = np.sum(largest >= bound[:, None], axis=1)
         draws = largest.shape[1]
@@ -434,7 +453,8 @@ class DrawnEvidence(NamedTuple):
 
     def critical(self, level: float) -> float:
         """The quantile, at this level, of the largest evidence of all candidates."""
-        return float(np.quantile(np.vstack([self.ranked, self.others]).max(axis=0), level))
+        largest = np.vstack([self.ranked, self.largest_unranked]).max(axis=0)
+        return float(np.quantile(largest, level))
 
 
 def _drawn_evidence(
@@ -450,24 +470,28 @@ def _drawn_evidence(
     (responses, candidates). possible: how many of the most extreme may be finds.
     """
     unit = candidates[0].response.unit
-    units = int(unit.max()) + 1
-    points = min(1 << max(units - 1, 1).bit_length(), POINTS)  # draws of one transform
+    units = count_units(unit)
+    power_of_two = 1 << max(units - 1, 1).bit_length()
+    points = min(power_of_two, POINTS)  # draws of one transform
     blocks = -(-DRAWS // points)  # rounded up
     draws = blocks * points
     signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]  # of each row in each block
     # where each row is put before the transform: units beyond the points share their places
-    column = np.arange(blocks)[:, None] * points + unit % points
+    first_column = np.arange(blocks)[:, None] * points  # of each block
+    column = first_column + unit % points  # blocks × rows
     ranked = np.zeros((possible, draws))
-    others = np.full(draws, -np.inf)
+    largest_unranked = np.full(draws, -np.inf)
     for (response, by_table), response_rank in zip(candidates, rank, strict=True):
-        flipped = (signs * response.centred).ravel()
-        total_of_rows = np.bincount(column.ravel(), flipped, draws)
+        signed_values = (signs * response.centred).ravel()  # of each row in each block
+        # what each column of the transform holds, of all rows and by cell
+        totals = np.bincount(column.ravel(), signed_values, draws)
         start = 0
         for table, sums in zip(tables, by_table, strict=True):
-            key = (table.cell * draws + column).ravel()
-            by_cell = np.bincount(key, flipped, table.size * draws).reshape(table.size, draws)
-            # the sum in a candidate less its share of the sum of all rows, under each sign vector
-            contrasts = by_cell[table.candidates] - sums.share[:, None] * total_of_rows
+            cell_and_column = (table.cell * draws + column).ravel()
+            by_cell = np.bincount(cell_and_column, signed_values, table.size * draws)
+            by_cell = by_cell.reshape(table.size, draws)
+            # the sum in a candidate less its share of the sum of all rows
+            contrasts = by_cell[table.candidates] - sums.share[:, None] * totals
             flipped_sums = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
             standardised = ratio(flipped_sums.reshape(-1, draws), sums.deviation[:, None])
             evidence = response.evidence(np.nan_to_num(standardised))
@@ -475,8 +499,9 @@ def _drawn_evidence(
             start += len(evidence)
             is_ranked = ranks < len(ranked)
             ranked[ranks[is_ranked]] = evidence[is_ranked]
-            np.maximum(others, evidence[~is_ranked].max(axis=0, initial=-np.inf), out=others)
-    return DrawnEvidence(ranked, others)
+            largest = evidence[~is_ranked].max(axis=0, initial=-np.inf)
+            np.maximum(largest_unranked, largest, out=largest_unranked)
+    return DrawnEvidence(ranked, largest_unranked)
 
 
 # What is made of finds ----------------------------------------------------------------------------
@@ -498,21 +523,14 @@ def merge(
         remaining = response  # the response without the effects of the finds merged so far
         while finds:
             most_extreme = finds[0]
-            mask_of_extreme = masks[most_extreme.conditions]
-            without_extreme = remaining.without_effect(mask_of_extreme)
+            without_extreme = remaining.without_effect(masks[most_extreme.conditions])
             explained = [most_extreme]
             for find in finds[1:]:
                 if without_extreme.evidence_of(masks[find.conditions]) < search.critical:
                     explained.append(find)
-            explained.sort(key=lambda find: -int(masks[find.conditions].sum()))  # widest first
-            widest = most_extreme
-            for find in explained:
-                without_find = remaining.without_effect(masks[find.conditions])
-                explains_extreme = without_find.evidence_of(mask_of_extreme) < EXPLAINED
-                if find is most_extreme or explains_extreme:
-                    widest = find
-                    break
-            merged.append(widest._replace(merged=len(explained) - 1))
+            widest = _widest_explanation(explained, masks, remaining)
+            other_finds = len(explained) - 1
+            merged.append(widest._replace(merged=other_finds))
             remaining = remaining.without_effect(masks[widest.conditions])
             unexplained = [find for find in finds if find not in explained]
             finds = []
@@ -520,6 +538,24 @@ def merge(
                 if remaining.evidence_of(masks[find.conditions]) >= search.critical:
                     finds.append(find)
     return merged
+
+
+def _widest_explanation(
+    finds: Sequence[Find], masks: Mapping[Conditions, Bools], response: Response
+) -> Find:
+    """Of finds, the most extreme first, the one with the most rows whose effect, once it is taken
+    from the response, leaves no sign of an effect in the most extreme one; this itself if none of
+    the wider ones does. masks: the rows of each find, by its conditions.
+    """
+    most_extreme = finds[0]
+    sizes = {find.conditions: int(masks[find.conditions].sum()) for find in finds}
+    for find in sorted(finds, key=lambda find: -sizes[find.conditions]):
+        if find is most_extreme:
+            break
+        without_find = response.without_effect(masks[find.conditions])
+        if without_find.evidence_of(masks[most_extreme.conditions]) < EXPLAINED:
+            return find
+    return most_extreme
 
 
 def refine(
@@ -566,10 +602,11 @@ def detectable(response: Response, critical: float, share: float) -> float:
     Solves E(sum) = k · standard deviation, k the critical value plus the normal quantile of the
     power, where the squared effect adds to the variance.
     """
-    k = critical + normal_quantile(2 * POWER - 1)
-    variance = np.sum(response.centred**2) / np.sum(response.size**2)
-    spread = response.spread
-    divisor = response.size.sum() ** 2 * share - k**2 * spread / variance
+    k = critical + one_sided_normal_quantile(POWER)
+    squared_distance = k**2 * response.spread
+    total_size = response.size.sum()
+    divisor = total_size**2 * share - squared_distance / response.variance_of_size_1
     if not divisor > 0:
         return float("nan")
-    return float(np.sqrt(k**2 * spread / (divisor * (1 - share))))
+    squared_effect = squared_distance / (divisor * (1 - share))
+    return float(np.sqrt(squared_effect))

@@ -31,7 +31,8 @@ def picked_p(p: ArrayLike, count: int) -> Floats:
     """
     if count < 1:
         raise InputError(f"count must be at least 1, got {count}")
-    return np.asarray(-np.expm1(count * np.log1p(-np.asarray(p, float))))
+    log_of_larger = np.log1p(-np.asarray(p, float))  # of the probability that one is larger
+    return np.asarray(-np.expm1(count * log_of_larger))
 
 
 class AgainstRest(NamedTuple):
@@ -73,11 +74,14 @@ def against_rest(
     # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     error = np.sqrt(contrasts**2 @ variance)
-    mean_variance = ratio(np.sum(weight**2 * variance), np.sum(weight) * weight)
+    # weight · variance is the variance of a row: its weighted mean over the slices / each weight
+    row_variance = ratio(np.sum(weight**2 * variance), np.sum(weight))
+    mean_variance = ratio(row_variance, weight)
     tested_variance = np.maximum(variance, mean_variance)
     covariance = (contrasts * tested_variance) @ contrasts.T
     tested_error = np.sqrt(np.diag(covariance))
-    correlation = np.nan_to_num(ratio(covariance, np.outer(tested_error, tested_error)))
+    error_products = np.outer(tested_error, tested_error)
+    correlation = np.nan_to_num(ratio(covariance, error_products))
     z = np.nan_to_num(ratio(contrasts @ value, tested_error))
     adjusted = max_t_of_sums(z, correlation, rng=rng)
     return AgainstRest(rest=shares @ value, error=error, adjusted=adjusted)
@@ -105,17 +109,20 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     if value.size < 2 or not (error > 0).all():
         raise InputError("values must hold at least two, with errors above 0")
     top = int(value.argmax())
+    other_values = np.delete(value, top)
+    error_of_highest = float(error[top])
     alpha = 1 - level
-    # the simultaneous interval of all m values errs with probability PROJECTED_SHARE · α (Šidák)
-    level_of_each = (1 - PROJECTED_SHARE * alpha) ** (1 / value.size)
+    # the simultaneous interval of all m values errs with probability β = PROJECTED_SHARE · α
+    simultaneous_level = 1 - PROJECTED_SHARE * alpha
+    level_of_each = simultaneous_level ** (1 / value.size)  # Šidák
     observed = HighestValue(
         value=float(value[top]),
-        error=float(error[top]),
-        second_highest=float(np.delete(value, top).max()),
-        half_width=normal_quantile(level_of_each) * float(error[top]),
+        error=error_of_highest,
+        second_highest=float(other_values.max()),
+        half_width=normal_quantile(level_of_each) * error_of_highest,
     )
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
-    tail = alpha * (1 - PROJECTED_SHARE) / (1 - PROJECTED_SHARE * alpha) / 2
+    tail = alpha * (1 - PROJECTED_SHARE) / simultaneous_level / 2
     return Estimate(
         value=observed.true_value(0.5),
         low=observed.true_value(1 - tail),
@@ -170,10 +177,12 @@ def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: 
     from scipy.special import ndtr
 
     below_range = ndtr((low - mean) / error)
-    within_range = ndtr((high - mean) / error) - below_range
+    below_end = ndtr((high - mean) / error)
+    within_range = below_end - below_range
     if within_range <= 0:
         # In `highest` the range begins at the second highest value: the mean is far below it, so
         # that any observed value is too high for this mean, and the search must go up.
         return 1.0
-    below_x = ndtr((x - mean) / error) - below_range
-    return float(np.clip(below_x / within_range, 0.0, 1.0))
+    below_x = ndtr((x - mean) / error)
+    probability = (below_x - below_range) / within_range
+    return float(np.clip(probability, 0.0, 1.0))

@@ -37,7 +37,7 @@ from evalkit.statistics import (
 from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import (
     Layout,
     NoisyUnitStatistic,
@@ -385,7 +385,7 @@ class Significance(shown.Shown, Study):
         return replace(
             super().inference_options(key),
             test_to_train=self.p.test_to_train or 0.0,
-            many=self.has_many_units,
+            many_units=self.has_many_units,
         )
 
     @once
@@ -623,7 +623,7 @@ def _over_looks(p: float, looks: int) -> float:
 
 def _error(differences: Floats, unit: np.ndarray | None) -> float:
     """The standard error of the mean of these differences where whole units vary. unit: of each."""
-    spread = Spread.from_influence(by_unit(differences - differences.mean(), unit))
+    spread = Spread.from_influence(sum_by_unit(differences - differences.mean(), unit))
     return spread.error / differences.size
 
 

@@ -52,7 +52,7 @@ Findings = Callable[[], Iterable[Mapping[str, Any]]]
 # of the results of a rule's statements the first decides
 ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
-ERRORS: dict[inference.Test, Callable[..., sensitivity.ErrorOf]] = {
+ERRORS: dict[inference.TestFunction, Callable[..., sensitivity.ErrorOf]] = {
     methods.flips: sensitivity.error_of_pairs,
     methods.mcnemar: sensitivity.error_of_decisions,
 }

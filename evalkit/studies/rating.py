@@ -52,7 +52,7 @@ from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.consistency import Band
 from evalkit.statistics.methods import TAPERED
-from evalkit.statistics.spread import by_unit
+from evalkit.statistics.spread import sum_by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
 from evalkit.studies import distributions, reliability, row_study, study
@@ -1019,8 +1019,8 @@ class Rating(row_study.RowStudy):
             influence = influence - self.primary.base.effects(rows[compared[1]]).influence
         leader_rows = rows[self.leader]
         lag = leader_rows.lags + 1
-        has_weight = by_unit(leader_rows.weights, leader_rows.unit) > 0
-        values = by_unit(influence, leader_rows.unit)[has_weight]
+        has_weight = sum_by_unit(leader_rows.weights, leader_rows.unit) > 0
+        values = sum_by_unit(influence, leader_rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
             return None
         return autocorrelation(values, lag)

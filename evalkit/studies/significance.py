@@ -35,7 +35,7 @@ from evalkit.statistics import (
     significance,
     statistic,
 )
-from evalkit.statistics.spread import Spread, by_unit, satterthwaite_of_few, standard_error
+from evalkit.statistics.spread import Spread, satterthwaite_of_few, standard_error, sum_by_unit
 from evalkit.studies import diagnostics, judges, ranking, study, units
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
@@ -430,7 +430,7 @@ def mean_by(
     if cluster is not None:
         group, _ = codes(cluster[known])
     if tasks is None or (group is not None and _lie_in_one(task, group)):
-        spread = Spread.from_influence(by_unit(weight * (values - value), group))
+        spread = Spread.from_influence(sum_by_unit(weight * (values - value), group))
         clusters = int(spread.n)
         error = spread.error
         uncorrected = float(np.sqrt(spread.square))
@@ -445,7 +445,7 @@ def mean_by(
     strata = _strata_of_shared_clusters(task, group)
     return _of_strata(
         value,
-        by_unit(influence, group),
+        sum_by_unit(influence, group),
         stratum=strata.of_cluster,
         tasks=np.bincount(strata.of_task),
     )

@@ -35,7 +35,7 @@ from evalkit.parameters.policy import obstacle
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.alternatives import Alternative
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import (
     KnownValue,
     Layout,
@@ -509,7 +509,7 @@ class StoredRows(FileRows):
     @cached_property
     def influence(self) -> Floats:
         """The influence of each of `units` on the metric: the sum of that of its rows."""
-        return by_unit(self.metric_at_k.effects(self.rows).influence, self.unit)
+        return sum_by_unit(self.metric_at_k.effects(self.rows).influence, self.unit)
 
     @cached_property
     def unit_values(self) -> Floats:
@@ -517,7 +517,7 @@ class StoredRows(FileRows):
         score = self.rows.score
         if score is None or score.ndim > 1:
             return np.full(self.units.size, np.nan)
-        return by_unit(score, self.unit) / by_unit(np.ones(score.size), self.unit)
+        return sum_by_unit(score, self.unit) / sum_by_unit(np.ones(score.size), self.unit)
 
 
 StoredMetric = StoredTerms | StoredRows
@@ -673,7 +673,7 @@ class MatchedMetric:
             return inference.undefined(options.level, options.unit)
         if self.has_terms or self.same_rows:
             many = self.common.size > options.limits.flipped
-            return inference.compare(new, old, replace(options, many=many))
+            return inference.compare(new, old, replace(options, many_units=many))
         if inference.method(new).test is methods.no_test:
             return methods.no_test(new, old, options)
         assert isinstance(new, RowStatistic)
