@@ -34,9 +34,10 @@ except ImportError as error:  # installed beside the other `evalkit`, or that on
         f"pip uninstall -y evalkit evalkit-reports, then install evalkit-reports again"
     )
 
-from evalkit import system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
+from evalkit.machine import folders, kernels, processors, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143  # and by `kill`
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         signal.signal(signal.SIGTERM, _terminate)
     try:
         _refuse_bytes(sys.argv[1:] if arguments is None else arguments)
-        options = _parser(notebooks or system.bundled_notebooks()).parse_args(arguments)
+        options = _parser(notebooks or bundled_notebooks()).parse_args(arguments)
         return int(options.run(options))
     except Refused as error:
         return requests.say(str(error), REFUSED)
@@ -98,7 +99,7 @@ def run() -> NoReturn:
     Python closes. By then its kernel is stopped, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
-    os.environ.update(system.remedy(os.environ))
+    os.environ.update(processors.remedy(os.environ))
     # one report makes thousands of products so small that threads of BLAS only wait for each other
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
@@ -288,9 +289,9 @@ class _Help(argparse.Action):
         """
         parser.print_help()
         for notebook in options.notebook or ():
-            system.show(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
+            terminal.show(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
             path = requests.find(notebook, options.folder_of_notebooks)
-            system.show(requests.listing(path).help())
+            terminal.show(requests.listing(path).help())
         raise SystemExit(DONE)
 
 
@@ -312,13 +313,13 @@ def _report(options: argparse.Namespace) -> int:
         return batch.main(options)
     path = requests.find(options.notebook[0], options.folder_of_notebooks)
     job = requests.job(path, options, requests.settings(options.file), options.name)
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         try:
             outcome = requests.make(job, desk, bar=sys.stderr.isatty())
         finally:
-            system.clean(job.parameters.get("spill"))
+            kernels.clean(job.parameters.get("spill"))
     if outcome.status != FAILED:
-        system.show(outcome.page)
+        terminal.show(outcome.page)
     for message in outcome.messages:
         requests.say(message, outcome.status)
     return outcome.status
@@ -326,13 +327,13 @@ def _report(options: argparse.Namespace) -> int:
 
 def _parameters(options: argparse.Namespace) -> int:
     listing = requests.listing(requests.find(options.notebook, options.folder_of_notebooks))
-    system.show(listing.schema() if options.json else listing.lines())
+    terminal.show(listing.schema() if options.json else listing.lines())
     return DONE
 
 
 def _notebook(options: argparse.Namespace) -> int:
     path = requests.find(options.notebook, options.folder_of_notebooks)
-    system.show(system.blank(requests.load(path)))
+    terminal.show(requests.blank(requests.load(path)))
     return DONE
 
 

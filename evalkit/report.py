@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit import system
 from evalkit.displays import Display, Displayed
+from evalkit.machine import folders, kernels
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -318,7 +318,7 @@ def _sweep_drafts(folder: Path) -> None:
     """Remove the drafts of processes that were killed while writing."""
     for path in folder.iterdir():
         draft = DRAFT.fullmatch(path.name)
-        if draft and os.name == "posix" and not system.alive(int(draft[1])):
+        if draft and os.name == "posix" and not folders.alive(int(draft[1])):
             path.unlink(missing_ok=True)
 
 
@@ -382,7 +382,7 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            with system.quiet() as quiet_options:
+            with kernels.quiet() as quiet_options:
                 options = quiet_options | options
                 NBClientEngine.execute_notebook(
                     notebook, kernel_name, output_path=output_path, **options

@@ -16,9 +16,10 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import ParameterError
 from evalkit.displays import Displayed
+from evalkit.machine import folders, kernels
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
 
@@ -63,7 +64,7 @@ def execute(
     ready = prepared(notebook, parameters, origin)
     progress_bar: object = {"desc": bar, "leave": False} if bar else False
     options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
-    with system.quiet(units) as options_of_kernel:
+    with kernels.quiet(units) as options_of_kernel:
         if in_process:
             failure = _run(ready, engine(), options)
         else:
@@ -123,6 +124,25 @@ def _run(
     return report.found_failure(notebook)
 
 
+def import_scipy() -> None:
+    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as
+    scipy itself.
+
+    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later
+    requests get them.
+    """
+    import numpy
+
+    if "f2py" in vars(numpy):
+        return
+    vars(numpy)["f2py"] = None
+    try:
+        import scipy.special  # noqa: F401
+    finally:
+        if vars(numpy)["f2py"] is None:
+            del vars(numpy)["f2py"]
+
+
 def engine() -> type[Engine]:
     """The engine by which papermill runs the cells of a bundled notebook in this process, as a
     kernel would.
@@ -138,7 +158,7 @@ def engine() -> type[Engine]:
         ) -> None:
             """Run the cells of the notebook that papermill manages."""
             variables: dict[str, Any] = {"__name__": "__main__"}
-            system.import_scipy()
+            import_scipy()
             with cells.history() as sources:
                 for i, cell in enumerate(nb_man.nb.cells):
                     nb_man.cell_start(cell, i)
@@ -212,7 +232,7 @@ def save_units(path: Path, write: Callable[[Path], None]) -> None:
     A missing folder is created. Raises ParameterError if there are no units, or if the folder
     cannot be created.
     """
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         draft = desk / "units"
         write(draft)
         if not draft.exists():

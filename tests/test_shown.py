@@ -21,10 +21,11 @@ from nbformat import v4
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import displays, report, running, system
+from evalkit import displays, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import figures, plots, shown, strips, tables
 from evalkit.drawing.tables import Cell
+from evalkit.machine import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)
@@ -111,7 +112,7 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last
     bits.
     """
-    monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
+    monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [

@@ -19,10 +19,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit import numbers, report, system
+from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Outcome, Refused, ReportJob
+from evalkit.machine import folders, kernels, terminal
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -154,7 +155,7 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
             outcomes[i] = _outcome(task)
             _print_outcome(jobs[i].name, outcomes[i])
     except BaseException:  # interrupted: the reports that the processes are making are not written
-        system.end_processes()
+        kernels.end_processes()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -169,7 +170,7 @@ def _start() -> None:
 
 def _make(job: ReportJob) -> Outcome:
     """Make a report, and leave nothing of it to the next."""
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         try:
             return requests.make(job, desk)
         except Refused as error:
@@ -190,7 +191,7 @@ def _outcome(task: Future[Outcome]) -> Outcome:
 def _print_outcome(name: str, outcome: Outcome) -> None:
     """Print the path of a page that was made on stdout, and the messages on stderr."""
     if outcome.page and outcome.status != FAILED:
-        system.show(outcome.page)
+        terminal.show(outcome.page)
     for message in outcome.messages:
         requests.say(f"{name}: {message}", outcome.status)
 
@@ -346,7 +347,7 @@ def main(options: Namespace) -> int:
         jobs = [report_planned.job for report_planned in planned if report_planned.job]
         spill_folders = {job.parameters.get("spill") for job in jobs}
         for spill in spill_folders or {None}:
-            system.clean(spill)
+            kernels.clean(spill)
     if options.each is not None and any(outcome.page for outcome in outcomes):
         write(records(planned, outcomes), options.folder)
         from evalkit.commands import index
@@ -355,7 +356,7 @@ def main(options: Namespace) -> int:
             index.write(options.folder)
         except Refused as error:
             requests.say(str(error), REFUSED)
-    system.show(f"\n{table(planned, outcomes)}", sys.stderr)
+    terminal.show(f"\n{table(planned, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -369,9 +370,9 @@ def diff(options: Namespace) -> int:
     outcomes = run(all_diffs, options.workers)
     for outcome in outcomes:
         if outcome.results is not None:
-            system.show(f"\n{account(outcome.results)}")
+            terminal.show(f"\n{account(outcome.results)}")
     if len(all_diffs) > 1:
-        system.show(f"\n{table(all_diffs, outcomes)}", sys.stderr)
+        terminal.show(f"\n{table(all_diffs, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -428,7 +429,7 @@ def shared(old: Path, new: Path) -> list[str]:
             f"{in_one or 'none'}"
         )
     if in_one:
-        system.show(f"evalkit: note: only in one of the folders: {in_one}", sys.stderr)
+        terminal.show(f"evalkit: note: only in one of the folders: {in_one}", sys.stderr)
     return in_both
 
 

@@ -14,8 +14,9 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit import system
 from evalkit.commands import requests
+from evalkit.machine import folders, processors, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.numbers import counted
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def doctor(options: Namespace) -> int:
     """Print one line per check; return 1 if something that a report needs is missing."""
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
-        system.show_line(f"{check.status:<8} {check.subject}: {check.result}")
+        terminal.show_line(f"{check.status:<8} {check.subject}: {check.result}")
     if any(check.status == MISSING for check in checks):
         return requests.FAILED
     return requests.DONE
@@ -120,13 +121,13 @@ def _kernel() -> Iterator[CheckLine]:
 
 def _folders() -> Iterator[CheckLine]:
     """Whether reports can be written here, and tables spilled."""
-    here = system.nearest(Path("reports"))
+    here = folders.nearest(Path("reports"))
     spill = Path(tempfile.gettempdir())
     yield CheckLine(_status(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free
     has_room = os.access(spill, os.W_OK) and free > SPACE
     yield CheckLine(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
-    notebooks = system.bundled_notebooks()
+    notebooks = bundled_notebooks()
     if notebooks.is_dir():
         yield CheckLine(OK, "bundled notebooks", str(notebooks))
     else:
@@ -141,14 +142,14 @@ def _machine() -> Iterator[CheckLine]:
     yield CheckLine(
         OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors"
     )
-    if system.this_one_sorts_slowly():
+    if processors.this_one_sorts_slowly():
         advice = (
-            f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do "
-            f"so themselves)"
+            f"slow on this processor; before Python starts, set {processors.SWITCH}=X86_V4 "
+            f"(reports do so themselves)"
         )
         yield CheckLine(OPTIONAL, "numpy's sort", advice)
     else:
-        yield CheckLine(OK, "numpy's sort", system.sort_is())
+        yield CheckLine(OK, "numpy's sort", processors.sort_is())
 
 
 def _java() -> Iterator[CheckLine]:
@@ -188,13 +189,13 @@ def inspect(options: Namespace) -> int:
         if reading.inspection:
             is_read = True
             description = inspection.described(reading.inspection, options.files)
-            system.show_line(f"{reading.command}  # {reading.report}: {description}")
+            terminal.show_line(f"{reading.command}  # {reading.report}: {description}")
     if options.why or not is_read:
         for line in contents:
-            system.show_line(line)
+            terminal.show_line(line)
         for reading in readings:
             if not reading.inspection:
-                system.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
+                terminal.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
     return requests.DONE if is_read else requests.REFUSED
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.commands import requests
+from evalkit.machine import terminal
 
 CONVENTIONS = tomllib.loads((pkgutil.get_data(__package__, "conventions.toml") or b"").decode())
 MOST = 5  # lines
@@ -42,12 +42,12 @@ def main(options: Namespace) -> int:
     tried["distance"] = (tried["value"] - number).abs()
     equal = tried[tried["distance"] <= unit / 2]
     none = f"None of {len(tried)} values is {theirs}. The nearest:"
-    system.show(none if equal.empty else f"{theirs} is the value of:")
+    terminal.show(none if equal.empty else f"{theirs} is the value of:")
     shown = tried.nsmallest(MOST, "distance") if equal.empty else equal.head(MOST)
     for row in shown.itertuples():
-        system.show_line(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
+        terminal.show_line(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
     if len(equal) > MOST:
-        system.show(f"and {len(equal) - MOST} more")
+        terminal.show(f"and {len(equal) - MOST} more")
     return requests.DONE
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.commands import requests
 from evalkit.drawing.tables import markdown_line
+from evalkit.machine import terminal
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.policy import CANNOT_TELL, gate
@@ -38,7 +39,7 @@ def main(options: Namespace) -> int:
             raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
         studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
-    system.show(markdown(judged, options.report))
+    terminal.show(markdown(judged, options.report))
     for warning in judged.warnings:
         requests.say(f"warning: {warning}", requests.DONE)
     if options.json is not None:
@@ -64,7 +65,7 @@ def _plan(options: Namespace) -> int:
             judged = policy.judge(policy_planned, studies, lambda: findings, units)
             rows = judged.statements
             rows["that"] = [policy_planned.rules[number].that for number in rows["rule"]]
-    system.show(first_screen.planned(policy_planned, rows).to_markdown())
+    terminal.show(first_screen.planned(policy_planned, rows).to_markdown())
     return requests.DONE
 
 

@@ -12,13 +12,14 @@ from urllib.parse import quote
 import nbformat.v4 as notebooks
 import pandas as pd
 
-from evalkit import numbers, report, system
+from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
 from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
 from evalkit.findings.kinds import Severity
+from evalkit.machine import terminal
 from evalkit.pages import as_json
 from evalkit.studies.study import framed
 
@@ -40,7 +41,7 @@ def main(options: Namespace) -> int:
     """Write the index of a folder and print where it is. Raises Refused where no report is."""
     if (path := write(options.folder)) is None:
         raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
-    system.show(path)
+    terminal.show(path)
     return DONE
 
 

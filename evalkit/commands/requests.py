@@ -4,6 +4,7 @@ its outcome.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import os
@@ -16,7 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evalkit import report, system
+from evalkit import report
+from evalkit.machine import folders, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -93,6 +96,18 @@ def load(path: Path) -> NotebookNode:
         raise Refused(f"{path} is not a Jupyter notebook") from None
 
 
+def blank(notebook: NotebookNode) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    blanked = copy.deepcopy(notebook)
+    for cell in blanked.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            cell.execution_count = None
+    return str(nbformat.writes(blanked))
+
+
 def declared(notebook: NotebookNode, path: Path) -> dict[str, Parameter]:
     """The parameters that a notebook declares, by name; none without a cell of parameters."""
     from evalkit.parameters import cells
@@ -124,7 +139,7 @@ def report_of(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters.reports import NOTEBOOKS
 
-    return NOTEBOOKS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
+    return NOTEBOOKS.get(path.stem) if path.resolve().parent == bundled_notebooks() else None
 
 
 # Parameters ---------------------------------------------------------------------------------------
@@ -260,7 +275,7 @@ def refuse_folder(folder: Path, notebook_path: Path) -> None:
         raise Refused(
             f"-o {folder} is the notebook's own folder; the report would overwrite the notebook"
         )
-    nearest = system.nearest(folder)
+    nearest = folders.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):
@@ -388,7 +403,7 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
         raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
     description = in_lines(inspection.described(first.inspection, files))
     line = f"evalkit: no report was named, this is: {first.command}  # {description}"
-    system.show_line(line, sys.stderr)
+    terminal.show_line(line, sys.stderr)
     return first.report
 
 
@@ -485,7 +500,7 @@ def say(message: str, status: int) -> int:
     """Print a message on stderr, each entry of a `listing` in a line of its own, and return the
     status.
     """
-    system.show(f"evalkit: {in_lines(message)}", sys.stderr)
+    terminal.show(f"evalkit: {in_lines(message)}", sys.stderr)
     return status
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
@@ -28,6 +28,7 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
+from evalkit.machine import terminal
 from evalkit.numbers import counted, decimals, limits_from_json, number, percent, plural, signed
 from evalkit.pages import first_screen
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
@@ -128,9 +129,9 @@ def main(options: Namespace) -> int:
             paths = write(results, file)
         else:
             paths = []
-            system.show(comment(results, report.stem(file)))
+            terminal.show(comment(results, report.stem(file)))
     for path in paths:
-        system.show(str(path))
+        terminal.show(str(path))
     return requests.DONE
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
-from evalkit import numbers, report, running, system
+from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
@@ -22,6 +22,8 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.tables import Html, escape, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
+from evalkit.machine import folders
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters.kinds import did_you_mean, texts
 
 # links of a page to another place of it, which a notebook does not have
@@ -186,7 +188,7 @@ class Shown(Displayed):
             running.save_units(Path(path), self.write_units)
             return
         if notebook is None:
-            notebook = system.bundled_notebooks() / f"{self.report}.ipynb"
+            notebook = bundled_notebooks() / f"{self.report}.ipynb"
         source = Path(notebook)
         running.save(Path(path), report.read(source), self, self.p.given)
 
@@ -205,7 +207,7 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, slices)}, there are "
                 f"{names}"
             )
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             study: Self = self.sliced(slices[name], replace(self.p, segment=name))
         return study
 
@@ -244,7 +246,7 @@ class Shown(Displayed):
         """
         arguments = {**self.p.given, **changes}
         read = importlib.import_module(f"evalkit.studies.{self.report}").read
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             study = read(**{name: value for name, value in arguments.items() if value is not None})
         return study.segment(self.p.segment) if self.p.segment else study
 
@@ -254,7 +256,7 @@ class Shown(Displayed):
         """
         if not self.p.sections:
             return None
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             return own_sections.run(self)
 
     def check_gate(self) -> None:

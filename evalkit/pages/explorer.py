@@ -9,12 +9,12 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from evalkit.arrays import Floats
+from evalkit.caching import cached
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import texts
 from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
-from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
 ROOM = 10_000  # letters of HTML that they may take, without what they open to

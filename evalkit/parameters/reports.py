@@ -14,8 +14,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from evalkit import system
 from evalkit.arrays import ArgumentError, InputError, ParameterError
+from evalkit.machine import folders
 from evalkit.parameters.kinds import (
     COLUMN,
     COLUMNS,
@@ -79,7 +79,7 @@ class Parameters:
 
     given: Mapping[str, Any] = field(default_factory=dict)
     segment: str = ""
-    folder: Path | None = field(default_factory=system.working_directory)
+    folder: Path | None = field(default_factory=folders.working_directory)
 
     def __repr__(self) -> str:
         """The parameters that were set, data without their values."""

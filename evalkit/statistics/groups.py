@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
+from evalkit.caching import cached
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.proportions import LimitArrays, miettinen_nurminen, ratio_score
-from evalkit.system import cached
 
 
 def level_of_each(level: float, count: int) -> float:
