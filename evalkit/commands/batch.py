@@ -279,12 +279,12 @@ def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     """The table as each.csv and each.json."""
     import pandas as pd
 
-    from evalkit.drawing import tables
+    from evalkit.drawing.spreadsheets import spreadsheet
 
     frame = pd.DataFrame(rows)
     order = [*COMPARISON_COLUMNS, "system", "value", "message"]
     frame = frame[[name for name in order if name in frame]]
-    tables.spreadsheet(frame).to_csv(folder / "each.csv", index=False)
+    spreadsheet(frame).to_csv(folder / "each.csv", index=False)
     frame.to_json(
         folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
     )

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.commands import requests
-from evalkit.drawing.tables import markdown_line
+from evalkit.drawing.markdown import markdown_line
 from evalkit.machine import terminal
 from evalkit.pages import first_screen
 from evalkit.parameters import reports

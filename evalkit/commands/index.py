@@ -17,7 +17,10 @@ from evalkit.arrays import Record
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
-from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
+from evalkit.drawing.cells import Cell, escape, number_cell, with_interval
+from evalkit.drawing.columns import each, named
+from evalkit.drawing.paragraphs import heading
+from evalkit.drawing.pieces import Html, stack
 from evalkit.findings.kinds import Severity
 from evalkit.machine import terminal
 from evalkit.pages import as_json
@@ -132,7 +135,7 @@ def page(frame: pd.DataFrame, of: str) -> str:
     time.
     """
     asked = f"What do the {len(frame)} reports say, and how do their first numbers move?"
-    cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(frame)]))]
+    cells = [_shown(stack([heading(f"Reports in {of}", asked), listing(frame)]))]
     for (kind, metric), series in _series(frame):
         if len(series) > 1:
             cells += [
@@ -200,7 +203,7 @@ def _change(row: Record) -> Cell:
     """The change since the report before, with a link to the diff of both where there is one."""
     if row["change"] != row["change"]:
         return Cell("")
-    change = tables.number_cell(
+    change = number_cell(
         row["change"], numbers.decimals(*([row[end]] for end in ENDS)), numbers.signed
     )
     return _to(row["diff"], change.text) if row["diff"] else change

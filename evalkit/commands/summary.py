@@ -16,17 +16,11 @@ from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
+from evalkit.drawing.cells import Cell, breaking, escape, with_interval
+from evalkit.drawing.markdown import markdown, markdown_line
+from evalkit.drawing.pieces import Html
 from evalkit.drawing.strips import Axis, Point
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    breaking,
-    escape,
-    markdown,
-    markdown_line,
-    table,
-    with_interval,
-)
+from evalkit.drawing.tables import table
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
 from evalkit.machine import terminal
 from evalkit.numbers import counted, decimals, limits_from_json, number, percent, plural, signed

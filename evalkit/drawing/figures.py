@@ -29,7 +29,9 @@ import numpy.typing as npt
 from evalkit.arrays import Bools, ParameterError
 from evalkit.displays import Display, Displayed, with_page
 from evalkit.drawing import rasters
-from evalkit.drawing.tables import Html, escape, folded, writable
+from evalkit.drawing.cells import escape
+from evalkit.drawing.files import writable
+from evalkit.drawing.pieces import Html, folded
 from evalkit.machine import kernels
 
 if TYPE_CHECKING:

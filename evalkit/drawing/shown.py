@@ -18,9 +18,10 @@ from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
+from evalkit.drawing.cells import escape
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.own_sections import OwnSections
-from evalkit.drawing.tables import Html, escape, folded, stack
+from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
 from evalkit.machine import folders
 from evalkit.machine.bundled_files import bundled_notebooks

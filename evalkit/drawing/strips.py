@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from evalkit.drawing.tables import Cell, Head, Html, cell, escape, table
+from evalkit.drawing.cells import Cell, Head, cell, escape
+from evalkit.drawing.pieces import Html
+from evalkit.drawing.tables import table
 from evalkit.numbers import number
 
 EDGE = 5  # per cent of the axis left free on each side, for dots and for the numbers below
