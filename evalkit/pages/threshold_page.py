@@ -103,7 +103,7 @@ def thresholds(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, then of the
     others.
     """
-    note = texts.sentence("threshold.thresholds_note", costs=study.costs.said)
+    note = texts.sentence("threshold.thresholds_note", costs=study.costs.sentence)
     is_leader = study.choices["system"] == study.leader
     leader = study.choices[is_leader].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
