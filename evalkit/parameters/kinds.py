@@ -234,7 +234,7 @@ def texts(name: str, value: object) -> list[str]:
     return [item for item in items if item]
 
 
-def metrics(name: str, value: object) -> tuple[object, ...]:
+def metrics(name: str, value: object) -> "ReadMetrics":
     """The names of metrics as from `texts`; own metrics, which are not text, are returned
     unchanged.
 
@@ -647,6 +647,7 @@ Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
 # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
 Metrics: TypeAlias = str | Sequence[Any]
+ReadMetrics: TypeAlias = tuple[Any, ...]  # the same, each name apart
 Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
 # a list or an array, or a column of pandas, polars or Arrow
 Columns: TypeAlias = Sequence[Any] | Any
