@@ -72,18 +72,21 @@ class Cell:
         return f"{BREAKS.sub(' ', self.text.strip())} {self.further_text}".strip()
 
 
-def cell(value: Cell | str) -> Cell:
-    """The value if it is a cell, else a cell with this text."""
-    return value if isinstance(value, Cell) else Cell(value)
+def as_cell(content: Cell | str) -> Cell:
+    """The content if it is a cell, else a cell with this text."""
+    return content if isinstance(content, Cell) else Cell(content)
 
 
-def join(*parts: Cell | str) -> Cell:
-    """The parts of a sentence, one behind the other, as one cell."""
-    cells = [cell(part) for part in parts]
+def join(*pieces: Cell | str) -> Cell:
+    """The pieces of a sentence, one behind the other, as one cell."""
     text = ""
-    for part in cells:
-        text += f"{part.text} {part.further_text}" if part.further_text else part.text
-    return Cell(text, markup="".join(part.html for part in cells))
+    markup = ""
+    for piece in map(as_cell, pieces):
+        text += piece.text
+        if piece.further_text:
+            text += f" {piece.further_text}"
+        markup += piece.html
+    return Cell(text, markup=markup)
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,21 @@ class Table:
     @property
     def lines(self) -> list[list[str]]:
         """The text of each cell by row, the heads of the columns first."""
-        return [[cell.full_text for cell in row] for row in [self.columns, *self.rows]]
+        lines = []
+        for row in (self.columns, *self.rows):
+            lines.append([cell.full_text for cell in row])
+        return lines
+
+    @property
+    def widths(self) -> list[int]:
+        """The characters of the longest text of each column."""
+        columns = zip(*self.lines, strict=True)
+        return [max(map(len, texts)) for texts in columns]
 
     @property
     def text(self) -> str:
         """The table for a terminal: the caption, and the columns, as wide as their longest cell."""
-        widths = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
+        widths = self.widths
         padded = [self.caption]
         for line in self.lines:
             cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
@@ -148,7 +160,8 @@ def p_cell(p: float) -> Cell:
     text = p_value(p)
     if text.startswith("<"):
         return Cell(text)
-    return Cell(text, numbers=(p if math.isnan(p) else float(text),))
+    printed_p = math.nan if math.isnan(p) else float(text)
+    return Cell(text, numbers=(printed_p,))
 
 
 Head = Cell | str
@@ -175,7 +188,8 @@ def metric_head(title: str, name: str, sign: str = "", place: str = "") -> Cell:
     >>> metric_head("F1", "f1").markup, metric_head("ROC AUC", "roc_auc").markup
     ('F1', 'ROC AUC<br><span class="muted">roc_<wbr>auc</span>')
     """
-    markup = (link(title, place) if place else escape(title)) + sign
+    markup = link(title, place) if place else escape(title)
+    markup += sign
     if title.casefold() != name.casefold():
         markup += f'<br><span class="muted">{breaking(name)}</span>'
     return Cell(f"{name}{sign}", markup=markup)

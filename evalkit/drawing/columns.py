@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from evalkit.arrays import Record
 from evalkit.drawing.cells import Cell, minus, number_cell, p_cell, with_interval
@@ -24,14 +23,20 @@ def _cells_of_rows(make: Callable[[Record], Cell | str], rows: Rows) -> list[Cel
     return [make(row) for row in rows]
 
 
-def text(name: str, show: Callable[[Any], str] = str) -> Column:
+def text(name: str, show: Callable[..., str] = str) -> Column:
     """A column of texts, from the column `name` of the frame. show: writes a value."""
     return each(lambda row: show(row[name]))
 
 
-def count(name: str, show: Callable[[Any], str] = thousands) -> Column:
-    """A column of counts. show: writes one."""
-    return each(lambda row: Cell(show(row[name]), numbers=(row[name],)))
+def count(name: str, show: Callable[..., str] = thousands) -> Column:
+    """A column of counts, from the column `name` of the frame. show: writes a count."""
+
+    def count_cell(row: Record) -> Cell:
+        """The cell of the count in a row."""
+        n = row[name]
+        return Cell(show(n), numbers=(n,))
+
+    return each(count_cell)
 
 
 def p_column(name: str) -> Column:
@@ -40,8 +45,13 @@ def p_column(name: str) -> Column:
 
 
 def words(name: str) -> Column:
-    """A left-aligned column of words."""
-    return each(lambda row: Cell(str(row[name]), kind="text"))
+    """A left-aligned column of words, from the column `name` of the frame."""
+
+    def cell_of_words(row: Record) -> Cell:
+        """The cell of the words in a row."""
+        return Cell(str(row[name]), kind="text")
+
+    return each(cell_of_words)
 
 
 @each
@@ -107,8 +117,8 @@ def named(columns: str, **kinds: Callable[[str], Column]) -> dict[str, Column]:
     """
     all_kinds = KINDS | kinds
     by_head = {}
-    for part in columns.split("|"):
-        head, _, name_and_kind = part.rpartition("=")
-        name, *kind = name_and_kind.split()
-        by_head[head.strip() or name] = all_kinds["".join(kind)](name)
+    for column in columns.split("|"):
+        head, _, name_and_kind = column.rpartition("=")
+        name, _, kind = name_and_kind.strip().partition(" ")
+        by_head[head.strip() or name] = all_kinds[kind.strip()](name)
     return by_head

@@ -1,8 +1,12 @@
 """Tables and lines in Markdown, in which text from data is no markup."""
 
 import re
+from collections.abc import Iterable
 
 from evalkit.drawing.cells import NUMBER, Table
+
+LEFT = ":--"  # aligned so
+RIGHT = "--:"
 
 INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are no link
 # an interval, which stays as it is, or, as group 1, a character that Markdown takes for markup
@@ -18,14 +22,26 @@ NOT_LINKED = r"\g<0>&#8203;"  # followed by a space without width, which nobody 
 
 
 def markdown(table: Table) -> str:
-    """The table in Markdown, with its caption above and its note below."""
-    head, *rows = [list(map(escape_markdown, line)) for line in table.lines]
-    columns = zip(*table.rows, strict=True)
-    words = [all(cell.kind == "text" or not cell.text for cell in column) for column in columns]
-    alignments = [":--", *(":--" if is_text else "--:" for is_text in words[1:])]
-    lines = [f"| {' | '.join(row)} |" for row in [head, alignments, *rows]]
-    note = [escape_markdown(table.note), ""] if table.note else []
-    return "\n".join([f"**{escape_markdown(table.caption)}**", "", *lines, "", *note])
+    """The table in Markdown, with its caption above and its note below. Columns of words are
+    aligned on the left, numbers on the right.
+    """
+    alignments = [LEFT]  # of the heads of the rows
+    columns = list(zip(*table.rows, strict=True))
+    for column in columns[1:]:
+        has_words_alone = all(cell.kind == "text" or not cell.text for cell in column)
+        alignments.append(LEFT if has_words_alone else RIGHT)
+    head, *rows = [_row(map(escape_markdown, line)) for line in table.lines]
+    lines = [f"**{escape_markdown(table.caption)}**", "", head, _row(alignments)]
+    lines += rows
+    lines.append("")
+    if table.note:
+        lines += [escape_markdown(table.note), ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    """The row of a table with these cells, which are Markdown."""
+    return f"| {' | '.join(cells)} |"
 
 
 def escape_markdown(text: str) -> str:

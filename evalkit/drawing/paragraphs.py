@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from evalkit.drawing.cells import Cell, cell, escape
+from evalkit.drawing.cells import Cell, as_cell, escape
 from evalkit.drawing.pieces import Html, folded
 from evalkit.numbers import definition
 
@@ -41,7 +41,7 @@ def answer(sentence: str, *conditions: str) -> Html:
 
 def paragraph(text: Cell | str) -> Html:
     """One muted paragraph."""
-    return Html(f'<p class="muted">{cell(text).html}</p>', cell(text).full_text)
+    return Html(f'<p class="muted">{as_cell(text).html}</p>', as_cell(text).full_text)
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

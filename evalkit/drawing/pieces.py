@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from os import PathLike
 from typing import Protocol
 
@@ -69,8 +69,8 @@ class Html(Displayed):
         """Its HTML and text, or what replaces it, as outputs of a notebook."""
         if not self.replaced_by:
             return [Display({"text/html": self.html, "text/plain": self.text}, {})]
-        outputs = [output for piece in self.replaced_by for output in piece.displays()]
-        return with_page(self.html, outputs)
+        outputs = chain.from_iterable(piece.displays() for piece in self.replaced_by)
+        return with_page(self.html, list(outputs))
 
 
 class Piece(Protocol):
@@ -92,10 +92,12 @@ class Piece(Protocol):
 def stack(pieces: Iterable[Piece]) -> Html:
     """Several pieces below one another as one; empty ones leave no line."""
     filled = [piece for piece in pieces if piece.html]
-    tables = tuple(table for piece in filled for table in piece.tables)
+    tables = tuple(chain.from_iterable(piece.tables for piece in filled))
+    replaced_by: list[Piece] = []
     is_same_in_notebook = all(isinstance(piece, Html) and not piece.replaced_by for piece in filled)
-    replaced_by = () if is_same_in_notebook else tuple(_in_notebook(filled))
-    return Html(_html_of(filled), _text_of(filled), tables, replaced_by)
+    if not is_same_in_notebook:
+        replaced_by = list(_in_notebook(filled))
+    return Html(_html_of(filled), _text_of(filled), tables, tuple(replaced_by))
 
 
 def _html_of(pieces: Iterable[Piece]) -> str:
@@ -112,13 +114,18 @@ def _in_notebook(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """What a notebook shows of the pieces: each figure, and all HTML between two of them as one
     piece.
     """
-    shown = [part for piece in pieces for part in piece.notebook_pieces]
-    for is_html, parts in groupby(shown, key=lambda part: isinstance(part, Html)):
-        run = list(parts)
-        if is_html:
-            yield Html(_html_of(run), _text_of(run))
+    notebook_pieces = chain.from_iterable(piece.notebook_pieces for piece in pieces)
+    for are_html, neighbours in groupby(notebook_pieces, key=_is_html):
+        if are_html:
+            html = list(neighbours)
+            yield Html(_html_of(html), _text_of(html))
         else:
-            yield from run
+            yield from neighbours
+
+
+def _is_html(piece: Piece) -> bool:
+    """True for HTML, which a notebook can join and fold; False for a figure."""
+    return isinstance(piece, Html)
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
@@ -133,10 +140,11 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
         attributes += f' class="{kind}"'
     start = f"<details{attributes}><summary>{escape(summary)}</summary>"
     replaced_by: list[Piece] = []
-    if all(isinstance(part, Html) for part in piece.replaced_by):
-        for part in piece.replaced_by:
-            replaced_by.append(Html(f"{start}{part.html}</details>", part.text))
+    if all(map(_is_html, piece.replaced_by)):
+        for html in piece.replaced_by:
+            replaced_by.append(Html(f"{start}{html.html}</details>", html.text))
     else:  # an output of its own, as a figure is, cannot be folded
-        replaced_by = [Html(f"<p><b>{escape(summary)}</b></p>", summary), *piece.replaced_by]
-    html = f"{start}{piece.html}</details>"
-    return Html(html, f"{summary}\n{piece.text}", piece.tables, tuple(replaced_by))
+        replaced_by.append(Html(f"<p><b>{escape(summary)}</b></p>", summary))
+        replaced_by += piece.replaced_by
+    html_of_page = f"{start}{piece.html}</details>"
+    return Html(html_of_page, f"{summary}\n{piece.text}", piece.tables, tuple(replaced_by))

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
 
 import pandas as pd
 
@@ -28,41 +27,45 @@ def frame(table: Table) -> pd.DataFrame:
     >>> frame(Table("", [Cell("system"), Cell("cost")], rows)).iloc[0].to_dict()
     {'system': 'a', 'cost': 1204.0, 'cost low': -3.0, 'cost high': 2411.0}
     """
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[float | str]] = {}
     for i, head in enumerate(table.columns):
         cells = [row[i] for row in table.rows]
         columns |= _frame_columns(head.full_text, cells)
     return pd.DataFrame(columns)
 
 
-def _frame_columns(name: str, cells: Sequence[Cell]) -> dict[str, list[Any]]:
+def _frame_columns(name: str, cells: Sequence[Cell]) -> dict[str, list[float | str]]:
     """The columns of a frame that one column of a table gives: NAME; NAME low and NAME high, if a
     cell has limits; NAME note, if a cell with a number has further texts.
     """
     size = max((len(cell.numbers) for cell in cells), default=0) or 1
     rows = [_values(cell, size) for cell in cells]
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[float | str]] = {}
     for i, suffix in enumerate(LIMITED[:size]):
         columns[f"{name}{suffix}"] = [row[i] for row in rows]
     notes = [_note(cell) for cell in cells]
     if any(notes):
-        columns[f"{name} note"] = notes
+        columns[f"{name} note"] = list(notes)
     return columns
 
 
-def _values(cell: Cell, size: int) -> list[Any]:
+def _values(cell: Cell, size: int) -> list[float | str]:
     """`size` values of a frame for a cell: its numbers, or its text, and NaN for those it lacks."""
-    values: list[Any] = list(cell.numbers)
+    values: list[float | str] = list(cell.numbers)
     if not values and cell.text == "–":  # a missing number
         values = [math.nan]
     elif not values:
-        values = [cell.full_text if size == 1 else cell.text]
-    return (values + [math.nan] * size)[:size]
+        has_one_column = size == 1
+        values = [cell.full_text] if has_one_column else [cell.text]
+    missing = [math.nan] * size
+    return [*values, *missing][:size]
 
 
 def _note(cell: Cell) -> str:
     """The texts beside and below a number; "" for a cell without a number."""
-    return " ".join(filter(None, [cell.beside, *cell.below])) if cell.numbers else ""
+    if not cell.numbers:
+        return ""
+    return " ".join(filter(None, [cell.beside, *cell.below]))
 
 
 def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
@@ -72,12 +75,12 @@ def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(_without_formula).rename(columns=_without_formula)
 
 
-def _without_formula(cell: Any) -> Any:
-    """A cell of a frame, with an apostrophe before it if a spreadsheet would run it."""
-    if not isinstance(cell, str):
-        return cell
-    runs = cell.startswith(tuple("=+-@\t\r")) and not SIGNED.fullmatch(cell)
-    return f"'{cell}" if runs else cell
+def _without_formula(value: object) -> object:
+    """A value of a frame, with an apostrophe before it if a spreadsheet would run it."""
+    if not isinstance(value, str):
+        return value
+    is_formula = value.startswith(tuple("=+-@\t\r")) and not SIGNED.fullmatch(value)
+    return f"'{value}" if is_formula else value
 
 
 def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:

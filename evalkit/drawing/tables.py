@@ -1,12 +1,12 @@
 """Tables of the page in HTML, from cells or from a data frame."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
-from evalkit.drawing.cells import Cell, Head, Table, breaking, cell, escape
+from evalkit.drawing.cells import Cell, Head, Table, as_cell, breaking, escape
 from evalkit.drawing.columns import Column, Columns, named
 from evalkit.drawing.pieces import Html, folded, stack
 
@@ -26,7 +26,7 @@ class EndTags(NamedTuple):
 
 
 ALL_TAGS = EndTags()
-Lines = Sequence[Sequence[Cell | str]]
+Lines = Sequence[Sequence[Cell | str]]  # rows of a table, each with the content of every column
 
 
 def table(
@@ -65,14 +65,15 @@ def split_table(
     first, *heads = columns
     number = math.ceil(len(heads) / widest)
     width = math.ceil(len(heads) / number)
-    parts = []
+    tables = []
     for start in range(0, len(heads), width):
-        part_rows = [[row[0], *row[1 + start :][:width]] for row in rows]
-        part_heads = [first, *heads[start : start + width]]
+        end = start + width
+        its_heads = [first, *heads[start:end]]
+        its_rows = [[row[0], *row[1 + start : 1 + end]] for row in rows]
         name = caption if start == 0 else f"{caption}, continued"
-        is_last = start + width >= len(heads)
-        parts.append(table(name, part_heads, part_rows, note if is_last else "", marks=marks))
-    return stack(parts)
+        note_below = note if end >= len(heads) else ""
+        tables.append(table(name, its_heads, its_rows, note_below, marks=marks))
+    return stack(tables)
 
 
 def unlimited_table(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
@@ -88,9 +89,8 @@ def _content(
     caption: str, columns: Sequence[Head], rows: Lines, note: str, marks: str = ""
 ) -> Table:
     """The contents of a table, its texts as cells."""
-    heads = [cell(head) for head in columns]
-    cells = [[cell(value) for value in row] for row in rows]
-    return Table(caption, heads, cells, note, marks)
+    cells = [list(map(as_cell, row)) for row in rows]
+    return Table(caption, list(map(as_cell, columns)), cells, note, marks)
 
 
 def _note_html(content: Table) -> str:
@@ -120,27 +120,28 @@ def _html(
     """
     head = ""
     for i, column in enumerate(columns):
-        is_text = bool(rows) and all("text" in row[i].kind for row in rows)
-        kind = f' class="{rows[0][i].kind}"' if is_text else ""
-        head += f'<th scope="col"{kind}>{column.markup or breaking(column.text)}{ends.head}'
-    body = []
+        head += _start_of_column(column, [row[i] for row in rows]) + ends.head
+    body = ""
     group = ""
-    for first, *others in rows:
-        if first.group != group:
-            group = first.group
-            span = len(others) + 1
-            # in JupyterLab, which has its own style of tables, it would stand on the right
-            heading = f'<th colspan="{span}" style="text-align: left">{escape(group)}</th>'
-            body.append(f'<tr class="group">{heading}</tr>')
-        cells = "".join(f"{_start_of_cell(other)}{ends.cell}" for other in others)
-        body.append(f"<tr>{_start_of_head(first)}{ends.head}{cells}{ends.row}")
-    inner = (
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}{ends.row}</thead>"
-        f"<tbody>{''.join(body)}</tbody>"
-    )
+    for row_head, *cells in rows:
+        if row_head.group != group:
+            group = row_head.group
+            body += _group_heading(group, len(columns))
+        inner = "".join(f"{_start_of_cell(cell)}{ends.cell}" for cell in cells)
+        body += f"<tr>{_start_of_head(row_head)}{ends.head}{inner}{ends.row}"
     box = f' id="{place}"' if place else ""
     kind = "scroll wide" if _least_width(columns, rows) > HALF else "scroll"
-    return f'<div class="{kind}"{box}><table class="metrics">{inner}</table></div>'
+    return (
+        f'<div class="{kind}"{box}><table class="metrics"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}{ends.row}</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _group_heading(group: str, columns: int) -> str:
+    """The row above a group of rows, with its name across all columns, in HTML."""
+    # in JupyterLab, which has its own style of tables, it would stand on the right
+    heading = f'<th colspan="{columns}" style="text-align: left">{escape(group)}</th>'
+    return f'<tr class="group">{heading}</tr>'
 
 
 def _least_width(columns: Sequence[Cell], rows: Sequence[Sequence[Cell]]) -> int:
@@ -157,7 +158,18 @@ def _longest_part(cell: Cell) -> int:
     limits = cell.limits or ""
     if "one" in cell.kind:
         return len(f"{cell.text} {limits}")
-    return max(map(len, [*cell.text.split(" "), limits]))
+    return max(len(unbroken) for unbroken in (*cell.text.split(" "), limits))
+
+
+def _start_of_column(head: Cell, cells: Sequence[Cell]) -> str:
+    """The head of a column in HTML, without its end tag; aligned as the cells below it if these are
+    all words.
+    """
+    have_words = [("text" in cell.kind) for cell in cells]
+    kind = ""
+    if have_words and all(have_words):
+        kind = f' class="{cells[0].kind}"'
+    return f'<th scope="col"{kind}>{head.markup or breaking(head.text)}'
 
 
 def _start_of_head(cell: Cell) -> str:
@@ -193,14 +205,21 @@ def of_rows(
 
 
 def by_system(
-    caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str
+    caption: str,
+    frame: pd.DataFrame,
+    along: str,
+    column: Column,
+    note: str = "",
+    head: Callable[..., Head] = str,
 ) -> Html:
     """The table of a data frame with a row for each `system`, and a column for each value of the
     column `along`; each value has all systems, in the same order.
 
     column: the cells of a column from the rows of its value. head: the head from the value.
     """
-    values = list(dict.fromkeys(frame[along]))
-    cells = [column(part.to_dict("records")) for _, part in frame.groupby(along, sort=False)]
-    rows = list(zip(dict.fromkeys(frame["system"]), *cells, strict=True))
-    return table(caption, ["system", *map(head, values)], rows, note)
+    heads: list[Head] = ["system"]
+    columns: list[Sequence[Cell | str]] = [list(dict.fromkeys(frame["system"]))]
+    for value, rows_of_value in frame.groupby(along, sort=False):
+        heads.append(head(value))
+        columns.append(column(rows_of_value.to_dict("records")))
+    return table(caption, heads, list(zip(*columns, strict=True)), note)

@@ -13,7 +13,7 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.arrays import Record
 from evalkit.drawing import paragraphs, shown, strips
-from evalkit.drawing.cells import Cell, Head, cell, escape, join, number_cell, with_interval
+from evalkit.drawing.cells import Cell, Head, as_cell, escape, join, number_cell, with_interval
 from evalkit.drawing.columns import Column, each, words as word_column
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
@@ -810,7 +810,7 @@ def _joint_result(study: Study, rows: list[strips.Result]) -> strips.Result:
     last = rows[-1]
     cells: list[Cell | str] = []
     for first_cell, last_cell in zip(first.cells[:2], last.cells[:2], strict=True):
-        cells.append(f"{cell(first_cell).text} to {cell(last_cell).text}")
+        cells.append(f"{as_cell(first_cell).text} to {as_cell(last_cell).text}")
     if len(first.cells) > 2:
         cells.append(_word(first.tone))
     names = listed((row.name.text for row in rows), NAMED)

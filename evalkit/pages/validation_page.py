@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
-from evalkit.drawing.cells import Cell, cell as as_cell, join, number_cell, with_interval
+from evalkit.drawing.cells import Cell, as_cell, join, number_cell, with_interval
 from evalkit.drawing.columns import Column, Rows, each, limits, named, p_column, pair
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
