@@ -76,13 +76,13 @@ class Run:
 def stem(path: Path) -> str:
     """The name of the report to which a file belongs.
 
-    >>> stem(Path("monday/rating.units.parquet")), shown(Path("monday/rating.json"))
+    >>> stem(Path("monday/rating.units.parquet")), name_with_folder(Path("monday/rating.json"))
     ('rating', 'monday/rating')
     """
     return path.name.removesuffix(next(filter(path.name.endswith, ENDINGS), ""))
 
 
-def shown(path: Path) -> str:
+def name_with_folder(path: Path) -> str:
     """The name of the report with its folder, which may contain the date."""
     return "/".join([*path.parts[-2:-1], stem(path)])
 

@@ -254,8 +254,8 @@ def answer(results: Record) -> list[str]:
     verdict in a line.
     """
     sentences = []
-    for part in batch.parts(results):
-        sentences += part.get("answer", [])
+    for table_results in batch.results_by_table(results):
+        sentences += table_results.get("answer", [])
     if not sentences:
         sentences.append(batch.verdict(results))
     return [sentence for sentence in sentences if sentence]
@@ -288,18 +288,18 @@ def _result_of_gate(judged: Record) -> str:
 
 def strips(results: Record) -> Iterator[Strip]:
     """The strip of the report, or of its log and its users."""
-    for part in batch.parts(results):
-        estimates = part.get("estimates") or []
+    for table_results in batch.results_by_table(results):
+        estimates = table_results.get("estimates") or []
         metrics: list[str] = [row["metric"] for row in estimates]
         if not metrics:
             continue
-        metric = part.get("primary")
+        metric = table_results.get("primary")
         if metric not in metrics:
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
         listed = systems[:LISTED]
         names = {row["system"] for row in listed}
-        headline = part.get("headline") or []
+        headline = table_results.get("headline") or []
         comparisons = [row for row in headline if row["first"] in names][:LISTED]
         rows: list[StripRow] = []
         for estimate in listed:
@@ -325,7 +325,9 @@ def _strip_rows(estimate: Record, headline: Sequence[Record]) -> Iterator[StripR
     high = _number(estimate["high"])
     cell = with_interval(value, low, high)
     # a limit that is not known is drawn at the value, as on the page
-    point = (value, value if math.isnan(low) else low, value if math.isnan(high) else high)
+    drawn_low = value if math.isnan(low) else low
+    drawn_high = value if math.isnan(high) else high
+    point = (value, drawn_low, drawn_high)
     comparisons = [row for row in headline if row["first"] == system]
     if not comparisons:
         yield StripRow(system, cell, "", "", point)
@@ -585,22 +587,23 @@ def _bars(axis: Axis, point: Point, colour: str) -> list[Bar]:
     value, low, high = point
     if math.isnan(value):
         return [Bar(WIDTH, 3, "transparent")]
-    left = _pixel(axis, value) - DOT // 2
-    right = left + DOT
-    start = min(_pixel(axis, low), left)
-    end = max(_pixel(axis, high), right)
+    dot_start = _pixel(axis, value) - DOT // 2
+    dot_end = dot_start + DOT
+    start = min(_pixel(axis, low), dot_start)
+    end = max(_pixel(axis, high), dot_end)
     return [
         Bar(start, 3, "transparent"),
-        Bar(left - start, 3, colour),
+        Bar(dot_start - start, 3, colour),
         Bar(DOT, DOT, colour),
-        Bar(end - right, 3, colour),
+        Bar(end - dot_end, 3, colour),
         Bar(WIDTH - end, 3, "transparent"),
     ]
 
 
 def _pixel(axis: Axis, value: float) -> int:
     """Where a value lies on the axis, in pixels from the left."""
-    return round(float(axis.place_of(value).rstrip("%")) / 100 * WIDTH)
+    percent = float(axis.place_of(value).rstrip("%"))
+    return round(percent / 100 * WIDTH)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -784,7 +784,7 @@ def date_of(file: UnitFile) -> str:
 
 def shown(file: UnitFile) -> str:
     """A report with its folder."""
-    return report.shown(file.path)
+    return report.name_with_folder(file.path)
 
 
 Lists = Mapping[int, list[str]]  # the first items of each list, by the number of its id
