@@ -15,10 +15,11 @@ import re
 import textwrap
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from numbers import Real
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 AxesArray = npt.NDArray[Any]  # axes of matplotlib, by row and column
 Style = dict[str, Any]  # options of matplotlib by name, which are of many types
+RcParams = dict[Any, Any]  # rcParams by name; matplotlib's own type lists the names
 Size = tuple[float, float]  # width and height in inches
 Systems = str | Sequence[str] | None  # "a,b" or a list; None: all
 ArtistType = TypeVar("ArtistType", bound="Artist")
@@ -109,10 +111,10 @@ def skip_documentation() -> None:
 
 def _checked_size(size: object) -> Size:
     """Width and height. Raises ParameterError for anything but two finite numbers above 0."""
-    sides = tuple(size) if isinstance(size, Iterable) else (size,)
-    lengths = [float(side) for side in sides if isinstance(side, Real)]
+    numbers = tuple(size) if isinstance(size, Iterable) else (size,)
+    lengths = [float(number) for number in numbers if isinstance(number, Real)]
     are_lengths = [0 < length < math.inf for length in lengths]
-    if len(sides) != 2 or are_lengths != [True, True]:
+    if len(numbers) != 2 or are_lengths != [True, True]:
         raise ParameterError(
             f"size must be width and height in inches, such as (3.3, 2.6), got {size!r}"
         )
@@ -146,34 +148,34 @@ class Figure(Displayed):
     draw: called as `draw(*data, ax, **options)`. alt: the alternative text. inches: width and
     height without legends below. panels: rows and columns of axes, of which `draw` takes an array;
     None for single axes. cut: True if a narrow screen moves panels below the others. summary: the
-    line that opens a folded figure, "" for one that is not folded. part: takes the name of a slice
-    and the names of systems, None for all, and returns the same figure of these; None for a figure
-    that no study draws.
+    line that opens a folded figure, "" for one that is not folded. restrict: takes the name of a
+    slice and the names of systems, None for all, and returns the same figure of these; None for a
+    figure that no study draws.
     """
 
     draw: Draw
     data: Sequence[Any]
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     caption: str
     alt: str
     inches: Size
     panels: tuple[int, int] | None = None
     cut: bool = False
     summary: str = ""
-    part: Callable[[str | None, Systems], Figure] | None = None
+    restrict: Callable[[str | None, Systems], Figure] | None = None
 
     def __repr__(self) -> str:
         return f"<figure: {self.caption}>"
 
     def __call__(
         self,
-        ax: Any = None,
+        ax: Axes | AxesArray | Sequence[Axes] | None = None,
         *,
         segment: str | None = None,
         systems: Systems = None,
         title: str = "",
         size: Size | None = None,
-    ) -> Any:
+    ) -> Axes | AxesArray:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 
         ax: axes of matplotlib, or of a figure of several panels an array of as many; their lines
@@ -186,22 +188,23 @@ class Figure(Displayed):
         import matplotlib as mpl
 
         if segment is not None or systems is not None:
-            return self._of_part(segment, systems)(ax, title=title, size=size)
+            return self._restricted(segment, systems)(ax, title=title, size=size)
         with _styled():
             if ax is None:
                 from matplotlib import pyplot
 
-                default: Mapping[Any, Any] = mpl.rcParamsDefault
-                figsize = mpl.rcParams["figure.figsize"]
-                if size is None and figsize != default["figure.figsize"]:
-                    size = figsize
+                if size is None and not is_default("figure.figsize"):
+                    size = mpl.rcParams["figure.figsize"]
                 axes = self._draw_new(pyplot.figure, size, title)
             else:
                 axes = self._axes_array(ax)
                 self._draw(axes)
                 _move_legends_inside(axes)
                 _set_title(axes, title)
-        return axes if axes.size > 1 else axes.flat[0]
+        if axes.size > 1:
+            return axes
+        only: Axes = axes.flat[0]
+        return only
 
     def save(
         self,
@@ -223,7 +226,7 @@ class Figure(Displayed):
         from matplotlib.figure import Figure as MatplotlibFigure
 
         if segment is not None or systems is not None:
-            self._of_part(segment, systems).save(path, size=size, title=title, **options)
+            self._restricted(segment, systems).save(path, size=size, title=title, **options)
             return
         file = writable(path) if isinstance(path, str | PathLike) else path
         with _styled():
@@ -294,12 +297,12 @@ class Figure(Displayed):
         """The figure folded below a line that opens it."""
         return replace(self, summary=summary)
 
-    def _of_part(self, segment: str | None, systems: Systems) -> Figure:
+    def _restricted(self, segment: str | None, systems: Systems) -> Figure:
         """The same figure of a slice, or of some systems. Raises ParameterError if no study draws
         this one.
         """
-        if self.part is not None:
-            return self.part(segment, systems)
+        if self.restrict is not None:
+            return self.restrict(segment, systems)
         name, value = ("systems", systems) if segment is None else ("segment", segment)
         raise ParameterError(
             f"{name}: only a figure of study.plot can be drawn of some {name}, got {value!r}"
@@ -404,7 +407,8 @@ def small() -> float:
 
 def characters(inches: float) -> int:
     """How many characters of mean width fit into a line of so many inches, at least 1."""
-    return max(1, int(inches * POINTS_PER_INCH / (CHARACTER * letters())))
+    points = inches * POINTS_PER_INCH
+    return max(1, int(points / (CHARACTER * letters())))
 
 
 def wrapped(name: str, width: int) -> str:
@@ -426,12 +430,13 @@ def crowded(figure: MatplotlibFigure) -> bool:
     panel less than the share `THINNEST` of its width.
     """
     figure.draw_without_rendering()
-    boxes = [text.get_window_extent().padded(*PADDING) for text in _texts(figure)]
+    across, up = PADDING
+    boxes = [text.get_window_extent().padded(across, up) for text in _texts(figure)]
     paper = figure.bbox
     for i, box in enumerate(boxes):
         is_cut_across = box.x0 < paper.x0 or box.x1 > paper.x1
         is_cut_up = box.y0 < paper.y0 or box.y1 > paper.y1
-        if is_cut_across or is_cut_up or any(box.overlaps(other) for other in boxes[:i]):
+        if is_cut_across or is_cut_up or any(map(box.overlaps, boxes[:i])):
             return True
     columns = max(columns_of_panels(ax) for ax in figure.axes)
     return min(ax.get_position().width for ax in figure.axes) < THINNEST / columns
@@ -472,7 +477,7 @@ def _texts(figure: MatplotlibFigure) -> Iterator[Text]:
 def _tick_texts(axis: Axis) -> Iterator[Text]:
     """The numbers that an axis shows; matplotlib also has ticks beyond its ends."""
     low, high = sorted(axis.get_view_interval())
-    for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+    for tick in axis.get_major_ticks() + axis.get_minor_ticks():
         if low <= tick.get_loc() <= high:
             yield from (label for label in (tick.label1, tick.label2) if _is_shown(label))
 
@@ -531,16 +536,16 @@ def _share_labels(axes: AxesArray, panels: int) -> None:
     figure = axes.flat[0].figure
     rows, columns = axes.shape
     width, height = figure.get_size_inches()
-    drawn = list(axes.flat)[:panels]
+    filled = list(axes.flat)[:panels]
     if panels > 1:
-        for i, ax in enumerate(drawn):
+        for i, ax in enumerate(filled):
             is_lowest = i + columns >= panels
             is_leftmost = i % columns == 0
             ax.tick_params(labelbottom=is_lowest, labelleft=is_leftmost)
     for ax in list(axes.flat)[panels:]:
         ax.set_axis_off()
-    _share_label([ax.xaxis for ax in drawn], figure.supxlabel, width / columns)
-    _share_label([ax.yaxis for ax in drawn], figure.supylabel, LABEL_SHARE * height / rows)
+    _share_label([ax.xaxis for ax in filled], figure.supxlabel, width / columns)
+    _share_label([ax.yaxis for ax in filled], figure.supylabel, LABEL_SHARE * height / rows)
 
 
 def _share_label(
@@ -595,6 +600,15 @@ def _move_legends_inside(axes: AxesArray) -> None:
             ax.legend(old.legend_handles, [text.get_text() for text in old.get_texts()])
 
 
+def is_default(name: str) -> bool:
+    """True if an rcParam of matplotlib has its default: the reader set no other."""
+    import matplotlib as mpl
+
+    default: RcParams = mpl.rcParamsDefault
+    current: RcParams = mpl.rcParams
+    return bool(current[name] == default[name])
+
+
 @contextmanager
 def page_style() -> Iterator[None]:
     """The style of the page, whatever rcParams the reader has set: the page is white, and its
@@ -602,13 +616,11 @@ def page_style() -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    default: Mapping[Any, Any] = mpl.rcParamsDefault
-    current: Mapping[Any, Any] = mpl.rcParams
-    looks = [name for name in default if name not in ("backend", "interactive")]
+    looks = [name for name in mpl.rcParamsDefault if name not in ("backend", "interactive")]
     with mpl.rc_context(), quiet():
-        if any(current[name] != default[name] for name in looks):
+        if not all(map(is_default, looks)):
             mpl.rcdefaults()  # takes as long as a small figure
-        rc_params: MutableMapping[Any, Any] = mpl.rcParams
+        rc_params: RcParams = mpl.rcParams
         rc_params.update(STYLE)
         yield
 
@@ -622,12 +634,7 @@ def _styled() -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    default: Mapping[Any, Any] = mpl.rcParamsDefault
-    current: Mapping[Any, Any] = mpl.rcParams
-    style: dict[Any, Any] = {}
-    for name, value in STYLE.items():
-        if current[name] == default[name]:
-            style[name] = value
+    style: RcParams = {name: value for name, value in STYLE.items() if is_default(name)}
     with mpl.rc_context(style), quiet():
         yield
         interactive = mpl.is_interactive()
@@ -644,14 +651,14 @@ def grid(panels: int, *, across: int) -> tuple[int, int]:
     return math.ceil(panels / columns), columns
 
 
-def panels_in_row(cells: int, each: float) -> int:
+def panels_in_row(cells: int, least: float) -> int:
     """How many panels of so many cells across stand side by side: the most with which a cell has at
-    least `each` inches, beside the names of the rows; at least 1.
+    least so many inches, beside the names of the rows; at least 1.
 
     >>> panels_in_row(3, 0.42), panels_in_row(20, 0.42)
     (4, 1)
     """
-    fitting = [n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each]
+    fitting = [n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= least]
     return max(fitting, default=1)
 
 
@@ -698,7 +705,8 @@ def row(
         return picture(
             draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options
         )
-    width = PANELS[min(panels, len(PANELS)) - 1] * panels
+    widths_by_number = dict(enumerate(PANELS, start=1))
+    width = panels * widths_by_number.get(panels, PANELS[-1])
     alt = f"{caption} {says}".strip()
     draw_numbered = partial(_draw_numbered, draw)
     return Figure(
@@ -724,8 +732,8 @@ def _boxes(axes: AxesArray) -> list[Bbox]:
 
 def _render(
     draw: Draw,
-    data: Sequence[Any],
-    options: Mapping[str, Any],
+    data: Sequence[object],
+    options: Mapping[str, object],
     size: Size,
     panels: tuple[int, int] | None,
 ) -> tuple[str, AxesArray]:
@@ -795,11 +803,11 @@ def _cut_apart(svg: str, boxes: Sequence[Bbox], figure: MatplotlibFigure) -> Ite
     last = len(groups) - 1
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
         # a browser sets letters a little higher than Agg: the upright label needs a point more
-        left = points_per_pixel * box.x0 - 1
+        x = points_per_pixel * box.x0 - 1
         width = points_per_pixel * box.width + 1
         height = POINTS_PER_INCH * figure.get_figheight() - points_per_pixel * box.y0
         window = (
-            f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} '
+            f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{x:.1f} 0 {width:.1f} '
             f'{height:.1f}"'
         )
         before = definitions if i == 0 else ""
@@ -923,14 +931,14 @@ def _as_one_path(paths: re.Match[str]) -> str:
 
 def _without_unused_ids(svg: str) -> str:
     """The SVG with the ids alone that something refers to, and those of marks."""
-    used = set(USED_ID.findall(svg))
-    return ID.sub(partial(_id_if_used, used), svg)
+    referred_ids = set(USED_ID.findall(svg))
+    return ID.sub(partial(_id_if_referred, referred_ids), svg)
 
 
-def _id_if_used(used: set[str], attribute: re.Match[str]) -> str:
-    """The attribute of an id that is used or of a mark; "" for another one."""
+def _id_if_referred(referred_ids: set[str], attribute: re.Match[str]) -> str:
+    """The attribute of an id that something refers to, or of a mark; "" for another one."""
     id = attribute[1]
-    return attribute[0] if id in used or id.startswith("mark-") else ""
+    return attribute[0] if id in referred_ids or id.startswith("mark-") else ""
 
 
 def _with_lasting_names(svg: str) -> str:
@@ -1055,7 +1063,7 @@ def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistT
     texts = [text.replace("\n", " ") for text in says]
     labels = set[object]()
     if artist.axes is not None:
-        labels = {other.get_label() for other in artist.axes.get_children()}
+        labels = {drawn.get_label() for drawn in artist.axes.get_children()}
     if system and str(system) not in labels:
         artist.set_label(str(system))
     is_finite = _is_finite(artist)
@@ -1109,10 +1117,12 @@ def _mark(artist: ArtistType, attributes: Mapping[str, str]) -> ArtistType:
 
 def number_marks(figure: MatplotlibFigure) -> list[str]:
     """Give the i-th marked artist the id "mark-i" in the SVG; return the attributes of each."""
-    artists = [artist for ax in figure.axes for artist in _artists(ax) if hasattr(artist, MARK)]
-    for i, artist in enumerate(artists):
-        artist.set_gid(f"mark-{i}")
-    return [_attributes(getattr(artist, MARK)) for artist in artists]
+    attributes: list[str] = []
+    for artist in chain.from_iterable(map(_artists, figure.axes)):
+        if hasattr(artist, MARK):
+            artist.set_gid(f"mark-{len(attributes)}")
+            attributes.append(_attributes(getattr(artist, MARK)))
+    return attributes
 
 
 def _artists(ax: Axes) -> list[Artist]:
@@ -1120,9 +1130,13 @@ def _artists(ax: Axes) -> list[Artist]:
 
     matplotlib's `findobj` makes all ticks, before it is known which are needed.
     """
+    artists: list[Artist] = []
+    for drawn in (ax.lines, ax.patches, ax.collections):
+        artists += drawn
     key = ax.get_legend()
-    legend_artists = key.findobj() if key else []
-    return [*ax.lines, *ax.patches, *ax.collections, *legend_artists]
+    if key:
+        artists += key.findobj()
+    return artists
 
 
 def with_marks(svg: str, marks: Sequence[str], axes: Sequence[Axes]) -> str:
@@ -1130,11 +1144,23 @@ def with_marks(svg: str, marks: Sequence[str], axes: Sequence[Axes]) -> str:
     groups of axes. marks: as `number_marks` returns them.
     """
     svg = EMPTY_GROUP.sub("", svg)
-    svg = MARKED_GROUP.sub(lambda group: f"<g {marks[int(group[1])]}", svg)
-    svg = MARKED_PATH.sub(lambda path: path[1] + _with_two_numbers(path[2]), svg)
+    svg = MARKED_GROUP.sub(partial(_with_attributes, marks), svg)
+    svg = MARKED_PATH.sub(_with_path_of_pairs, svg)
     head, *groups = svg.split(AXES)
     scaled = [f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True)]
     return head + "".join(scaled)
+
+
+def _with_attributes(marks: Sequence[str], group: re.Match[str]) -> str:
+    """The start of a group that `MARKED_GROUP` found, with the attributes of its mark."""
+    number = int(group[1])
+    return f"<g {marks[number]}"
+
+
+def _with_path_of_pairs(match: re.Match[str]) -> str:
+    """What `MARKED_PATH` found, with two numbers in each step of the path."""
+    before, path = match.groups()
+    return before + _with_two_numbers(path)
 
 
 def _with_two_numbers(path: str) -> str:
@@ -1179,8 +1205,8 @@ def _scale(limits: tuple[float, float], places: tuple[float, float]) -> str:
     start, end = places
     step = (high - low) / (end - start)
     # a unit of the last decimal is less than a point, and at least a tenth of one
-    decimals = max(0, math.floor(1 - math.log10(abs(step))))
-    return f"{low - start * step:.7g} {step:.7g} {decimals}"
+    digits = math.floor(1 - math.log10(abs(step)))
+    return f"{low - start * step:.7g} {step:.7g} {max(0, digits)}"
 
 
 def _without_unit(label: str) -> str:

@@ -62,11 +62,9 @@ def colour(i: int) -> str:
     """
     import matplotlib as mpl
 
-    default: Mapping[Any, Any] = mpl.rcParamsDefault
-    cycle = mpl.rcParams["axes.prop_cycle"]
     colours: Sequence[str] = COLOURS
-    if cycle != default["axes.prop_cycle"]:
-        colours = cycle.by_key().get("color", COLOURS)
+    if not marks.is_default("axes.prop_cycle"):
+        colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)
     return str(colours[i % len(colours)])
 
 
@@ -74,8 +72,9 @@ def style_of(i: int) -> Style:
     """Colour and marker of the i-th system, as options of `ax.plot`: told apart also without
     colour.
     """
+    rounds = i // len(COLOURS)
     # each round of the colours begins one marker later, so that no pair of them comes again soon
-    marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+    marker = MARKERS[(i + rounds) % len(MARKERS)]
     return {"color": colour(i), "marker": marker, "markersize": 5}
 
 

@@ -94,7 +94,7 @@ class Offer(Generic[Shape]):
         if key not in cache:
             piece = pieces[name](self.study)
             if isinstance(piece, Figure):
-                piece = replace(piece, part=partial(_figure_of_part, self.study, name))
+                piece = replace(piece, restrict=partial(_restricted_figure, self.study, name))
             cache[key] = piece
         piece = cache[key]
         if not isinstance(piece, self.shape):
@@ -134,7 +134,7 @@ def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
     return Figure if Figure in members else Html
 
 
-def _figure_of_part(study: "Shown", name: str, segment: str | None, systems: Any) -> Figure:
+def _restricted_figure(study: "Shown", name: str, segment: str | None, systems: Any) -> Figure:
     """The figure of this name of a slice of the study, or of some of its systems."""
     figure: Figure = getattr(study.part(segment, systems).plot, name)
     return figure
