@@ -99,7 +99,9 @@ class Results(Displayed):
         """One output, in which a reader sees nothing."""
         return [Display(self._repr_mimebundle_(), {})]
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, object]:
         return {RESULTS: plain(self.results), "text/plain": ""}
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalkit import report
 from evalkit.machine import folders, terminal
@@ -149,7 +149,7 @@ def report_of(path: Path) -> type[Parameters] | None:
 class SettingsFile:
     """The parameters of a settings file. origin: its name and SHA-256, "" if there is no file."""
 
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     origin: str = ""
 
 
@@ -178,7 +178,7 @@ def settings(path: Path | None) -> SettingsFile:
     return SettingsFile({name: _plain(value) for name, value in values.items()}, origin)
 
 
-def _read_yaml(text: str) -> dict[str, Any]:
+def _read_yaml(text: str) -> dict[str, object]:
     """The parameters of a file of YAML, as papermill has them; ValueError for anything else."""
     import yaml
 
@@ -202,7 +202,7 @@ def _plain(value: object) -> object:
 
 def parameters(
     pairs: Sequence[Sequence[str]], file: SettingsFile, known: Mapping[str, Parameter]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The values by name: those of the file, overridden by those of the command line, typed like
     the defaults.
 
@@ -223,7 +223,7 @@ def parameters(
     return values
 
 
-def refuse_values(values: Mapping[str, Any], path: Path) -> None:
+def refuse_values(values: Mapping[str, object], path: Path) -> None:
     """Reject values, and inputs by their columns, that a bundled notebook would reject, before a
     kernel starts.
     """
@@ -301,7 +301,7 @@ class ReportJob:
     """
 
     notebook: NotebookNode
-    parameters: dict[str, Any]
+    parameters: Record
     folder: Path
     name: str
     origin: str = ""
@@ -358,7 +358,7 @@ def _is_notebook(section: str) -> bool:
     return section.endswith(NOTEBOOK)
 
 
-def _sections(notebook: NotebookNode, values: Mapping[str, Any]) -> list[str]:
+def _sections(notebook: NotebookNode, values: Mapping[str, object]) -> list[str]:
     """The sections that are asked for, none for all. Raises Refused for one that the notebook
     lacks.
     """

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 from urllib.parse import quote
 
 import pandas as pd
@@ -164,7 +164,7 @@ def read(file: Path) -> Record:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError:
         results = None
-    if not _has({"report": str}, results):
+    if not _has(results, {"report": str}):
         raise InputError(f"{file}: must be the results of a report (NAME.json)")
     summarised = _study_fields(results) | {
         "report": results["report"],
@@ -176,12 +176,12 @@ def read(file: Path) -> Record:
     for name in ("log", "users"):  # the two studies of an interleaving report
         if name in results:
             summarised[name] = _study_fields(results[name])
-    if _has(VERDICT, results.get("verdict")):
+    if _has(results.get("verdict"), VERDICT):
         summarised["verdict"] = results["verdict"]
     return summarised
 
 
-def _study_fields(study: object) -> dict[str, Any]:
+def _study_fields(study: object) -> dict[str, object]:
     """The answer, the estimates, the headline and the metric that decides.
 
     study: what a study publishes: the results, or the log or the users in them.
@@ -195,7 +195,7 @@ def _study_fields(study: object) -> dict[str, Any]:
     }
 
 
-def _gate(gate: object) -> dict[str, Any] | None:
+def _gate(gate: object) -> dict[str, object] | None:
     """The gate, None without one."""
     if not isinstance(gate, Mapping):
         return None
@@ -210,17 +210,17 @@ def _mapping(value: object) -> Record:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     """The value, or an empty list where it is none."""
     return value if isinstance(value, list) else []
 
 
 def _rows(rows: object, fields: Fields) -> list[Record]:
     """The rows of a table of the results that have all these fields."""
-    return [row for row in _list(rows) if _has(fields, row)]
+    return [row for row in _list(rows) if _has(row, fields)]
 
 
-def _has(fields: Fields, value: object) -> TypeGuard[Record]:
+def _has(value: object, fields: Fields) -> TypeGuard[Record]:
     """True for a mapping with all these fields, and with values of their types."""
     if not isinstance(value, Mapping):
         return False

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalkit.machine import processors
 from evalkit.machine.bundled_files import bundled_notebooks, bundled_root, package_folder
@@ -35,7 +35,7 @@ del sys.modules["debugpy"]
 
 
 @contextmanager
-def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
+def quiet(units: Path | None = None) -> Iterator[dict[str, object]]:
     """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log
     on the terminal.
 
