@@ -106,7 +106,7 @@ def _rows(results: Record, path: Path, place: str) -> Iterator[dict[str, Any]]:
     parameters = results["parameters"]
     counts = Counter(finding["severity"] for finding in results["findings"])
     findings = [f"{name} {counts[name]}" for name in Severity if counts[name]]
-    whole = {
+    shared_columns = {
         "place": place,
         "stored": report.name_with_folder(path),
         "report": results["report"],
@@ -121,7 +121,7 @@ def _rows(results: Record, path: Path, place: str) -> Iterator[dict[str, Any]]:
     for table_results in batch.results_by_table(results):
         if table_results.get("estimates"):
             estimate = table_results["estimates"][0]
-            yield whole | {name: estimate[name] for name in ("system", "metric", *ENDS)}
+            yield shared_columns | {name: estimate[name] for name in ("system", "metric", *ENDS)}
 
 
 def _gate(gate: Record | None) -> str:

@@ -1063,7 +1063,7 @@ def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistT
     texts = [text.replace("\n", " ") for text in says]
     labels = set[object]()
     if artist.axes is not None:
-        labels = {drawn.get_label() for drawn in artist.axes.get_children()}
+        labels = {child.get_label() for child in artist.axes.get_children()}
     if system and str(system) not in labels:
         artist.set_label(str(system))
     is_finite = _is_finite(artist)
@@ -1131,8 +1131,8 @@ def _artists(ax: Axes) -> list[Artist]:
     matplotlib's `findobj` makes all ticks, before it is known which are needed.
     """
     artists: list[Artist] = []
-    for drawn in (ax.lines, ax.patches, ax.collections):
-        artists += drawn
+    for group in (ax.lines, ax.patches, ax.collections):
+        artists += group
     key = ax.get_legend()
     if key:
         artists += key.findobj()

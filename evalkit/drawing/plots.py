@@ -78,9 +78,9 @@ def style_of(i: int) -> Style:
     return {"color": colour(i), "marker": marker, "markersize": 5}
 
 
-def shorten(name: str, most: int = 32) -> str:
-    """The name; one of more than `most` characters ends there in an ellipsis."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def shorten(name: str, max_letters: int = 32) -> str:
+    """The name; one of more than `max_letters` characters ends there in an ellipsis."""
+    return name if len(name) <= max_letters else f"{name[: max_letters - 1]}…"
 
 
 def row_labels(names: Iterable[str], ax: Axes) -> list[str]:
@@ -380,9 +380,10 @@ def histogram(
         above, below = BETTER, WORSE
     elif direction < 0:
         above, below = WORSE, BETTER
-    for side, colour in ((middle > 0, above), (middle < 0, below)):
-        side_bars = ax.bar(middle[side], counts[side], width=bin_width, color=colour, linewidth=0)
-        for bar, low, count in zip(side_bars, edges[:-1][side], counts[side], strict=True):
+    for is_drawn, colour in ((middle > 0, above), (middle < 0, below)):
+        heights = counts[is_drawn]
+        bars = ax.bar(middle[is_drawn], heights, width=bin_width, color=colour, linewidth=0)
+        for bar, low, count in zip(bars, edges[:-1][is_drawn], heights, strict=True):
             text = f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"
             marks.series(bar, "", [text])
     if values.zeros:
@@ -472,10 +473,11 @@ def null_shares(
     """
     is_observed = k == seen
     is_visible = (chance > 1e-6 * chance.max()) | is_observed
-    width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8  # of the distance of bars
-    for group, colour in ((~counted, GREY), (counted, MISSED)):
-        drawn = is_visible & group
-        ax.bar(k[drawn], chance[drawn], width=width, color=colour, linewidth=0)
+    distance = float(np.median(np.diff(k))) if len(k) > 1 else 1.0
+    style: Style = {"width": 0.8 * distance, "linewidth": 0}
+    for has_colour, colour in ((~counted, GREY), (counted, MISSED)):
+        is_drawn = is_visible & has_colour
+        ax.bar(k[is_drawn], chance[is_drawn], color=colour, **style)
     note(ax, f"observed: {seen:,}", (seen, chance[is_observed][0]), (0, 4), ha="center")
     ax.set(xlabel=xlabel, ylabel="probability under the null")
     return ax

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
@@ -19,10 +20,10 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
 from evalkit.drawing.cells import escape
-from evalkit.drawing.figures import Figure
+from evalkit.drawing.figures import Figure, Systems
 from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.pieces import Html, folded, stack
-from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
+from evalkit.findings.kinds import RECORDED, VERDICT, Finding, FindingKind, ordered
 from evalkit.machine import folders
 from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters.kinds import did_you_mean, texts
@@ -60,9 +61,10 @@ DOCUMENTED = (  # what `dir` of a study lists, as far as the study has it
     "p",
 )
 Shape = TypeVar("Shape", Figure, Html)
+MakePiece = Callable[..., Any]  # from a study to a piece, such as a function of a page
 
 
-def page(report: str) -> Any:
+def page(report: str) -> ModuleType:
     """The module of a report's page. Its PIECES are functions from a study to a figure, a table or
     words, in order; its SUMMARY are those of them that a study prints.
     """
@@ -102,12 +104,12 @@ class Offer(Generic[Shape]):
             raise InputError(f"{name}: {reason}")
         return piece
 
-    def _pieces(self) -> dict[str, Callable[..., Any]]:
+    def _pieces(self) -> dict[str, MakePiece]:
         """The pieces of the page that return this shape, by name without `_plot` at its end.
 
         If the name is taken, that of the piece's module comes before it: `experiment_estimates`.
         """
-        pieces: dict[str, Callable[..., Any]] = {}
+        pieces: dict[str, MakePiece] = {}
         for piece in page(self.study.report).PIECES:
             if _shape_of(piece) is not self.shape:
                 continue
@@ -125,7 +127,7 @@ class Offer(Generic[Shape]):
         return f"<{', '.join(self.__dir__())}>"
 
 
-def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
+def _shape_of(piece: MakePiece) -> type[Figure] | type[Html]:
     """Figure for a piece whose annotation says that it returns one, alone or in a union with a text
     in its place; Html for other pieces.
     """
@@ -134,7 +136,7 @@ def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
     return Figure if Figure in members else Html
 
 
-def _restricted_figure(study: "Shown", name: str, segment: str | None, systems: Any) -> Figure:
+def _restricted_figure(study: "Shown", name: str, segment: str | None, systems: Systems) -> Figure:
     """The figure of this name of a slice of the study, or of some of its systems."""
     figure: Figure = getattr(study.part(segment, systems).plot, name)
     return figure
@@ -217,7 +219,7 @@ class Shown(Displayed):
         """The systems that `part` can choose from."""
         return list(self.systems)
 
-    def part(self, segment: str | None = None, systems: Any = None) -> Self:
+    def part(self, segment: str | None = None, systems: Systems = None) -> Self:
         """The study of a slice, or of some systems alone, or of both; None: of all.
 
         Raises ParameterError for an unknown slice or system.
@@ -399,11 +401,11 @@ def _list_of_all(items: Sequence[Finding]) -> str:
     """
     if len(items) < 2:
         return ""
-    kinds: dict[Any, list[Finding]] = {}
+    by_kind: dict[FindingKind, list[Finding]] = {}
     for item in items:
-        kinds.setdefault(item.kind, []).append(item)
+        by_kind.setdefault(item.kind, []).append(item)
     lines = []
-    for kind, of_kind in kinds.items():
+    for kind, of_kind in by_kind.items():
         first = of_kind[0]
         link = numbers.link(first.message, kind.code)
         number = f" ({len(of_kind)} such)" if len(of_kind) > 1 else ""

@@ -300,8 +300,10 @@ def _parameters_cells(sources: Sequence[str]) -> list[int]:
     injected = [i for i, source in enumerate(sources) if source.startswith(INJECTED)]
     places = [i for i, source in enumerate(sources) if MARK.match(source)]
     if not places:
-        others = [i for i in range(len(sources)) if i not in injected]
-        counts = {i: _count_of_parameters(sources[i]) for i in others}
+        counts = {}
+        for i, source in enumerate(sources):
+            if i not in injected:
+                counts[i] = _count_of_parameters(source)
         largest = max(counts.values(), default=0)
         places = [i for i, count in counts.items() if count == largest > 0]
     return sorted(places[-1:] + injected[-1:])
